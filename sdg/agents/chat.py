@@ -33,19 +33,19 @@ class ChatAgent:
     def play(self, world: World, task: Task) -> Episode:
         """Ask and act until the mission is done, failed or out of turns. Raises what the model raises."""
         chat = _Chat(world, task.domain, self.model, replace(self.sampling, seed=task.random_seed % 2**31))
-        played = act_out(world, chat.choose)
-        ended = replace(played, cause=OUT_OF_TIME) if chat.turns_left == 0 and not played.success else played
+        episode = act_out(world, chat.choose)
+        result = replace(episode, cause=OUT_OF_TIME) if chat.turns_left == 0 and not episode.success else episode
         return replace(
-            ended,
+            result,
             interactions=(
                 Interaction(
                     program="",
-                    cause=ended.cause,
+                    cause=result.cause,
                     error="",
                     state=task.domain.perceivable.code_view(world.perception()).describe(),
                     calls=(),
                     began=0,
-                    ended=ended.steps,
+                    ended=result.steps,
                     prompt_tokens=chat.prompt_tokens,
                     completion_tokens=chat.completion_tokens,
                 ),
@@ -106,9 +106,9 @@ def action_text(action: Action) -> str:
 def action_named(reply: str, actions: Sequence[Action]) -> Action | None:
     """The one action that the reply, or else its last line, names; None where that is none or several."""
     for text in (tidy(reply), tidy(reply).strip().rpartition("\n")[2]):
-        named = list(_find_actions(text, actions))
-        if len(named) == 1:
-            return named[0]
+        matches = list(_find_actions(text, actions))
+        if len(matches) == 1:
+            return matches[0]
     return None
 
 

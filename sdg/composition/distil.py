@@ -57,23 +57,23 @@ class Author:
 
         Raises what the model raises.
         """
-        shown = pick_varied(programs)
-        messages = list(self._request(shown))
+        examples = pick_varied(programs)
+        messages = list(self._request(examples))
         best = Admitted((), (Refusal("the answer", "nothing was composed"),))
         for _ in range(REPAIRS + 1):
             reply = self.model.complete(messages, sampling=self.sampling)
             try:
-                learned = [each.name for each in self.skills]
-                found = admit(reply.text, learned=learned, domain=self.domain, load=self.load)
+                names = [each.name for each in self.skills]
+                result = admit(reply.text, learned=names, domain=self.domain, load=self.load)
             except Refused as refusal:
-                found = Admitted((), (Refusal("the answer", one_line(str(refusal))),))
-            best = found if len(found.skills) >= len(best.skills) else best
-            if not found.refusals:
+                result = Admitted((), (Refusal("the answer", one_line(str(refusal))),))
+            best = result if len(result.skills) >= len(best.skills) else best
+            if not result.refusals:
                 break
-            problem = "\n".join(f"- {one_line(str(each))}" for each in found.refusals)
+            problem = "\n".join(f"- {one_line(str(each))}" for each in result.refusals)
             messages += [Message("assistant", tidy(reply.text) or "(nothing)")]
             messages += conversation("compose_repair", problem=problem)
-        origins = tuple(each.origin for each in shown)
+        origins = tuple(each.origin for each in examples)
         return replace(best, skills=tuple(replace(skill, origins=origins) for skill in best.skills))
 
     def rewrite(self, programs: Sequence[Solved], composed: Sequence[ComposedSkill]) -> Iterator[tuple[Solved, str]]:
@@ -83,44 +83,52 @@ class Author:
         """
         for start in range(0, len(programs), REWRITTEN):
             batch = programs[start : start + REWRITTEN]
-            told = text("compose_rewrite", **self._shared([*self.skills, *composed]), programs=_list_programs(batch))
-            reply = self.model.complete((Message("user", told),), sampling=self.sampling)
+            message = text(
+                "compose_rewrite", **self._common_parts([*self.skills, *composed]), programs=_list_programs(batch)
+            )
+            reply = self.model.complete((Message("user", message),), sampling=self.sampling)
             try:
                 source = extract_code(reply.text)
             except Refused:
                 continue
-            written = functions_in(source)
+            names = functions_in(source)
             for number, program in enumerate(batch, 1):
                 entry = f"{ENTRY}_{number}"
-                if entry in written:
+                if entry in names:
                     yield program, prune_source(source, entry).replace(f"def {entry}(", f"def {ENTRY}(", 1)
 
     def _request(self, programs: Sequence[Solved]) -> tuple[Message, ...]:
-        recurring = [f"{' > '.join(calls)}: {count} programs" for calls, count in recurrences(programs)]
-        told = text(
+        patterns = [f"{' > '.join(calls)}: {count} programs" for calls, count in recurrences(programs)]
+        message = text(
             "compose",
-            **self._shared(self.skills),
+            **self._common_parts(self.skills),
             programs=_list_programs(programs),
-            recurring=fence(number_lines(recurring) or "nothing"),
+            recurring=fence(number_lines(patterns) or "nothing"),
             most=str(MAX_SKILLS),
             kinds=", ".join(kinds_of(self.domain)),
         )
-        return (Message("user", told),)
+        return (Message("user", message),)
 
-    def _shared(self, skills: Sequence[Documented]) -> dict[str, str]:
-        listed = "\n".join(describe_skill(skill) for skill in skills)
-        return {"role": self.domain.texts["role"], "skills": listed, "perception_api": program_api(self.domain)}
+    def _common_parts(self, skills: Sequence[Documented]) -> dict[str, str]:
+        descriptions = "\n".join(describe_skill(skill) for skill in skills)
+        return {"role": self.domain.texts["role"], "skills": descriptions, "perception_api": program_api(self.domain)}
 
 
 def recurrences(programs: Sequence[Solved]) -> list[tuple[tuple[str, ...], int]]:
     """Runs of calls that at least FREQUENT programs have, with how many: the longest and most frequent first."""
-    found: Counter[tuple[str, ...]] = Counter()
+    counts: Counter[tuple[str, ...]] = Counter()
     for program in programs:
-        folded = [name for name, before in zip(program.calls, ("", *program.calls), strict=False) if name != before]
-        found.update(
-            {tuple(folded[n : n + size]) for size in range(2, LONGEST + 1) for n in range(len(folded) - size + 1)}
+        calls_in_turn = [
+            name for name, before in zip(program.calls, ("", *program.calls), strict=False) if name != before
+        ]
+        counts.update(
+            {
+                tuple(calls_in_turn[n : n + size])
+                for size in range(2, LONGEST + 1)
+                for n in range(len(calls_in_turn) - size + 1)
+            }
         )
-    frequent = [(calls, count) for calls, count in found.items() if count >= FREQUENT]
+    frequent = [(calls, count) for calls, count in counts.items() if count >= FREQUENT]
     return sorted(frequent, key=lambda each: (-each[1] * len(each[0]), each))[:SHOWN]
 
 
@@ -136,10 +144,10 @@ def pick_varied(programs: Sequence[Solved], most: int = SHOWN) -> list[Solved]:
 def kind_of(instruction: str) -> str:
     """The words of an instruction that aren't about particular things: its first word and those that join parts."""
     words = instruction.replace(",", " ,").split()
-    return " ".join(word for n, word in enumerate(words) if n == 0 or word in _JOINING or words[n - 1] in _JOINING)
+    return " ".join(word for n, word in enumerate(words) if n == 0 or word in _JOINTS or words[n - 1] in _JOINTS)
 
 
-_JOINING = frozenset({"and", "then", "after", "before", "you"})
+_JOINTS = frozenset({"and", "then", "after", "before", "you"})
 
 
 def _list_programs(programs: Sequence[Solved]) -> str:

@@ -79,15 +79,17 @@ def admit(reply: str, *, learned: Collection[str], domain: Domain, load: Callabl
     reader = _Reader(tree.body, functions, tuple(names[:MAX_SKILLS]), frozenset(learned), domain)
     refusals = {name: fault for name in names if (fault := next(reader.faults(name), ""))}
     refusals |= dict.fromkeys(names[MAX_SKILLS:], f"more than {MAX_SKILLS} skills are too many")
-    kept = [reader.skill(name) for name in names if name not in refusals]
-    while lost := [skill for skill in kept if any(use in refusals for use in skill.uses)]:
-        refusals |= {skill.name: f"it uses {next(use for use in skill.uses if use in refusals)}" for skill in lost}
-        kept = [skill for skill in kept if skill not in lost]
-    for skill in kept:
-        if problem := _unloadable(skill, {each.name: each for each in kept}, load):
+    skills = [reader.skill(name) for name in names if name not in refusals]
+    while dependants := [skill for skill in skills if any(use in refusals for use in skill.uses)]:
+        refusals |= {
+            skill.name: f"it uses {next(use for use in skill.uses if use in refusals)}" for skill in dependants
+        }
+        skills = [skill for skill in skills if skill not in dependants]
+    for skill in skills:
+        if problem := _unloadable(skill, {each.name: each for each in skills}, load):
             refusals[skill.name] = problem
-    kept = [skill for skill in kept if not {skill.name, *skill.uses} & refusals.keys()]
-    return Admitted(tuple(kept), tuple(Refusal(name, reason) for name, reason in refusals.items()))
+    skills = [skill for skill in skills if not {skill.name, *skill.uses} & refusals.keys()]
+    return Admitted(tuple(skills), tuple(Refusal(name, reason) for name, reason in refusals.items()))
 
 
 def _unloadable(skill: ComposedSkill, skills: Mapping[str, ComposedSkill], load: Callable[[str], object]) -> str:
@@ -111,15 +113,15 @@ class _Reader:
     def faults(self, name: str) -> Iterator[str]:
         """What is against a skill, the gravest first."""
         function, check = self.functions[name], self.functions[CHECK + name]
-        taken = {*self.learned, *self.domain.perceivable.functions, *reserved_names(self.domain.perceivable.records)}
-        if name in taken or name in ("program", self.domain.forgets, REQUIRE, BEGIN, RESULT) or name.startswith("_"):
+        names = {*self.learned, *self.domain.perceivable.functions, *reserved_names(self.domain.perceivable.records)}
+        if name in names or name in ("program", self.domain.forgets, REQUIRE, BEGIN, RESULT) or name.startswith("_"):
             yield "its name is taken: a learned skill, a perception function or a word of Python has it"
-        reached = self._needs(name)
-        if any(helper in self._needs(*self._calls(helper)) for helper in reached):
+        helpers = self._needs(name)
+        if any(helper in self._needs(*self._calls(helper)) for helper in helpers):
             yield "it calls itself, or functions that call each other: write it without recursion"
         if any(
             (isinstance(node, ast.While) and isinstance(node.test, ast.Constant))
-            for each in reached
+            for each in helpers
             for node in ast.walk(self.functions[each])
         ):
             yield "it has a loop that nothing ends: use for over a range"
@@ -128,8 +130,8 @@ class _Reader:
             yield "its docstring doesn't say what it does, Needs: and After:"
         if sum(map(len, _docstring_parts(function))) > MAX_TOLD:
             yield f"its docstring has more than {MAX_TOLD} characters"
-        read = {each for helper in reached for each in loads(self.functions[helper])}
-        if not read & {*self.learned, *self.names} - {name}:
+        loaded_names = {each for helper in helpers for each in loads(self.functions[helper])}
+        if not loaded_names & {*self.learned, *self.names} - {name}:
             yield "it calls no skill"
         if {*self._needs(CHECK + name), *loads(check)} & {*self.learned, *self.names}:
             yield "its check calls a skill: a check asks perception alone"
@@ -140,7 +142,7 @@ class _Reader:
         """The skill, not measured yet."""
         function = self.functions[name]
         does, needs, after = _docstring_parts(function)
-        read = {each for helper in self._needs(name) for each in loads(self.functions[helper])}
+        names = {each for helper in self._needs(name) for each in loads(self.functions[helper])}
         return ComposedSkill(
             name,
             tuple(Parameter(each.arg, _kind(each)) for each in function.args.args),
@@ -148,8 +150,8 @@ class _Reader:
             needs,
             after,
             self._source(name),
-            calls=tuple(sorted(read & set(self.learned))),
-            uses=tuple(each for each in self.names if each in read and each != name),
+            calls=tuple(sorted(names & set(self.learned))),
+            uses=tuple(each for each in self.names if each in names and each != name),
         )
 
     def _faults_of_arguments(self, function: ast.FunctionDef, check: ast.FunctionDef) -> Iterator[str]:
@@ -170,24 +172,24 @@ class _Reader:
 
     def _needs(self, *names: str) -> list[str]:
         """Functions of the reply that these need, themselves included; other skills' own ones aside."""
-        found = list(names)
-        for each in found:
-            found += [other for other in self._calls(each) if other not in found]
-        return found
+        functions = list(names)
+        for each in functions:
+            functions += [other for other in self._calls(each) if other not in functions]
+        return functions
 
     def _source(self, name: str) -> str:
         """The skill's definitions under names of its own, and the function that programs call."""
-        needed = needed_names(name, self.body) | needed_names(CHECK + name, self.body)
+        needs = needed_names(name, self.body) | needed_names(CHECK + name, self.body)
         foreign = {part for each in self.names if each != name for part in (each, CHECK + each)}
-        mine = [node for node in self.body if set(names_at_top(node)) & (needed - foreign)]
+        mine = [node for node in self.body if set(names_at_top(node)) & (needs - foreign)]
         own = {part: f"{name}_{part}" for node in mine for part in names_at_top(node) if part != CHECK + name}
         copies = [rename_definition(ast.parse(ast.unparse(node)).body[0], own) for node in mine]
         parameters = [Parameter(each.arg, _kind(each)) for each in self.functions[name].args.args]
-        imports = [ast.unparse(node) for node in self.body if _imported(node) & needed]
+        imports = [ast.unparse(node) for node in self.body if _names_of_import(node) & needs]
         return "\n\n".join([*imports, _wrapper(name, parameters), *map(_plain, copies)]) + "\n"
 
 
-def _imported(node: ast.stmt) -> set[str]:
+def _names_of_import(node: ast.stmt) -> set[str]:
     """The names that an import binds."""
     names = node.names if isinstance(node, ast.Import | ast.ImportFrom) else []
     return {each.asname or each.name for each in names}
@@ -205,14 +207,14 @@ def _plain(node: ast.stmt) -> str:
 
 
 def _wrapper(name: str, parameters: Sequence[Parameter]) -> str:
-    given = ", ".join(each.name for each in parameters)
+    arguments = ", ".join(each.name for each in parameters)
     return "\n".join(
         [
-            f"def {name}({given}):",
+            f"def {name}({arguments}):",
             *(f"    {REQUIRE}({each.name}, {name!r}, {each.kind!r})" for each in parameters),
-            f"    {BEGIN}({name!r}, {CHECK}{name}({given}))",
+            f"    {BEGIN}({name!r}, {CHECK}{name}({arguments}))",
             "    try:",
-            f"        said, after = {name}_{name}({given}), {CHECK}{name}({given})",
+            f"        said, after = {name}_{name}({arguments}), {CHECK}{name}({arguments})",
             "    except Exception:",
             f"        {RESULT}({name!r}, None, False)",
             "        raise",

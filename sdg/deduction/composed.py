@@ -47,8 +47,8 @@ class ComposedCalls:
     @property
     def log(self) -> tuple[ComposedCall, ...]:
         """Finished calls, then those that the episode's end cut short: these succeeded if the instruction is done."""
-        done = self._robot.ending.done
-        return (*self._log, *(ComposedCall(name, before, None, done) for name, before in self._under_way))
+        is_done = self._robot.ending.done
+        return (*self._log, *(ComposedCall(name, before, None, is_done) for name, before in self._under_way))
 
     def link(self, source: str) -> str:
         """The source to put behind the program: the composed skills that it names.
@@ -57,11 +57,11 @@ class ComposedCalls:
         """
         behind = linked_source(source, self._skills)
         try:
-            taken = reached_globals(source, behind) if self._skills else ()
+            conflicts = reached_globals(source, behind) if self._skills else ()
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise Refused(f"The composed skills can't be read: {error}.") from None
-        if taken:
-            raise Refused(f"{min(taken)} has a meaning for the composed skills: choose another name")
+        if conflicts:
+            raise Refused(f"{min(conflicts)} has a meaning for the composed skills: choose another name")
         return behind
 
     def signatures(self) -> Mapping[str, Signature]:
@@ -77,7 +77,7 @@ class ComposedCalls:
             return True
 
         def note(name: object, said: object, after: object) -> bool:
-            if not self._ended(name, said if isinstance(said, bool) else None, after is True):
+            if not self._end_call(name, said if isinstance(said, bool) else None, after is True):
                 raise refused(f"{name} ends, but never began")
             return after is True
 
@@ -87,12 +87,12 @@ class ComposedCalls:
         self._under_way.append((str(name), before is True))
         return True
 
-    def _ended(self, name: object, said: bool | None, after: bool) -> bool:
+    def _end_call(self, name: object, answer: bool | None, after: bool) -> bool:
         """Log a call's result, and those of calls within it that ended without one; False where it never began."""
         while self._under_way:
             begun, before = self._under_way.pop()
             is_own = begun == name
-            self._log.append(ComposedCall(begun, before, said if is_own else None, after and is_own))
+            self._log.append(ComposedCall(begun, before, answer if is_own else None, after and is_own))
             if is_own:
                 return True
         return False
@@ -110,5 +110,5 @@ class ComposedCalls:
         except (IllegalCommand, ValueError) as error:
             return str(error)
         parts = {domain.language.part(target, part) for part in domain.language.parts}
-        named = isinstance(value, str) and kind != THING and kind not in parts
-        return f"its argument is a {kind}" if named else ""
+        is_other = isinstance(value, str) and kind != THING and kind not in parts
+        return f"its argument is a {kind}" if is_other else ""

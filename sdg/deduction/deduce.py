@@ -110,8 +110,8 @@ def deduce(
     Raises `ModelError` (or `BudgetExceeded`) when the planner's model gives no reply: the episode is then unfinished.
     """
     rng = np.random.default_rng(seed)
-    tried = {"attempts": settings.attempts, "draws": settings.draws}
-    embody = partial(Robot, world, toolkit.skills, domain=toolkit.domain, rng=rng, **tried)
+    limits = {"attempts": settings.attempts, "draws": settings.draws}
+    embody = partial(Robot, world, toolkit.skills, domain=toolkit.domain, rng=rng, **limits)
     robot = embody()
     interactions: list[Interaction] = []
     actions: list[Any] = []
@@ -120,9 +120,9 @@ def deduce(
             actions += robot.actions
             restart()
             robot = embody()
-        left = settings.interactions - attempt
+        programs = settings.interactions - attempt
         session = _Session(
-            world, planner, robot, toolkit, settings, programs=left, hands_back=left > 1 and restart is None
+            world, planner, robot, toolkit, settings, programs=programs, hands_back=programs > 1 and restart is None
         )
         try:
             interactions.append(session.interact(interactions[-1] if interactions else None))
@@ -169,37 +169,37 @@ class _Session:
         program is sent back to be mended, which costs no interaction.
         """
         robot, kit, began = self.robot, self.toolkit, len(self.robot.actions)
-        left = self.world.max_steps - began
-        asked = self.planner.ask(
+        steps_left = self.world.max_steps - began
+        messages = self.planner.ask(
             self.world.mission,
             skills=(*kit.skills.values(), *kit.composed.values()),
-            limits=ProgramLimits(left, self.programs, self.settings.budget, robot.perception().describe()),
+            limits=ProgramLimits(steps_left, self.programs, self.settings.budget, robot.perception().describe()),
             failure=None if last is None else replace(last, state=robot.code_view().describe()),
         )
-        share = max(1, 2 * left // 3) if self.hands_back else None
+        share = max(1, 2 * steps_left // 3) if self.hands_back else None
         replies: list[Completion] = []
         while True:
-            replies.append(reply := self.planner.write(asked))
+            replies.append(reply := self.planner.write(messages))
             scope = Scope(robot, GatedExecutor(robot, kit.gate), steps=share, composed=kit.composed)
             try:
                 source = amend_source(extract_code(reply.text), ENTRY, earlier=last.program if last else "")
             except Refused as refusal:
-                source, ran = tidy(reply.text), ProgramResult(str(refusal), NO_PROGRAM, ())
+                source, outcome = tidy(reply.text), ProgramResult(str(refusal), NO_PROGRAM, ())
             else:
-                ran = run_program(source, scope, budget=self.settings.budget)
-            error, cause = _judge(ran, robot)
+                outcome = run_program(source, scope, budget=self.settings.budget)
+            error, cause = _judge(outcome, robot)
             if cause != NO_PROGRAM:
                 break
             error = f"{error}\n{cut_off(reply, self.planner.sampling.max_tokens)}".rstrip()
             if len(replies) > MENDS:
                 break
-            asked = self.planner.prompts.mend(asked, reply=tidy(reply.text), problem=error)
+            messages = self.planner.prompts.mend(messages, reply=tidy(reply.text), problem=error)
         return Interaction(
             program=source,
             cause=cause,
             error=error.rstrip(),
             state=robot.code_view().describe(),
-            calls=ran.calls,
+            calls=outcome.calls,
             began=began,
             ended=len(robot.actions),
             prompt_tokens=sum(each.prompt_tokens for each in replies),
@@ -209,7 +209,7 @@ class _Session:
         )
 
 
-def _judge(ran: ProgramResult, robot: Robot) -> tuple[str, str]:
+def _judge(outcome: ProgramResult, robot: Robot) -> tuple[str, str]:
     """The message for the debug prompt and the cause of failure; both empty when the mission is done."""
     if robot.ending.done:
         return "", ""
@@ -217,7 +217,7 @@ def _judge(ran: ProgramResult, robot: Robot) -> tuple[str, str]:
         return "The mission has failed: it was done in a way or an order that it doesn't allow.", MISSION_FAILED
     if robot.ending.out_of_time:
         return "The time limit of the mission is reached.", OUT_OF_TIME
-    if ran.error:
-        return ran.error, ran.cause
-    lost = [call for call in ran.calls if not call.success]
-    return "The program ended, but the instruction is not carried out.", SKILL_FAILED if lost else UNFINISHED
+    if outcome.error:
+        return outcome.error, outcome.cause
+    failures = [call for call in outcome.calls if not call.success]
+    return "The program ended, but the instruction is not carried out.", SKILL_FAILED if failures else UNFINISHED

@@ -56,11 +56,11 @@ class Option:
     @property
     def description(self) -> str:
         """What it takes, needs, leaves and costs, in sentences for the prompt, from its members and measurements."""
-        known, it = self.conditions, f"the {self.parameters[0]}" if self.takes_argument else "it"
+        facts, it = self.conditions, f"the {self.parameters[0]}" if self.takes_argument else "it"
         kinds = f"Practised with {', '.join(self.kinds)}." if self.takes_argument and len(self.kinds) > 1 else ""
         needs = f"{it.capitalize()} has to be seen before." if self.usage.needs_seen_target else ""
-        needs = f"Practised where {_spoken(known.before, it)}." if known.before else needs
-        leaves = f"Afterwards {_spoken(known.after, it)}." if known.after else ""
+        needs = f"Practised where {_clause(facts.before, it)}." if facts.before else needs
+        leaves = f"Afterwards {_clause(facts.after, it)}." if facts.after else ""
         return " ".join(
             filter(None, (kinds, needs, leaves, f"A try takes {self._steps()}at most {self.horizon} steps."))
         )
@@ -74,8 +74,8 @@ class Option:
         language = self.domain.language
         if not {"type"} <= language.parts.keys():
             return ()
-        said = [language.part(language.parse(each), "type") for each in self.stored.argument_examples]
-        return tuple(dict.fromkeys(kind for kind in said if kind))
+        kinds = [language.part(language.parse(each), "type") for each in self.stored.argument_examples]
+        return tuple(dict.fromkeys(kind for kind in kinds if kind))
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -141,38 +141,40 @@ def random_options_of(library: SkillLibrary, *, seed: int) -> dict[str, Option]:
 def _options(library: SkillLibrary, policy_of: Callable[[StoredSkill], Policy]) -> dict[str, Option]:
     usages, domain = _stored_usages(library), domain_of_data(library.domain)
     try:  # Conditions in the provenance that can't be read count as absent.
-        stored = dict(library.provenance.get(CONDITIONS, {})).items()
-        known = {str(name): decode(Conditions, value, place=CONDITIONS) for name, value in stored}
+        values = dict(library.provenance.get(CONDITIONS, {})).items()
+        conditions = {str(name): decode(Conditions, value, place=CONDITIONS) for name, value in values}
     except (TypeError, ValueError):
-        known = {}
+        conditions = {}
     return {
-        skill.name: Option(skill, policy_of(skill), usages[skill.name], domain, known.get(skill.name, Conditions()))
+        skill.name: Option(
+            skill, policy_of(skill), usages[skill.name], domain, conditions.get(skill.name, Conditions())
+        )
         for skill in library.skills
     }
 
 
-def _spoken(facts: Sequence[str], it: str) -> str:
+def _clause(facts: Sequence[str], it: str) -> str:
     """Facts as one clause, with "it" replaced."""
-    said = [
+    clauses = [
         " ".join(it if word == "it" else word for word in fact.split(" ")).replace("its ", f"{it}'s ") for fact in facts
     ]
-    return " and ".join(filter(None, [", ".join(said[:-1]), said[-1]]))
+    return " and ".join(filter(None, [", ".join(clauses[:-1]), clauses[-1]]))
 
 
 def what_checks_ask(skill: StoredSkill) -> frozenset[str]:
     """What all of a skill's checks ask of the world, see `sdg.skills.checks.shape.signature`."""
-    asked = [asked_by(own.check, own.argument) for own in skill.checks]
-    return frozenset.intersection(*asked) if asked else frozenset()
+    questions = [asked_by(own.check, own.argument) for own in skill.checks]
+    return frozenset.intersection(*questions) if questions else frozenset()
 
 
 def _stored_usages(library: SkillLibrary) -> dict[str, Usage]:
     """Usages from the provenance; where it has none that can be read, the rules have no reason to refuse a skill."""
-    stored = library.provenance.get(USAGES, {})
+    by_name = library.provenance.get(USAGES, {})
     fields = {"needs_seen_target", "grasps", "releases"}
     usages = {}
     for skill in library.skills:
-        known = stored.get(skill.name, {}) if isinstance(stored, Mapping) else {}
-        flags = {name: known.get(name) is True for name in fields} if isinstance(known, Mapping) else {}
+        entry = by_name.get(skill.name, {}) if isinstance(by_name, Mapping) else {}
+        flags = {name: entry.get(name) is True for name in fields} if isinstance(entry, Mapping) else {}
         usages[skill.name] = Usage(skill.takes_argument, **flags, asks=what_checks_ask(skill))
     return usages
 
@@ -196,8 +198,8 @@ def learn_usage(members: Iterable[tuple[Experience, str]], *, domain: Domain, ta
 
 def stored_form(usages: Mapping[str, Usage]) -> dict[str, dict[str, bool]]:
     """Usages as plain values, for `provenance[USAGES]`."""
-    kept = ("takes_argument", "needs_seen_target", "grasps", "releases")
-    return {name: {key: getattr(usage, key) for key in kept} for name, usage in usages.items()}
+    keys = ("takes_argument", "needs_seen_target", "grasps", "releases")
+    return {name: {key: getattr(usage, key) for key in keys} for name, usage in usages.items()}
 
 
 def learn_conditions(members: Iterable[tuple[Experience, str]], *, domain: Domain) -> Conditions:
@@ -212,8 +214,8 @@ def learn_conditions(members: Iterable[tuple[Experience, str]], *, domain: Domai
     )
 
 
-def _shares(told: Sequence[Mapping[str, bool]]) -> dict[str, float]:
-    return {fact: sum(each[fact] for each in told) / len(told) for fact in told[0]}
+def _shares(rows: Sequence[Mapping[str, bool]]) -> dict[str, float]:
+    return {fact: sum(each[fact] for each in rows) / len(rows) for fact in rows[0]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,10 +237,10 @@ def _witness(member: Experience, argument: str, domain: Domain) -> _Witness:
     for action in member.actions:
         world.step(action)
     after = world.perception()
-    held = [any(thing.held for thing in moment.elements()) for moment in (before, after)]
-    named = argument if is_description(argument, domain.language) else ""
+    hands = [any(thing.held for thing in moment.elements()) for moment in (before, after)]
+    name = argument if is_description(argument, domain.language) else ""
     try:
-        seen = bool(domain.language.resolve(argument, before.elements())) if argument else False
+        is_target_seen = bool(domain.language.resolve(argument, before.elements())) if argument else False
     except ValueError:
-        seen = False
-    return _Witness(seen, held[0], held[1], domain.facts(before, named), domain.facts(after, named))
+        is_target_seen = False
+    return _Witness(is_target_seen, hands[0], hands[1], domain.facts(before, name), domain.facts(after, name))

@@ -33,7 +33,7 @@ class Prompts:
     def generate(self, instruction: str, *, skills: Sequence[Documented], limits: ProgramLimits) -> tuple[Message, ...]:
         """Role, rules, skills, perception functions, example, output format; then the instruction as data."""
         task = text(
-            "program", instruction=_task(instruction), state=fence(limits.state or "nothing"), **_remaining(limits)
+            "program", instruction=_task(instruction), state=fence(limits.state or "nothing"), **_limit_texts(limits)
         )
         return self._request(skills, limits, task)
 
@@ -41,18 +41,18 @@ class Prompts:
         self, instruction: str, *, skills: Sequence[Documented], limits: ProgramLimits, failure: Interaction
     ) -> tuple[Message, ...]:
         """The same rules; then instruction, failed program, its error, its calls and what is known now."""
-        told = text(
+        message = text(
             "debug",
             instruction=_task(instruction),
-            program=fence(_numbered(failure.program), "python"),
+            program=fence(_with_line_numbers(failure.program), "python"),
             error=fence(failure.error),
             calls=fence("\n".join(told_calls(failure.calls)) or "none"),
             state=fence(failure.state),
             began=str(failure.began),
             ended=str(failure.ended),
-            **_remaining(limits),
+            **_limit_texts(limits),
         )
-        return self._request(skills, limits, told)
+        return self._request(skills, limits, message)
 
     def mend(self, asked: Sequence[Message], *, reply: str, problem: str) -> tuple[Message, ...]:
         """The same conversation with the reply that couldn't be used and why."""
@@ -87,8 +87,8 @@ class Prompts:
 
 def program_api(domain: Domain) -> str:
     """The perception functions that programs may call: all but those about a current subgoal, which only checks use."""
-    asked = [name for name in domain.perceivable.functions if name not in domain.perceivable.for_checks]
-    return api_text(domain.perceivable.about, domain.perceivable.functions, asked)
+    names = [name for name in domain.perceivable.functions if name not in domain.perceivable.for_checks]
+    return api_text(domain.perceivable.about, domain.perceivable.functions, names)
 
 
 def describe_skill(skill: Documented) -> str:
@@ -104,24 +104,24 @@ def describe_skill(skill: Documented) -> str:
 def pick_varied(examples: Sequence[str]) -> tuple[str, ...]:
     """At most MAX_EXAMPLES of the examples, first one for each distinct pair of first words, then the rest in order."""
     first = {" ".join(example.split()[:2]): example for example in reversed(examples)}
-    leading = [example for example in dict.fromkeys(examples) if example in first.values()]
-    return tuple(dict.fromkeys([*leading, *examples]))[:MAX_EXAMPLES]
+    distinct = [example for example in dict.fromkeys(examples) if example in first.values()]
+    return tuple(dict.fromkeys([*distinct, *examples]))[:MAX_EXAMPLES]
 
 
 def told_calls(calls: Sequence[Call]) -> Iterator[str]:
     """The first, last and failed calls, one a line; equal calls in a row share a line, the rest are only counted."""
     runs = [list(group) for _, group in groupby(calls, key=_outcome)]
-    failed = [n for n, run in enumerate(runs) if not run[0].success and FIRST_CALLS <= n < len(runs) - LAST_CALLS]
-    failed = sorted(
-        {(runs[n][0].command, runs[n][0].message): n for n in failed}.values()
+    failures = [n for n, run in enumerate(runs) if not run[0].success and FIRST_CALLS <= n < len(runs) - LAST_CALLS]
+    failures = sorted(
+        {(runs[n][0].command, runs[n][0].message): n for n in failures}.values()
     )  # the last call for each reason
-    shown = {*range(FIRST_CALLS), *range(len(runs) - LAST_CALLS, len(runs)), *failed[-MAX_FAILED_CALLS:]}
-    for is_shown, group in groupby(enumerate(runs), key=lambda numbered: numbered[0] in shown):
-        told = [run for _, run in group]
+    numbers = {*range(FIRST_CALLS), *range(len(runs) - LAST_CALLS, len(runs)), *failures[-MAX_FAILED_CALLS:]}
+    for is_shown, group in groupby(enumerate(runs), key=lambda numbered: numbered[0] in numbers):
+        group_runs = [run for _, run in group]
         if is_shown:
-            yield from (_told_run(run) for run in told)
+            yield from (_run_line(run) for run in group_runs)
             continue
-        left_out = [call for run in told for call in run]
+        left_out = [call for run in group_runs for call in run]
         yield f"({len(left_out)} calls, {sum(call.steps for call in left_out)} steps)"
 
 
@@ -129,7 +129,7 @@ def _outcome(call: Call) -> tuple[object, ...]:
     return call.command, call.success, call.message, call.lines
 
 
-def _told_run(run: Sequence[Call]) -> str:
+def _run_line(run: Sequence[Call]) -> str:
     often = f"{len(run)} times alike, {sum(call.steps for call in run)} steps in all: " if len(run) > 1 else ""
     return one_line(f"{often}{run[0]}")
 
@@ -166,9 +166,9 @@ def _task(instruction: str) -> str:
     return fence(one_line(instruction, 1000))
 
 
-def _numbered(program: str) -> str:
+def _with_line_numbers(program: str) -> str:
     return "\n".join(f"{number:3} {line}".rstrip() for number, line in enumerate(program.splitlines(), start=1))
 
 
-def _remaining(limits: ProgramLimits) -> dict[str, str]:
+def _limit_texts(limits: ProgramLimits) -> dict[str, str]:
     return {"steps": str(limits.steps), "programs": str(limits.programs)}

@@ -132,7 +132,7 @@ class Scope:
         """A perception function that always answers from the latest snapshot."""
         return lambda *values, **named: self._robot.functions()[name](*values, **named)
 
-    def _call(self, name: str, /, *values: object, **named: object) -> bool:
+    def _call(self, name: str, /, *values: object, **keywords: object) -> bool:
         """True when the skill succeeded, else False. Raises CommandError for a refused or illegal command."""
         if self._robot.ending.over:
             raise EpisodeOver
@@ -141,7 +141,7 @@ class Scope:
         began = len(self._robot.actions)
         line = lines[-1] if lines else 0
         try:
-            outcome = self._executor.execute(Command(name, self._argument(name, (*values, *named.values()))))
+            outcome = self._executor.execute(Command(name, self._argument(name, (*values, *keywords.values()))))
         except IllegalCommand as error:
             outcome = Outcome(Command(name), False, error=f"{name}: {error}")
         except RecursionError:
@@ -166,13 +166,13 @@ class Scope:
         )
         if self._robot.ending.over:
             raise EpisodeOver
-        used = len(self._robot.actions) - self._began
-        if self._steps is not None and used >= self._steps:
-            raise Stopped(line, f"stopped after {used} steps, so that another program can use the rest", STOPPED)
+        steps = len(self._robot.actions) - self._began
+        if self._steps is not None and steps >= self._steps:
+            raise Stopped(line, f"stopped after {steps} steps, so that another program can use the rest", STOPPED)
         if self._goes_nowhere(outcome):
             raise Stopped(
                 line,
-                f"stopped after {used} steps: {len(self._vain)} calls came to nothing since anything new was seen",
+                f"stopped after {steps} steps: {len(self._vain)} calls came to nothing since anything new was seen",
                 STOPPED,
             )
         self._idle += outcome.steps == 0
@@ -183,17 +183,17 @@ class Scope:
         return outcome.success
 
     def _goes_nowhere(self, outcome: Outcome) -> bool:
-        known = self._robot.knowledge()
-        if known != self._knew:
-            self._knew, self._vain = known, []
+        knowledge = self._robot.knowledge()
+        if knowledge != self._knew:
+            self._knew, self._vain = knowledge, []
         elif outcome.steps and not outcome.success:
             self._vain.append(outcome.steps)
         return len(self._vain) >= MAX_VAIN_CALLS and sum(self._vain) >= MAX_VAIN_STEPS
 
     def _argument(self, name: str, arguments: tuple[object, ...]) -> str:
-        wanted = int(self._robot.skills[name].takes_argument)
-        if len(arguments) != wanted:
-            raise IllegalCommand(f"takes {wanted} argument{'' if wanted == 1 else 's'}, got {len(arguments)}")
+        arity = int(self._robot.skills[name].takes_argument)
+        if len(arguments) != arity:
+            raise IllegalCommand(f"takes {arity} argument{'' if arity == 1 else 's'}, got {len(arguments)}")
         return describe_argument(arguments[0], self._robot.domain) if arguments else ""
 
 
@@ -206,12 +206,12 @@ def program_guard(
     source_bytes: int = SOURCE_BYTES,
 ) -> Guard:
     """The guard of programs: it knows skills and functions, how each is called, and the error of a refused command."""
-    known: dict[str, Callable[..., object] | Signature] = dict(functions)
+    signatures: dict[str, Callable[..., object] | Signature] = dict(functions)
     for name, skill in skills.items():
-        wanted = int(skill.takes_argument)
-        known[name] = Signature(name, wanted, wanted, returns=NUMBER, keywords=ARGUMENT_NAMES, weak=True)
+        arity = int(skill.takes_argument)
+        signatures[name] = Signature(name, arity, arity, returns=NUMBER, keywords=ARGUMENT_NAMES, weak=True)
     return Guard(
-        known,
+        signatures,
         records=domain.perceivable.records,
         errors=(CommandError,),
         budget_steps=budget,
@@ -237,18 +237,18 @@ def run_program(source: str, scope: Scope, *, budget: int) -> ProgramResult:
     try:
         behind = scope.composed.link(source)
         most = SOURCE_BYTES + len(behind.encode())
-        guarded = scope.guard(budget=budget, source_bytes=most).load(source + behind, entry=ENTRY)
+        program = scope.guard(budget=budget, source_bytes=most).load(source + behind, entry=ENTRY)
     except Refused as error:
         return ProgramResult(quote_line(str(error), source, error.line), NO_PROGRAM, ())
     error_text = cause = ""
     try:
-        guarded(scope.functions())
+        program(scope.functions())
     except EpisodeOver:
         pass
     except Fault as fault:
         raise fault.__cause__ or fault from None
     except CommandError as error:
-        line = guarded.line_of(error)
+        line = program.line_of(error)
         error_text, cause = quote_line(f"line {line}: {error}", source, line), REFUSED
     except (GuardError, Stopped) as error:
         error_text, cause = quote_line(str(error), source, error.line), getattr(error, "cause", PROGRAM_ERROR)
@@ -258,8 +258,8 @@ def run_program(source: str, scope: Scope, *, budget: int) -> ProgramResult:
 def quote_line(message: str, source: str, line: int) -> str:
     """The message with the program's line under it, where there is one."""
     lines = source.split("\n")
-    shown = lines[line - 1].strip()[:200] if 0 < line <= len(lines) else "(in a composed skill)" if line > 0 else ""
-    return f"{message}\n    {shown}" if shown else message
+    quote = lines[line - 1].strip()[:200] if 0 < line <= len(lines) else "(in a composed skill)" if line > 0 else ""
+    return f"{message}\n    {quote}" if quote else message
 
 
 def _calling_lines() -> tuple[int, ...]:

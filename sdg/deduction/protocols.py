@@ -101,5 +101,5 @@ class Primitive:
 def primitive_skills(domain: Domain, *, beside_skills: bool = False) -> Mapping[str, Primitive]:
     """A domain's actions by the names that programs use; with `beside_skills` only those that programs over skills use
     too."""
-    chosen = [each for each in domain.actions if each.beside_skills or not beside_skills]
-    return {each.name: Primitive(each.name, each.description, Constant(each.number)) for each in chosen}
+    actions = [each for each in domain.actions if each.beside_skills or not beside_skills]
+    return {each.name: Primitive(each.name, each.description, Constant(each.number)) for each in actions}

@@ -85,14 +85,14 @@ class Robot:
     def functions(self) -> Mapping[str, Callable[..., object]]:
         """The perception functions of that snapshot by name, except those about a current subgoal."""
         if self._functions is None:
-            told = self.code_view().functions().items()
-            self._functions = {name: ask for name, ask in told if name not in self.domain.perceivable.for_checks}
+            functions = self.code_view().functions().items()
+            self._functions = {name: ask for name, ask in functions if name not in self.domain.perceivable.for_checks}
         return self._functions
 
     def observe(self) -> Observation:
         """What a guard is shown of this moment."""
-        seen = self.perception()
-        return Observation(text=self.code_view().describe(), elements=tuple(seen.elements()), perception=seen)
+        snapshot = self.perception()
+        return Observation(text=self.code_view().describe(), elements=tuple(snapshot.elements()), perception=snapshot)
 
     def forget(self) -> None:
         """Forget where it has been."""
@@ -120,25 +120,25 @@ class Robot:
         began, place, far = len(self.actions), self._place(), self._gauge(command)
         if fires(self.perception()):
             return SkillResult(True, 0, 0)
-        fruitless, taken = 0, defaultdict[Hashable, Counter[bytes]](Counter)
+        fruitless, counts = 0, defaultdict[Hashable, Counter[bytes]](Counter)
         for attempt in range(1, self.attempts + 1):
-            seen = self.knowledge()
-            for action in self._attempt(skill, command, taken=taken):
+            before = self.knowledge()
+            for action in self._attempt(skill, command, counts=counts):
                 result = self._world.step(action)
                 self.actions.append(np.asarray(action).tolist())
                 self._snapshot = self._functions = None
-                lost = result.terminated and not result.success
-                self.ending = Ending(result.success, lost, result.truncated and not result.terminated)
+                is_lost = result.terminated and not result.success
+                self.ending = Ending(result.success, is_lost, result.truncated and not result.terminated)
                 if fires(self.perception()):
                     return SkillResult(True, len(self.actions) - began, attempt)
             if self.ending.over:
                 break
-            fruitless = fruitless + 1 if self.knowledge() == seen else 0
+            fruitless = fruitless + 1 if self.knowledge() == before else 0
             if reason := self._reason_to_stop(command, place=place, fruitless=fruitless):
                 return SkillResult(False, len(self.actions) - began, attempt, self._sense.reasons[reason])
         now = self._gauge(command)
-        told = f"{self.domain.perceivable.gauge} was {far:.2f} and is {now:.2f}" if far is not None and now else ""
-        return SkillResult(False, len(self.actions) - began, attempt, told)
+        note = f"{self.domain.perceivable.gauge} was {far:.2f} and is {now:.2f}" if far is not None and now else ""
+        return SkillResult(False, len(self.actions) - began, attempt, note)
 
     def _gauge(self, command: Command) -> float | None:
         """How far a command is from done, by the domain's gauge; None where it can't tell."""
@@ -149,35 +149,35 @@ class Robot:
             return None
 
     def _attempt(
-        self, skill: CalledSkill, command: Command, *, taken: defaultdict[Hashable, Counter[bytes]]
+        self, skill: CalledSkill, command: Command, *, counts: defaultdict[Hashable, Counter[bytes]]
     ) -> Iterator[Any]:
         """The actions of one attempt, at most the skill's horizon; it ends early where nothing is left to look for.
 
-        Each is chosen after the one before it was carried out. `taken` counts the actions of all attempts by the moment
+        Each is chosen after the one before it was carried out. `counts` has the actions of all attempts by the moment
         at which they were taken: what a program would see then, without the clock.
         """
-        target, seen, idle = self.domain.language.row(command.argument), self.knowledge(), 0
+        target, knowledge, idle = self.domain.language.row(command.argument), self.knowledge(), 0
         patience = self._sense.patience(self.perception(), command.argument)
         for _ in range(skill.horizon if patience is None else min(skill.horizon, patience)):
             if self.ending.over:
                 return
-            here = taken[without_clock(self.code_view().describe())]
+            here = counts[without_clock(self.code_view().describe())]
             if patience is not None and here.total() == CIRCLES - 1:
                 return
             yield self._action(skill, target, here)
-            seen, idle = self.knowledge(), idle + 1 if self.knowledge() == seen else 0
+            knowledge, idle = self.knowledge(), idle + 1 if self.knowledge() == knowledge else 0
             if idle >= PATIENCE and not self._is_seen(command):
                 return
 
-    def _action(self, skill: CalledSkill, target: np.ndarray, taken: Counter[bytes]) -> Any:
+    def _action(self, skill: CalledSkill, target: np.ndarray, counts: Counter[bytes]) -> Any:
         """Of several sampled actions the one that was taken least often in this state; of equals, the one sampled most
         often. So the robot doesn't repeat actions that led back to this state."""
         often = self._draws if self.domain.inputs.bounds is None else 1  # no two actions of real numbers are the same
         draws = [skill.policy.act(self._world.memory, 0, target, self._rng) for _ in range(often)]
-        drawn = [np.asarray(action).tobytes() for action in draws]
-        best = min(drawn, key=lambda action: (taken[action], -drawn.count(action)))
-        taken[best] += 1
-        return draws[drawn.index(best)]
+        codes = [np.asarray(action).tobytes() for action in draws]
+        best = min(codes, key=lambda action: (counts[action], -codes.count(action)))
+        counts[best] += 1
+        return draws[codes.index(best)]
 
     def _reason_to_stop(self, command: Command, *, place: Hashable, fruitless: int) -> str:
         """Why no further attempt is made, as a key of `Persistence.reasons`; "" to go on."""
@@ -235,6 +235,6 @@ def describe_argument(argument: object, domain: Domain) -> str:
         raise IllegalCommand(f"an argument has at most {MAX_ARGUMENT_CHARS} characters, not {len(argument)}")
     if isinstance(argument, str) and argument.strip():
         return argument.strip()
-    given = "None (was the list empty?)" if argument is None else f"a {type(argument).__name__}"
+    what = "None (was the list empty?)" if argument is None else f"a {type(argument).__name__}"
     example = f"a description such as {domain.language.example!r}"
-    raise IllegalCommand(f"an argument is {example} or an object record, not {given}")
+    raise IllegalCommand(f"an argument is {example} or an object record, not {what}")

@@ -33,13 +33,13 @@ class DomainContract:
 
     def play_random(self, world: World, steps: int) -> list[Any]:
         """Random actions that were taken, the same ones each time."""
-        rng, taken = np.random.default_rng(0), []
+        rng, actions = np.random.default_rng(0), []
         for _ in range(steps):
             action = self.draw(rng)
-            taken.append(action)
+            actions.append(action)
             if world.step(action).done:
                 break
-        return taken
+        return actions
 
     def draw(self, rng: np.random.Generator) -> Any:
         """A random action; override for actions that aren't numbered."""
@@ -64,8 +64,8 @@ class DomainContract:
         assert all(action.description for action in self.domain.actions), "an action has no description"
 
     def test_prompts_have_their_texts(self) -> None:
-        missing = [name for name in TEXTS if not isinstance(self.domain.texts.get(name), str)]
-        assert not missing, f"texts has no {', '.join(missing)} (an empty text will do)"
+        absent = [name for name in TEXTS if not isinstance(self.domain.texts.get(name), str)]
+        assert not absent, f"texts has no {', '.join(absent)} (an empty text will do)"
         assert self.domain.texts["role"], "texts['role'] is empty: a model must be told where it is"
 
     def test_levels_have_names(self) -> None:
@@ -111,15 +111,15 @@ class DomainContract:
             return
         layouts = self.domain.layouts(self.domain.levels()[0], [3, 5])
         rows = self.domain.begin(layouts, np.array([0, 1]))
-        kept = rows.take(np.array([1]))
+        moment = rows.take(np.array([1]))
         before = rows.perception(1).describe()
         rng = np.random.default_rng(1)
         for _ in range(5):
             rows.step(np.array([self.draw(rng) for _ in range(2)]))
         assert rows.perception(1).describe() != before, "five steps changed nothing: is the world stepped at all?"
-        rows.put(np.array([0]), kept, np.array([0]))
+        rows.put(np.array([0]), moment, np.array([0]))
         assert rows.perception(0).describe() == before, "put must restore the moment that take copied"
-        assert len(self.domain.join([rows, kept])) == 3
+        assert len(self.domain.join([rows, moment])) == 3
 
     def test_waiting_changes_nothing(self) -> None:
         if not self.domain.can.practises:

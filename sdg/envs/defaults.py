@@ -225,8 +225,10 @@ class PlainWorld:
             raise RuntimeError("reset the world before stepping in it")
         self.advance(action)
         self.steps += 1
-        done = self.is_done()
-        return StepResult(float(done), done, not (done or self.lift_time_limit) and self.steps >= self.max_steps)
+        is_over = self.is_done()
+        return StepResult(
+            float(is_over), is_over, not (is_over or self.lift_time_limit) and self.steps >= self.max_steps
+        )
 
     def perception(self) -> PlainPerception:
         """A snapshot of the present state."""

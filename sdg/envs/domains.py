@@ -27,7 +27,7 @@ NEEDS = ("name", "can", "actions", "perceivable", "language", "texts", "levels",
 """What every domain has."""
 
 
-_named: set[str] = set()
+_names_in_use: set[str] = set()
 """Names that this process was asked for: by a config, a command or a program, which the user answers for."""
 
 
@@ -35,9 +35,9 @@ _named: set[str] = set()
 def domain(name: str = DEFAULT) -> Domain:
     """The domain of that name, `minigrid:ID` for any registered MiniGrid id. Raises RegistryError for one that there
     isn't, or that lacks what a domain needs."""
-    found = _minigrid(name) if name.startswith(MINIGRID) else DOMAINS.get(name, needs=NEEDS)
-    _named.add(name)
-    return found
+    entry = _minigrid(name) if name.startswith(MINIGRID) else DOMAINS.get(name, needs=NEEDS)
+    _names_in_use.add(name)
+    return entry
 
 
 def _minigrid(name: str) -> Domain:
@@ -54,7 +54,7 @@ def domain_of_data(name: str) -> Domain:
 
     Raises RegistryError, which says what to do, for one that isn't shipped and wasn't named in this process before.
     """
-    if name not in DOMAINS.entries and name not in _named and not name.startswith(MINIGRID):
+    if name not in DOMAINS.entries and name not in _names_in_use and not name.startswith(MINIGRID):
         raise RegistryError(
             f"this is for worlds of {name!r:.80}, which isn't one of {', '.join(DOMAINS)}: if you trust that module, "
             "name it yourself first (`domain:` in the config)"

@@ -106,21 +106,21 @@ def read_lines(path: Path) -> list[bytes]:
     Where PATH itself ends with ".xz", it is read alone. Raises OSError as `read_file` does, for a damaged archive, and
     for more than MAX_LINES.
     """
-    packed = path if path.suffix == COMPRESSED_SUFFIX else path.with_name(path.name + COMPRESSED_SUFFIX)
-    data = _unpack(packed) if packed == path or packed.exists() else b""
-    if packed != path and (path.exists() or not data):
+    archive = path if path.suffix == COMPRESSED_SUFFIX else path.with_name(path.name + COMPRESSED_SUFFIX)
+    data = _unpack(archive) if archive == path or archive.exists() else b""
+    if archive != path and (path.exists() or not data):
         data += read_file(path)
     return _few_lines(data, path).split(b"\n")
 
 
 def compress_lines(path: Path) -> None:
     """Put the whole lines of a file into PATH.xz, behind what that holds, and remove the file. Raises OSError."""
-    packed = path.with_name(path.name + COMPRESSED_SUFFIX)
-    before = _unpack(packed) if packed.exists() else b""
+    archive = path.with_name(path.name + COMPRESSED_SUFFIX)
+    before = _unpack(archive) if archive.exists() else b""
     data = read_file(path)
     data = data[: data.rfind(b"\n") + 1]
     if not before.endswith(data):  # it does where a kill came between the two steps below
-        atomic_write(packed, lzma.compress(before + data))
+        atomic_write(archive, lzma.compress(before + data))
     path.unlink()
 
 

@@ -45,8 +45,8 @@ def check_seed(seed: int, split: str) -> None:
     if seed not in SPLITS[split]:
         owner = next((name for name, seeds in SPLITS.items() if seed in seeds), None)
         where = f"it belongs to {owner}" if owner else "it belongs to no set"
-        allowed = SPLITS[split]
-        raise UserError(f"seed {seed} is outside {split} ({allowed.start} to {allowed.stop - 1}); {where}")
+        split_seeds = SPLITS[split]
+        raise UserError(f"seed {seed} is outside {split} ({split_seeds.start} to {split_seeds.stop - 1}); {where}")
 
 
 def is_unseen(seed: int) -> bool:
@@ -61,10 +61,10 @@ def seeds(split: str, *, count: int, seed: int = 0, level: str = "") -> list[int
     """
     if split not in SPLITS:
         raise UserError(f"there is no set of instructions {split!r}; there are {', '.join(SPLITS)}")
-    allowed = SPLITS[split]
-    if not 0 <= count <= len(allowed):
-        raise UserError(f"{split} has {len(allowed)} seeds, so {count} can't be taken")
+    split_seeds = SPLITS[split]
+    if not 0 <= count <= len(split_seeds):
+        raise UserError(f"{split} has {len(split_seeds)} seeds, so {count} can't be taken")
     if seed < 0:
         raise UserError(f"a seed is 0 or more, not {seed}")
-    part = OF_A_LEVEL * (crc32(level.encode()) % (len(allowed) // OF_A_LEVEL)) if split == "evaluation" else 0
-    return [allowed[(part + seed * STRIDE + n) % len(allowed)] for n in range(count)]
+    part = OF_A_LEVEL * (crc32(level.encode()) % (len(split_seeds) // OF_A_LEVEL)) if split == "evaluation" else 0
+    return [split_seeds[(part + seed * STRIDE + n) % len(split_seeds)] for n in range(count)]

@@ -88,10 +88,10 @@ def _compile(function: _Function, **options: Any) -> _Function:
     settings: Any = config
     before, settings.CACHE_LOCATOR_CLASSES = settings.CACHE_LOCATOR_CLASSES, _LOCATORS
     try:
-        compiled = _njit(cache=True, nogil=True, **options)(function)
+        kernel = _njit(cache=True, nogil=True, **options)(function)
         if READ_ONLY:
-            compiled._cache.save_overload = _unsaved
-        return cast(_Function, compiled)
+            kernel._cache.save_overload = _note_unsaved
+        return cast(_Function, kernel)
     finally:
         settings.CACHE_LOCATOR_CLASSES = before
 
@@ -105,8 +105,8 @@ unsaved: list[str] = []
 """Kernels that this process compiled and may not keep: each costs every such process its seconds again."""
 
 
-def _unsaved(signature: Any, compiled: Any) -> None:
-    unsaved.append(compiled.fndesc.qualname)
+def _note_unsaved(signature: Any, kernel: Any) -> None:
+    unsaved.append(kernel.fndesc.qualname)
 
 
 def cache_folder() -> Path:
@@ -117,8 +117,8 @@ def cache_folder() -> Path:
 
 def count_files() -> int:
     """How many compiled kernels are kept beside our source, or where NUMBA_CACHE_DIR says."""
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    folders = [Path(chosen)] if chosen else [_ROOT / "envs", _ROOT / "skills"]
+    folder_name = os.environ.get("NUMBA_CACHE_DIR")
+    folders = [Path(folder_name)] if folder_name else [_ROOT / "envs", _ROOT / "skills"]
     return sum(len(list(folder.rglob("*.nbc"))) for folder in folders)
 
 
@@ -147,16 +147,16 @@ def stamp(path: Path) -> str:
 
 
 def _closure(path: Path) -> set[Path]:
-    found, waiting = set[Path](), [path]
-    while waiting:
-        source = waiting.pop()
-        if source not in found:
-            found.add(source)
-            waiting += _imported(source.read_text(encoding="utf-8"))
-    return found
+    files, queue = set[Path](), [path]
+    while queue:
+        source = queue.pop()
+        if source not in files:
+            files.add(source)
+            queue += _imported_files(source.read_text(encoding="utf-8"))
+    return files
 
 
-def _imported(text: str) -> list[Path]:
+def _imported_files(text: str) -> list[Path]:
     files = []
     for module, names in _IMPORT.findall(text):
         place = _ROOT.joinpath(*module.split("."))

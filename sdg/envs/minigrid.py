@@ -62,7 +62,7 @@ class GridPerception(PlainPerception):
         began: Any,
         steps: int,
     ) -> None:
-        self.things, self._blocked, self._at, self._began, self._steps = tuple(things), blocked, at, began, steps
+        self.things, self._is_blocked, self._at, self._began, self._steps = tuple(things), blocked, at, began, steps
         self.walls, self._heading = tuple(walls), HEADINGS[heading]
 
     def get_things(self) -> list[Thing]:
@@ -83,7 +83,7 @@ class GridPerception(PlainPerception):
 
     def is_blocked(self) -> bool:
         """Whether the agent can't go forward: a wall, a closed door or a thing is in front."""
-        return self._blocked
+        return self._is_blocked
 
     def get_position(self) -> Cell:
         """Where the agent is, in cells to the east and to the south of where the episode began."""
@@ -103,7 +103,7 @@ class GridPerception(PlainPerception):
 
     def describe(self) -> str:
         """The snapshot in a few lines."""
-        way = "blocked" if self._blocked else "free to go forward"
+        way = "blocked" if self._is_blocked else "free to go forward"
         where = f"The agent is at {self._at}, looks {self._heading} and is {way}."
         lines = [
             f"- {thing.name}, {thing.state + ', ' if thing.state else ''}"
@@ -120,8 +120,8 @@ class Grid(PlainWorld):
         import minigrid
 
         gymnasium.register_envs(minigrid)
-        made: Any = gymnasium.make(level)
-        self._env = made.unwrapped
+        env: Any = gymnasium.make(level)
+        self._env = env.unwrapped
         super().__init__("", max_steps=int(self._env.max_steps), lift_time_limit=lift_time_limit)
 
     def reset(self, seed: int) -> None:
@@ -148,14 +148,14 @@ class Grid(PlainWorld):
 
     def _show(self, image: np.ndarray) -> None:
         """Keep the things and walls of a view, u8 (7, 7, 3), because each step asks for them three times."""
-        self._seen = self._things(image), [_ahead(*each) for each in np.argwhere(image[:, :, 0] == WALL).tolist()]
+        self._sight = self._things(image), [_ahead(*each) for each in np.argwhere(image[:, :, 0] == WALL).tolist()]
 
     def perception_since(self, began: Cell) -> GridPerception:
         """A snapshot of now."""
         (x, y), (x0, y0) = self._place(), self._start
         cell = self._env.grid.get(*self._env.front_pos)
         return GridPerception(
-            *self._seen,
+            *self._sight,
             blocked=cell is not None and not cell.can_overlap(),
             at=(x - x0, y - y0),
             heading=int(self._env.agent_dir),
@@ -166,20 +166,22 @@ class Grid(PlainWorld):
     def _things(self, image: np.ndarray) -> list[Thing]:
         from minigrid.core.constants import IDX_TO_COLOR, IDX_TO_OBJECT
 
-        found = list[Thing]()
+        things = list[Thing]()
         for column, row in np.argwhere(image[:, :, 0] > 0).tolist():
             kind, colour, state = (int(value) for value in image[column, row])
             if IDX_TO_OBJECT[kind] not in TYPES:
                 continue
-            held = (column, row) == (VIEW // 2, VIEW - 1)
+            is_held = (column, row) == (VIEW // 2, VIEW - 1)
             name = f"{IDX_TO_COLOR[colour]} {IDX_TO_OBJECT[kind]}"
-            said = STATES[state] if IDX_TO_OBJECT[kind] == "door" else ""
-            place = (0, 0) if held else _ahead(column, row)
-            found.append(Thing(VIEW * row + column, name, name.split()[1], name.split()[0], said, *place, held))
+            state_name = STATES[state] if IDX_TO_OBJECT[kind] == "door" else ""
+            place = (0, 0) if is_held else _ahead(column, row)
+            things.append(
+                Thing(VIEW * row + column, name, name.split()[1], name.split()[0], state_name, *place, is_held)
+            )
         if (under := self._env.grid.get(*self._env.agent_pos)) is not None and under.type in TYPES:
-            said = "open" if under.type == "door" else ""
-            found.append(Thing(HERE, f"{under.color} {under.type}", under.type, under.color, said, 0, 0))
-        return sorted(found, key=lambda thing: (thing.forward + abs(thing.right), thing.id))
+            state_name = "open" if under.type == "door" else ""
+            things.append(Thing(HERE, f"{under.color} {under.type}", under.type, under.color, state_name, 0, 0))
+        return sorted(things, key=lambda thing: (thing.forward + abs(thing.right), thing.id))
 
     def begin_subgoal(self) -> None:
         """The current subgoal begins now."""
@@ -187,12 +189,12 @@ class Grid(PlainWorld):
 
     def keep(self) -> Any:
         """This moment: a copy of the whole environment, whatever its family keeps in it."""
-        told = (self._seen, self.mission, self.steps, self.began, self._start, self.max_steps)
-        return copy.deepcopy(self._env), *told
+        fields = (self._sight, self.mission, self.steps, self.began, self._start, self.max_steps)
+        return copy.deepcopy(self._env), *fields
 
     def restore(self, moment: Any) -> None:
         """Go on from a moment."""
-        env, self._seen, self.mission, self.steps, self.began, self._start, self.max_steps = moment
+        env, self._sight, self.mission, self.steps, self.began, self._start, self.max_steps = moment
         self._env = copy.deepcopy(env)
 
     def render(self) -> np.ndarray:
@@ -250,19 +252,21 @@ class GridInputs(PlainInputs):
 
     def write_row(self, memory: Any, row: int, target: np.ndarray, out: np.ndarray) -> int:
         """Inputs of one row; there is one frame."""
-        seen: Any = world_of(memory, row).perception()
-        named = GRID_LANGUAGE.description_of(target)
-        asked = {id(each) for each in GRID_LANGUAGE.resolve(named, seen.things)} if named else set()
+        perception: Any = world_of(memory, row).perception()
+        description = GRID_LANGUAGE.description_of(target)
+        target_ids = (
+            {id(each) for each in GRID_LANGUAGE.resolve(description, perception.things)} if description else set()
+        )
         out[:] = 0
         cells = out[:-1].reshape(HERE + 1, self.planes)
-        for forward, right in seen.walls:
+        for forward, right in perception.walls:
             cells[VIEW * (VIEW - 1 - forward) + right + VIEW // 2, -1] = 1
-        for thing in seen.things:
+        for thing in perception.things:
             cells[thing.id, TYPES.index(thing.type)] = 1
-            cells[thing.id, len(TYPES)] = id(thing) in asked
+            cells[thing.id, len(TYPES)] = id(thing) in target_ids
             if thing.state:
                 cells[thing.id, len(TYPES) + 1 + STATES.index(thing.state)] = 1
-        out[-1] = seen.is_blocked()
+        out[-1] = perception.is_blocked()
         return 0
 
 

@@ -10,11 +10,11 @@ from sdg.envs.defaults import PlainWorld
 from sdg.envs.world import StepResult
 
 # Without a choice of its own MuJoCo looks for a window system by starting a program, which workers may not do.
-_CHOSEN = os.environ.get("MUJOCO_GL")
-os.environ["MUJOCO_GL"] = _CHOSEN or "disable"
+_RENDERER = os.environ.get("MUJOCO_GL")
+os.environ["MUJOCO_GL"] = _RENDERER or "disable"
 import mujoco  # noqa: E402
 
-if _CHOSEN is None:
+if _RENDERER is None:
     del os.environ["MUJOCO_GL"]
 
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION

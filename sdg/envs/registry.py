@@ -48,12 +48,12 @@ class Registry(Generic[T]):
             )
         module = self._import(module_name, name)
         try:
-            found = getattr(module, attribute)
+            value = getattr(module, attribute)
         except AttributeError:
             public = [each for each in vars(module) if not each.startswith("_")]
-            told = f"; it has {', '.join(public[:12])}" if public else ""
-            raise RegistryError(f"the {self.what} {name!r}: {module_name} has no {attribute!r}{told}") from None
-        return cast(T, require(found, needs, what=f"the {self.what} {name!r}"))
+            hint = f"; it has {', '.join(public[:12])}" if public else ""
+            raise RegistryError(f"the {self.what} {name!r}: {module_name} has no {attribute!r}{hint}") from None
+        return cast(T, require(value, needs, what=f"the {self.what} {name!r}"))
 
     def _import(self, module_name: str, name: str) -> object:
         # A console script has its own folder on the path, not the one that the user stands in. At the end of the path
@@ -66,17 +66,17 @@ class Registry(Generic[T]):
             if isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}."):
                 reason = f"there is no module {error.name!r} in {Path.cwd()} or on PYTHONPATH"
             elif isinstance(error, ModuleNotFoundError) and error.name and "." not in error.name:
-                missing = f"'sdg[{self.extras[error.name]}]'" if error.name in self.extras else "it"
-                reason = f"it needs the package {error.name!r}, which isn't installed: pip install {missing}"
+                package = f"'sdg[{self.extras[error.name]}]'" if error.name in self.extras else "it"
+                reason = f"it needs the package {error.name!r}, which isn't installed: pip install {package}"
             else:
-                said = " ".join(str(error).split())
-                reason = f"importing {module_name} raises {type(error).__name__}: {said:.200}"
+                reason_text = " ".join(str(error).split())
+                reason = f"importing {module_name} raises {type(error).__name__}: {reason_text:.200}"
             raise RegistryError(f"the {self.what} {name!r}: {reason}") from error
 
 
 def require(found: object, needs: Sequence[str], *, what: str) -> object:
     """`found` itself. Raises RegistryError where it lacks one of the attributes `needs`."""
-    missing = [need for need in needs if not hasattr(found, need)]
-    if missing:
-        raise RegistryError(f"{what} ({type(found).__name__}) lacks {' and '.join(missing)}")
+    absent = [need for need in needs if not hasattr(found, need)]
+    if absent:
+        raise RegistryError(f"{what} ({type(found).__name__}) lacks {' and '.join(absent)}")
     return found

@@ -69,11 +69,11 @@ def api_text(about: str, functions: Mapping[str, Callable[..., object]], names: 
 
     `names` picks and orders the functions (all of them by default). ValueError for a name that there isn't.
     """
-    chosen = tuple(functions) if names is None else tuple(names)
-    unknown = [name for name in chosen if name not in functions]
-    if unknown:
-        raise ValueError(f"no perception function is called {unknown[0]!r}; there are {', '.join(functions)}")
-    return "\n".join([about, *(render(functions[name]) for name in chosen)])
+    selection = tuple(functions) if names is None else tuple(names)
+    strangers = [name for name in selection if name not in functions]
+    if strangers:
+        raise ValueError(f"no perception function is called {strangers[0]!r}; there are {', '.join(functions)}")
+    return "\n".join([about, *(render(functions[name]) for name in selection)])
 
 
 def render(function: Callable[..., object]) -> str:

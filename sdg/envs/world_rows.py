@@ -160,10 +160,10 @@ class WorldRows:
     def mark(self, marks: list[Any], row: int) -> None:
         """In `marks`, row `row`'s subgoal begins now."""
         world = self.world(row)
-        kept = world.keep()
+        moment = world.keep()
         world.begin_subgoal()
         marks[row] = world.began
-        world.restore(kept)
+        world.restore(moment)
 
     def since(self, marks: list[Any]) -> WorldRows:
         """The rows as agents see them whose subgoals began at `marks`."""

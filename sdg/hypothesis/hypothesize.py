@@ -74,13 +74,13 @@ def hypothesize(
         try:
             hypothesis = parse(reply.text, instruction=instruction)
             # What the guard says of the checks that it refuses, all at once: there are few turns to mend them.
-            told = []
+            refusals = []
             for number, subgoal in enumerate(hypothesis.subgoals, 1):
                 try:
                     compile_check(subgoal.check, domain)
                 except Refused as refusal:
-                    told.append(f"The check of goal {number} was refused: {one_line(str(refusal))}")
-            problem = "\n".join(told[:MAX_REFUSALS])
+                    refusals.append(f"The check of goal {number} was refused: {one_line(str(refusal))}")
+            problem = "\n".join(refusals[:MAX_REFUSALS])
             if not problem or turn == repairs:
                 return hypothesis
         except HypothesisError as error:
@@ -96,16 +96,16 @@ def prompt(
     instruction: str, *, domain: Domain, feedback: Feedback | None = None, skills: str = "", horizon: int = 150
 ) -> tuple[Message, ...]:
     """The conversation that asks for a hypothesis: role, tasks, perception functions and format, then the task."""
-    told = "" if feedback is None else _told(feedback)
+    more = "" if feedback is None else _feedback_text(feedback)
     if skills:
-        told += "\n" + text("hypothesis_skills", skills=skills) + "\n"
+        more += "\n" + text("hypothesis_skills", skills=skills) + "\n"
     return conversation(
         "hypothesis",
         instruction=fence(one_line(instruction, 1000)),
         role=domain.texts["role"],
-        unfolding=_unfolding(domain, horizon),
+        unfolding=_unfolding_text(domain, horizon),
         perception_api=api_text(domain.perceivable.about, domain.perceivable.functions),
-        feedback=told,
+        feedback=more,
         most=str(MAX_GOALS),
     )
 
@@ -118,26 +118,26 @@ def parse(reply: str, *, instruction: str) -> Hypothesis:
     checks of several goals in one block, and helpers beside another goal. A goal line without a check function is an
     error.
     """
-    clean = _unwrapped(tidy(reply))
+    clean = _without_outer_fence(tidy(reply))
     if not clean.strip():
         raise HypothesisError("The answer is empty.", reply)
     blocks = code_blocks(clean)
-    found = [(block, functions_in(block.text)) for block in blocks]
+    functions = [(block, functions_in(block.text)) for block in blocks]
     code = {
-        goal: [block.text for block, names in found if names and goal.start <= block.start < goal.end]
+        goal: [block.text for block, names in functions if names and goal.start <= block.start < goal.end]
         for goal in _goals(clean, blocks)
     }
     # A list of goals before the checks, or notes after them, says again what is told where the code is.
-    told = {goal.number for goal in code if goal.number and code[goal]}
-    goals = [goal for goal in code if code[goal] or goal.number not in told]
+    with_code = {goal.number for goal in code if goal.number and code[goal]}
+    goals = [goal for goal in code if code[goal] or goal.number not in with_code]
     if not goals:
         raise HypothesisError('There is no line "Goal 1: ...".', reply)
     if len(goals) > MAX_GOALS:
         raise HypothesisError(f"There are {len(goals)} goals; at most {MAX_GOALS} are allowed.", reply)
     subgoals, lenders = [], [parts_of(block.text) for block in blocks]
     for number, goal in enumerate(goals, 1):
-        named = [block.text for block, names in found if f"check_{number}" in names]
-        sources = code[goal] or _unfenced(clean[goal.start : goal.end]) or named
+        namesakes = [block.text for block, names in functions if f"check_{number}" in names]
+        sources = code[goal] or _bare_functions(clean[goal.start : goal.end]) or namesakes
         if not sources:
             raise HypothesisError(f"Goal {number} ({goal.text!r}) has no check function in a ```python block.", clean)
         name = _check_name(sources[-1], number)
@@ -146,18 +146,18 @@ def parse(reply: str, *, instruction: str) -> Hypothesis:
     return Hypothesis(instruction, tuple(subgoals))
 
 
-def _unfolding(domain: Domain, horizon: int) -> str:
+def _unfolding_text(domain: Domain, horizon: int) -> str:
     """The text about how tasks unfold and, where actions are real numbers, about checks that can be learned."""
     torques = domain.can.practises and domain.inputs.bounds is not None
-    learned = [text("hypothesis_learned", horizon=str(horizon))] if torques else []
-    return "\n".join([domain.texts["unfolding"], *learned])
+    about_learning = [text("hypothesis_learned", horizon=str(horizon))] if torques else []
+    return "\n".join([domain.texts["unfolding"], *about_learning])
 
 
-def _told(feedback: Feedback) -> str:
-    shown = {"number": str(feedback.failed_goal + 1), "subgoals": fence(number_lines(feedback.subgoals))}
-    told = {CHECKED_BY: (feedback.check, "python"), SEEN: (feedback.seen, "text")}
-    more = [f"{head}\n\n{fence(data, label)}\n\n" for head, (data, label) in told.items() if data]
-    return "\n" + text("hypothesis_feedback", reason=fence(feedback.reason), more="".join(more), **shown) + "\n"
+def _feedback_text(feedback: Feedback) -> str:
+    parts = {"number": str(feedback.failed_goal + 1), "subgoals": fence(number_lines(feedback.subgoals))}
+    observations = {CHECKED_BY: (feedback.check, "python"), SEEN: (feedback.seen, "text")}
+    more = [f"{head}\n\n{fence(data, label)}\n\n" for head, (data, label) in observations.items() if data]
+    return "\n" + text("hypothesis_feedback", reason=fence(feedback.reason), more="".join(more), **parts) + "\n"
 
 
 def _goals(reply: str, blocks: Sequence[CodeBlock]) -> list[_Goal]:
@@ -169,14 +169,19 @@ def _goals(reply: str, blocks: Sequence[CodeBlock]) -> list[_Goal]:
         place for block in blocks for place in range(bisect_left(offsets, block.start), bisect_left(offsets, block.end))
     }
     outside = [place for place in range(len(lines)) if place not in inside]
-    for read, places in ((_goal, outside), (_heading, outside), (_numbered, outside), (_goal, range(len(lines)))):
-        goals = ((place, *goal) for place in places if (goal := read(lines, place)) is not None)
-        found = list(islice(goals, 5 * MAX_GOALS))  # more than anybody asks for: the rest would only take time
-        if found:
-            stops = [offsets[place] for place, *_ in found[1:]] + [len(reply)]
+    for parse_line, places in (
+        (_goal, outside),
+        (_goal_on_two_lines, outside),
+        (_list_item, outside),
+        (_goal, range(len(lines))),
+    ):
+        goals = ((place, *goal) for place in places if (goal := parse_line(lines, place)) is not None)
+        matches = list(islice(goals, 5 * MAX_GOALS))  # more than anybody asks for: the rest would only take time
+        if matches:
+            stops = [offsets[place] for place, *_ in matches[1:]] + [len(reply)]
             return [
-                _Goal(number, one_line(said), offsets[place + used] - 1, stop)
-                for (place, number, said, used), stop in zip(found, stops, strict=True)
+                _Goal(number, one_line(words), offsets[place + n_lines] - 1, stop)
+                for (place, number, words, n_lines), stop in zip(matches, stops, strict=True)
             ]
     return []
 
@@ -189,46 +194,46 @@ def _goal(lines: Sequence[str], place: int) -> tuple[str, str, int] | None:
     word = next(word for word in _WORDS if rest[: len(word)].lower() == word)
     number, rest = leading_number(rest[len(word) :].lstrip(" \t").removeprefix("#"))
     rest = rest.lstrip(_MARKS)
-    said = rest[1:].strip(_MARKS)
-    return (number, said, 1) if rest and rest[0] in _SIGNS and said else None
+    words = rest[1:].strip(_MARKS)
+    return (number, words, 1) if rest and rest[0] in _SIGNS and words else None
 
 
-def _heading(lines: Sequence[str], place: int) -> tuple[str, str, int] | None:
+def _goal_on_two_lines(lines: Sequence[str], place: int) -> tuple[str, str, int] | None:
     """A goal's number on one line, its text on the next."""
-    following = lines[place + 1].lstrip(" \t>*_-") if place + 1 < len(lines) else ""
-    if following.startswith(("def ", "def\t")) or following[:1] in ("", "`", "~", "#", ">") or "`" in following:
+    words = lines[place + 1].lstrip(" \t>*_-") if place + 1 < len(lines) else ""
+    if words.startswith(("def ", "def\t")) or words[:1] in ("", "`", "~", "#", ">") or "`" in words:
         return None
-    found = _goal([lines[place].rstrip(_MARKS + _SIGNS) + ": ."], 0)
-    return (found[0], following.strip(_MARKS), 2) if found is not None and found[1] == "." else None
+    goal = _goal([lines[place].rstrip(_MARKS + _SIGNS) + ": ."], 0)
+    return (goal[0], words.strip(_MARKS), 2) if goal is not None and goal[1] == "." else None
 
 
-def _numbered(lines: Sequence[str], place: int) -> tuple[str, str, int] | None:
+def _list_item(lines: Sequence[str], place: int) -> tuple[str, str, int] | None:
     """`1. ...`"""
     number, rest = leading_number(lines[place].lstrip(_MARKS))
     rest = rest.lstrip(" \t")
-    said = rest[1:].strip(_MARKS)
-    return (number, said, 1) if number and rest[:1] in (".", ")", ":") and said else None
+    words = rest[1:].strip(_MARKS)
+    return (number, words, 1) if number and rest[:1] in (".", ")", ":") and words else None
 
 
-def _unwrapped(reply: str) -> str:
+def _without_outer_fence(reply: str) -> str:
     """A reply without the fence around the whole of it, where there are fences of code inside."""
     first, _, rest = reply.lstrip().partition("\n")
     fence = fence_of(first)
-    inner = next((found for line in rest.split("\n")[1:] if (found := fence_of(line))), None)
+    inner = next((opening for line in rest.split("\n")[1:] if (opening := fence_of(line))), None)
     return rest if fence and fence[1] in _WRAPPINGS and inner and inner[1].startswith("py") else reply
 
 
-def _unfenced(stretch: str) -> list[str]:
+def _bare_functions(stretch: str) -> list[str]:
     """Functions written without a fence: the def line and the indented lines that follow."""
-    found: list[list[str]] = []
+    functions: list[list[str]] = []
     for line in stretch.split("\n"):
         if line.startswith("def "):
-            found.append([line])
-        elif found and found[-1] and (line[:1] in (" ", "\t") or not line):
-            found[-1].append(line)
-        elif found:
-            found.append([])
-    return [source for lines in found if functions_in(source := "\n".join(lines).rstrip())]
+            functions.append([line])
+        elif functions and functions[-1] and (line[:1] in (" ", "\t") or not line):
+            functions[-1].append(line)
+        elif functions:
+            functions.append([])
+    return [source for lines in functions if functions_in(source := "\n".join(lines).rstrip())]
 
 
 def _check_name(source: str, number: int) -> str:

@@ -150,30 +150,30 @@ def discover(
 
     `kind_of` gives a subgoal's true kind where that is known: it is used only to score the clustering.
     """
-    chosen = [(e, c) for e, c in zip(experiences, calls, strict=True) if e.confirmed or settings.use_unconfirmed]
-    if experiences and not chosen:
+    pairs = [(e, c) for e, c in zip(experiences, calls, strict=True) if e.confirmed or settings.use_unconfirmed]
+    if experiences and not pairs:
         raise ValueError(
             "nothing was verified, so there is nothing to learn from; with induce.use_unconfirmed=true what was "
             "reached of hypotheses that failed later is taken, too"
         )
-    items = [ClusterItem(call, experience.subgoal) for experience, call in chosen]
+    items = [ClusterItem(call, experience.subgoal) for experience, call in pairs]
     clustering = cluster(items, seed=seed, parts=representation(settings.text), max_k=settings.k_max)
-    judged = partial(review, items, argument_kind=argument_kind)
-    reviewed = judged(clustering.labels) if settings.review else Review(clustering.labels, ())
-    agreement = adjusted_rand(clustering.labels, reviewed.labels)
+    review_labels = partial(review, items, argument_kind=argument_kind)
+    verdict = review_labels(clustering.labels) if settings.review else Review(clustering.labels, ())
+    agreement = adjusted_rand(clustering.labels, verdict.labels)
     if agreement < LEAST_AGREEMENT:
         names = {name: number for number, name in enumerate(sorted({item.call.api for item in items}))}
-        reviewed = judged([names[item.call.api] for item in items])
+        verdict = review_labels([names[item.call.api] for item in items])
     if kind_of is not None:
         kinds = [kind_of(item) for item in items]
-        clustering = replace(clustering, adjusted_rand=adjusted_rand(kinds, reviewed.labels))
+        clustering = replace(clustering, adjusted_rand=adjusted_rand(kinds, verdict.labels))
     members: dict[int, list[Member]] = {}
     calls_of: dict[int, list[SkillCall]] = {}
     stages: dict[tuple[str, int], list[ChainStep]] = {}
-    for i in sorted(range(len(chosen)), key=lambda i: (chosen[i][0].level, chosen[i][0].seed, chosen[i][0].index)):
-        experience, call = chosen[i]
+    for i in sorted(range(len(pairs)), key=lambda i: (pairs[i][0].level, pairs[i][0].seed, pairs[i][0].index)):
+        experience, call = pairs[i]
         before = stages.setdefault((experience.level, experience.seed), [])
-        stage = ChainStep(reviewed.labels[i], call.argument, experience.subgoal.check)
+        stage = ChainStep(verdict.labels[i], call.argument, experience.subgoal.check)
         if stage.skill >= 0:
             members.setdefault(stage.skill, []).append(
                 Member(
@@ -186,11 +186,11 @@ def discover(
         before.append(stage)
     return Discovery(
         clustering,
-        reviewed,
+        verdict,
         {label: tuple(members[label]) for label in sorted(members)},
         {label: tuple(calls_of[label]) for label in sorted(calls_of)},
         agreement,
-        frozenset(item.call.api for item, label in zip(items, reviewed.labels, strict=True) if label < 0),
+        frozenset(item.call.api for item, label in zip(items, verdict.labels, strict=True) if label < 0),
     )
 
 
@@ -198,8 +198,8 @@ def split(members: Sequence[Member], *, share: float, seed: int) -> tuple[tuple[
     """Members to practise on and members held out, by instruction, so that no layout is on both sides."""
     keys = sorted({(member.level, member.seed) for member in members})
     np.random.default_rng(seed).shuffle(keys)
-    held = set(map(tuple, keys[: int(len(keys) * share)]))
+    held_out = set(map(tuple, keys[: int(len(keys) * share)]))
     return (
-        tuple(m for m in members if (m.level, m.seed) not in held),
-        tuple(m for m in members if (m.level, m.seed) in held),
+        tuple(m for m in members if (m.level, m.seed) not in held_out),
+        tuple(m for m in members if (m.level, m.seed) in held_out),
     )

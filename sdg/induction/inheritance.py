@@ -54,13 +54,13 @@ def inherited_skills(found: Discovery, earlier: SkillLibrary | None) -> dict[int
     }
 
 
-def _match(found: Discovery, label: int, earlier: SkillLibrary) -> Skill | None:
-    texts = {member.description for member in found.members[label]}
-    takes_argument = any(member.stage.argument for member in found.members[label])
+def _match(discovery: Discovery, label: int, earlier: SkillLibrary) -> Skill | None:
+    texts = {member.description for member in discovery.members[label]}
+    takes_argument = any(member.stage.argument for member in discovery.members[label])
     shares = {
         skill: len(texts & set(skill.members)) / max(1, min(len(texts), len(skill.members)))
         for skill in earlier.skills
         if skill.takes_argument == takes_argument
     }
-    best = max(shares, key=lambda skill: (shares[skill], skill.name == found.name(label), skill.name), default=None)
+    best = max(shares, key=lambda skill: (shares[skill], skill.name == discovery.name(label), skill.name), default=None)
     return best if best is not None and shares[best] >= IN_COMMON else None

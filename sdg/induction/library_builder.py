@@ -40,10 +40,10 @@ def library(
     for label in sorted(policies):
         checks = templates(found.members[label], domain.language)
         if checks:
-            taken = {entry.name for entry in entries.values()} | set(reserved)
-            entries[label] = _entry(found, label, checks=checks, measured=measured[label], taken=taken, learner=learner)
-    missing = without_a_skill(found, policies, domain.language)
-    left_out = {LEFT_OUT: missing} if missing else {}
+            names = {entry.name for entry in entries.values()} | set(reserved)
+            entries[label] = _entry(found, label, checks=checks, figures=measured[label], names=names, learner=learner)
+    reasons = without_a_skill(found, policies, domain.language)
+    left_out = {LEFT_OUT: reasons} if reasons else {}
     usages = {
         entry.name: learn_usage(
             _with_arguments(found.members[label]), domain=domain, takes_argument=entry.takes_argument
@@ -63,34 +63,34 @@ def library(
 
 
 def _entry(
-    found: Discovery,
+    discovery: Discovery,
     label: int,
     *,
     checks: tuple[CheckTemplate, ...],
-    measured: Mapping[str, Any],
-    taken: set[str],
+    figures: Mapping[str, Any],
+    names: set[str],
     learner: str,
 ) -> Skill:
-    members = found.members[label]
+    members = discovery.members[label]
     arguments = Counter(member.stage.argument for member in members)
     takes_argument = bool(checks[0].argument)
     texts = Counter(member.description for member in members)
     common = [text for text, _ in texts.most_common(3)]
     return Skill(
-        name=name_skill([call.api for call in found.calls[label]], taken=taken),
+        name=name_skill([call.api for call in discovery.calls[label]], taken=names),
         description=f"Learned from subgoals such as {', '.join(map(repr, common))}.",
         takes_argument=takes_argument,
         argument_examples=tuple(text for text, _ in arguments.most_common(MAX_ARGUMENTS) if text),
         members=tuple(text for text, _ in texts.most_common(MAX_MEMBERS)),
         checks=checks,
-        horizon=measured["horizon"],
-        success_rate=measured["success_rate"],
-        success_interval=(measured["low"], measured["high"]),
-        episodes=measured["episodes"],
-        success_known=measured.get("success_known"),
-        left_out=measured.get("left_out", 0),
-        mean_steps=measured.get("mean_steps", 0.0),
-        environment_steps=measured["environment_steps"],
+        horizon=figures["horizon"],
+        success_rate=figures["success_rate"],
+        success_interval=(figures["low"], figures["high"]),
+        episodes=figures["episodes"],
+        success_known=figures.get("success_known"),
+        left_out=figures.get("left_out", 0),
+        mean_steps=figures.get("mean_steps", 0.0),
+        environment_steps=figures["environment_steps"],
         learner=learner,
     )
 
@@ -104,8 +104,8 @@ def without_a_skill(found: Discovery, learned: Collection[int], language: Langua
     unlike = "there were too few of its subgoals, or no other subgoals have similar checks"
     nothing = "its check was already true at every start for practice"
     tied = "each of its checks names other things of its own mission, so none applies to another thing"
-    clustered = {call.api for label in learned for call in found.calls[label]}
-    why = dict.fromkeys(sorted(found.rejected - clustered), unlike)
+    names = {call.api for label in learned for call in found.calls[label]}
+    why = dict.fromkeys(sorted(found.rejected - names), unlike)
     for label in found.members:
         if label not in learned or not templates(found.members[label], language):
             why[found.name(label)] = nothing if label not in learned else tied
@@ -119,19 +119,19 @@ def templates(members: Sequence[Member], language: Language) -> tuple[CheckTempl
     skill.
     """
     checks = [member.stage for member in members if not is_tied_to_its_layout(member.stage.check.source)]
-    asked = [CheckTemplate(each.check, each.argument) for each in checks or [member.stage for member in members]]
-    widened = [_widen(each, language) for each in asked]
-    anything = frozenset([language.parse(language.anything)]) if language.anything else frozenset()
-    return _ranked(asked, language) or _ranked(widened, language, beside=anything)
+    candidates = [CheckTemplate(each.check, each.argument) for each in checks or [member.stage for member in members]]
+    wide = [_widen(each, language) for each in candidates]
+    wildcard = frozenset([language.parse(language.anything)]) if language.anything else frozenset()
+    return _commonest(candidates, language) or _commonest(wide, language, beside=wildcard)
 
 
-def _ranked(
-    asked: Sequence[CheckTemplate], language: Language, *, beside: frozenset[Any] = frozenset()
+def _commonest(
+    candidates: Sequence[CheckTemplate], language: Language, *, beside: frozenset[Any] = frozenset()
 ) -> tuple[CheckTemplate, ...]:
     """The most common checks, compared with the language's example as argument; they may also name `beside`."""
     counts: Counter[str] = Counter()
     examples: dict[str, CheckTemplate] = {}
-    for each in asked:
+    for each in candidates:
         try:
             shape = rewrite(each.check, {each.argument: language.example} if each.argument else {}, language)
         except (Unfit, ValueError):
@@ -141,18 +141,18 @@ def _ranked(
         body = shape.source.split("\n", 1)[-1]
         counts[body] += 1
         examples.setdefault(body, each)
-    ranked = sorted(counts, key=lambda body: (-counts[body], len(body), body))
-    return tuple(examples[body] for body in ranked[:MAX_TEMPLATES])
+    bodies = sorted(counts, key=lambda body: (-counts[body], len(body), body))
+    return tuple(examples[body] for body in bodies[:MAX_TEMPLATES])
 
 
-def _widen(asked: CheckTemplate, language: Language) -> CheckTemplate:
+def _widen(template: CheckTemplate, language: Language) -> CheckTemplate:
     """The same check with "any thing" in place of the things it names beside its argument."""
     try:
-        others = mentioned_things(asked.check, language) - {language.parse(asked.argument)}
+        others = mentioned_things(template.check, language) - {language.parse(template.argument)}
         words = {language.text(other): language.anything for other in others if language.anything}
-        return CheckTemplate(rewrite(asked.check, words, language), asked.argument)
+        return CheckTemplate(rewrite(template.check, words, language), template.argument)
     except (Unfit, ValueError, SyntaxError):
-        return asked
+        return template
 
 
 def _with_arguments(members: Sequence[Member]) -> list[tuple[Experience, str]]:

@@ -76,34 +76,36 @@ class PracticeJob:
 
 def practise(job: PracticeJob, *, on_evaluation: Callable[[Point], None] = lambda point: None) -> Trained | None:
     """Learn one skill; None when its check is true at every start already."""
-    spent: Counter[str] = Counter()
+    costs: Counter[str] = Counter()
     training, held_out = split(job.members, share=job.settings.validation_share, seed=job.seed)
-    spent[REPLAYS] += sum(len(member.restore_actions) for member in job.members)
+    costs[REPLAYS] += sum(len(member.restore_actions) for member in job.members)
     starts = _open([restore_starts(training, job.domain)])
-    judged = _open([restore_starts(held_out, job.domain)]) if held_out else None
+    judges = _open([restore_starts(held_out, job.domain)]) if held_out else None
     if job.earlier:  # The first round has no skills yet to reach starts on fresh layouts.
-        reached = partial(
+        roll_in = partial(
             fresh_starts,
             policies=job.earlier,
             domain=job.domain,
             horizon=job.settings.train.horizon,
-            on_steps=lambda steps: spent.update({ROLL_INS: steps}),
+            on_steps=lambda steps: costs.update({ROLL_INS: steps}),
         )
-        fresh = reached(training, layouts=job.training_layouts, count=job.settings.fresh_starts, seed=job.seed)
-        tested = reached(job.members, layouts=job.validation_layouts, count=VALIDATION_TRIES, seed=job.seed + 1)
+        fresh = roll_in(training, layouts=job.training_layouts, count=job.settings.fresh_starts, seed=job.seed)
+        validation_starts = roll_in(
+            job.members, layouts=job.validation_layouts, count=VALIDATION_TRIES, seed=job.seed + 1
+        )
         starts = _open([part for part in (starts, fresh) if part is not None])
-        spent[ROLL_INS] += WANDER * (len(starts) if starts is not None and job.asked is not None else 0)
+        costs[ROLL_INS] += WANDER * (len(starts) if starts is not None and job.asked is not None else 0)
         starts = _add_rehearsed(starts, job.asked, seed=job.seed)
-        judged = _judges(_open([tested]) if tested is not None else judged, job)
+        judges = _judges(_open([validation_starts]) if validation_starts is not None else judges, job)
     if starts is None:
         return None
-    judged_on = HELD_OUT if judged is not None and len(judged) >= FEWEST_JUDGES else PRACTICE
-    chosen_by, others = _halves(judged if judged is not None and judged_on == HELD_OUT else starts, judged_on, job)
-    plays = np.tile(np.arange(len(chosen_by)), max(1, job.settings.train.validation_starts // len(chosen_by)))
+    judged_on = HELD_OUT if judges is not None and len(judges) >= FEWEST_JUDGES else PRACTICE
+    choosers, others = _halves(judges if judges is not None and judged_on == HELD_OUT else starts, judged_on, job)
+    plays = np.tile(np.arange(len(choosers)), max(1, job.settings.train.validation_starts // len(choosers)))
     settings = _in_its_place(job)
-    trained = train(
+    result = train(
         starts,
-        chosen_by.take(plays),
+        choosers.take(plays),
         settings,
         seed=job.seed,
         init_policy=job.earlier.get(job.label, job.warm_start),
@@ -111,14 +113,14 @@ def practise(job: PracticeJob, *, on_evaluation: Callable[[Point], None] = lambd
         on_evaluation=on_evaluation,
     )
     # Each start counts once: playing it again says nothing new about the skill.
-    trained = replace(trained, best=replace(trained.best, episodes=len(chosen_by)), judged_on=judged_on)
-    spent.update(trained.other_steps)
+    result = replace(result, best=replace(result.best, episodes=len(choosers)), judged_on=judged_on)
+    costs.update(result.other_steps)
     if others is None:
-        return replace(trained, other_steps=dict(spent))
-    policy = LEARNERS.get(settings.learner).policy(trained.weights, job.domain)
-    measured, steps = measure(policy, others, settings, horizon=horizon_of(trained.best, settings), seed=job.seed)
-    spent[VALIDATION] += steps
-    return replace(trained, measured=measured, other_steps=dict(spent))
+        return replace(result, other_steps=dict(costs))
+    policy = LEARNERS.get(settings.learner).policy(result.weights, job.domain)
+    figures, steps = measure(policy, others, settings, horizon=horizon_of(result.best, settings), seed=job.seed)
+    costs[VALIDATION] += steps
+    return replace(result, measured=figures, other_steps=dict(costs))
 
 
 def horizon_of(best: Point, settings: TrainSettings) -> int:
@@ -127,13 +129,13 @@ def horizon_of(best: Point, settings: TrainSettings) -> int:
     return int(np.clip(2 * np.ceil(best.steps_99), LEAST_HORIZON, settings.horizon))
 
 
-def _halves(judged: Starts, judged_on: str, job: PracticeJob) -> tuple[Starts, Starts | None]:
+def _halves(judges: Starts, judged_on: str, job: PracticeJob) -> tuple[Starts, Starts | None]:
     """Starts that choose the policy and its horizon, and others that then measure it; None where there are too few."""
-    order = np.random.default_rng(job.seed).permutation(len(judged))
-    most, half = job.settings.train.validation_starts, len(judged) // 2
+    order = np.random.default_rng(job.seed).permutation(len(judges))
+    most, half = job.settings.train.validation_starts, len(judges) // 2
     if judged_on == PRACTICE or half < FEWEST_JUDGES:
-        return judged.take(order[:most]), None
-    return judged.take(order[:half][:most]), judged.take(order[half:][:most])
+        return judges.take(order[:most]), None
+    return judges.take(order[:half][:most]), judges.take(order[half:][:most])
 
 
 def _in_its_place(job: PracticeJob) -> TrainSettings:
@@ -145,13 +147,15 @@ def _in_its_place(job: PracticeJob) -> TrainSettings:
     return replace(job.settings.train, require_same_place=about_a_place and keeps_to_its_place(job.members, job.domain))
 
 
-def _add_rehearsed(starts: Starts | None, asked: Starts | None, *, seed: int) -> Starts | None:
+def _add_rehearsed(starts: Starts | None, requests: Starts | None, *, seed: int) -> Starts | None:
     """The starts, and as many again where planners asked for the skill, or a few steps away: these matter most."""
-    if asked is None:
+    if requests is None:
         return starts
     others = [starts] if starts is not None else []
-    near = [perturb_starts(asked, most=WANDER, seed=seed + n) for n in range(1, sum(map(len, others)) // len(asked))]
-    return _open([*others, asked, *near])
+    near = [
+        perturb_starts(requests, most=WANDER, seed=seed + n) for n in range(1, sum(map(len, others)) // len(requests))
+    ]
+    return _open([*others, requests, *near])
 
 
 def _judges(others: Starts | None, job: PracticeJob) -> Starts | None:
@@ -159,15 +163,15 @@ def _judges(others: Starts | None, job: PracticeJob) -> Starts | None:
 
     Few starts are played several times each, because actions are sampled and one lucky evaluation must not decide.
     """
-    asked = job.asked_held_out
-    missing = MOST_TRUSTED - (0 if asked is None else len(asked))
-    parts = [] if asked is None else [asked]
-    if others is not None and missing > 0:
+    requests = job.asked_held_out
+    shortage = MOST_TRUSTED - (0 if requests is None else len(requests))
+    parts = [] if requests is None else [requests]
+    if others is not None and shortage > 0:
         order = np.random.default_rng(job.seed).permutation(len(others))
-        parts.append(others if asked is None else others.take(np.sort(order[:missing])))
+        parts.append(others if requests is None else others.take(np.sort(order[:shortage])))
     return join(parts) if parts else None
 
 
 def _open(parts: Sequence[Starts]) -> Starts | None:
-    left = [part for part in map(open_starts, parts) if len(part)]
-    return join(left) if left else None
+    open_parts = [part for part in map(open_starts, parts) if len(part)]
+    return join(open_parts) if open_parts else None

@@ -40,15 +40,15 @@ def skill_requests(
     `check_of` gives the check that a command aims at, or None to leave it out.
     """
     episodes = [Played.from_json(row) for row in rows]
-    found = []
+    requests = []
     for level in dict.fromkeys(episode.level for episode in episodes):
         for episode in episodes:
             for call in episode.calls() if episode.level == level else ():
                 command = Command(call["name"], call["argument"])
                 check = check_of(command)
-                found += [SkillRequest(episode, call["began"], command, check)] if check is not None else []
+                requests += [SkillRequest(episode, call["began"], command, check)] if check is not None else []
     # A command that is repeated before any step has the same start, which counts once.
-    return list({(id(each.episode), each.began, each.command): each for each in found}.values())
+    return list({(id(each.episode), each.began, each.command): each for each in requests}.values())
 
 
 def starts_of(asked: Sequence[SkillRequest], domain: Domain) -> Starts | None:
@@ -79,21 +79,21 @@ def calls_until(row: EpisodeRow) -> int:
     return sum(last.values())
 
 
-def _starts_in(level: str, asked: Sequence[SkillRequest], domain: Domain) -> Starts:
-    seeds = sorted({each.episode.seed for each in asked})
-    episodes = list({id(each.episode): each.episode for each in asked}.values())
+def _starts_in(level: str, requests: Sequence[SkillRequest], domain: Domain) -> Starts:
+    seeds = sorted({each.episode.seed for each in requests})
+    episodes = list({id(each.episode): each.episode for each in requests}.values())
     number = {id(episode): i for i, episode in enumerate(episodes)}
     moments = restore(
         domain,
         domain.layouts(level, seeds),
         [seeds.index(episode.seed) for episode in episodes],
         actions=[episode.actions for episode in episodes],
-        moments=[(number[id(each.episode)], each.began) for each in asked],
+        moments=[(number[id(each.episode)], each.began) for each in requests],
         forgot=[episode.forgot for episode in episodes],
     )
-    checks = {check: number for number, check in enumerate(dict.fromkeys(each.check for each in asked))}
-    targets = np.stack([domain.language.row(each.command.argument) for each in asked])
-    return Starts(moments, targets, tuple(checks), np.array([checks[each.check] for each in asked], np.int64))
+    checks = {check: number for number, check in enumerate(dict.fromkeys(each.check for each in requests))}
+    targets = np.stack([domain.language.row(each.command.argument) for each in requests])
+    return Starts(moments, targets, tuple(checks), np.array([checks[each.check] for each in requests], np.int64))
 
 
 Rehearse = Callable[[SkillLibrary, int], Sequence[EpisodeRow]]
@@ -116,8 +116,11 @@ def collect_requests(
 ) -> dict[int, Rehearsed]:
     """Where these episodes called each of the library's skills, by cluster number (`labels`, in the skills' order)."""
     options, domain = options_of(learned), domain_of_data(learned.domain)
-    held = set(sorted({row["seed"] for row in episodes})[::HELD_OUT])
-    parts = [row for row in episodes if row["seed"] not in held], [row for row in episodes if row["seed"] in held]
+    held_out = set(sorted({row["seed"] for row in episodes})[::HELD_OUT])
+    parts = (
+        [row for row in episodes if row["seed"] not in held_out],
+        [row for row in episodes if row["seed"] in held_out],
+    )
     return {
         label: Rehearsed(*(_left_to_do(part, options[skill.name], domain) for part in parts))
         for label, skill in zip(labels, learned.skills, strict=True)
@@ -126,6 +129,6 @@ def collect_requests(
 
 def _left_to_do(episodes: Sequence[EpisodeRow], option: Option, domain: Domain) -> Starts | None:
     """Starts of this skill's calls whose aim wasn't reached already."""
-    asked = starts_of(requests_of_skill(episodes, option), domain)
-    left = open_starts(asked) if asked is not None else None
-    return left if left is not None and len(left) else None
+    starts = starts_of(requests_of_skill(episodes, option), domain)
+    open_part = open_starts(starts) if starts is not None else None
+    return open_part if open_part is not None and len(open_part) else None

@@ -16,7 +16,7 @@ MOST_NAMES = 60
 """How many names already in use are listed."""
 
 _MARKS = " \t`*"
-_NOTHING = frozenset({"", "none", "n/a", "-", "empty", "null", "no argument"})
+_NO_ARGUMENT = frozenset({"", "none", "n/a", "-", "empty", "null", "no argument"})
 
 
 def translate(
@@ -28,25 +28,25 @@ def translate(
     words become the API name, so that one bad line never stops an induction. Raises whatever `model.complete` raises.
     """
     distinct = list(dict.fromkeys(one_line(text) for text in texts))
-    known: dict[str, SkillCall] = {}
+    calls: dict[str, SkillCall] = {}
     for start in range(0, len(distinct), BATCH):
-        batch, used = distinct[start : start + BATCH], _used(known)
-        known |= _request_calls(batch, used=used, domain=domain, model=model, sampling=sampling)
+        batch, names = distinct[start : start + BATCH], _api_names(calls)
+        calls |= _request_calls(batch, names=names, domain=domain, model=model, sampling=sampling)
     for text in distinct:
-        if text not in known:
-            known |= _request_calls([text], used=_used(known), domain=domain, model=model, sampling=sampling)
-    return tuple(known.get(one_line(text)) or SkillCall(snake(text), "") for text in texts)
+        if text not in calls:
+            calls |= _request_calls([text], names=_api_names(calls), domain=domain, model=model, sampling=sampling)
+    return tuple(calls.get(one_line(text)) or SkillCall(snake(text), "") for text in texts)
 
 
-def _used(known: Mapping[str, SkillCall]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(call.api for call in known.values()))[:MOST_NAMES]
+def _api_names(calls: Mapping[str, SkillCall]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(call.api for call in calls.values()))[:MOST_NAMES]
 
 
 def prompt(texts: Sequence[str], *, domain: Domain, used: Sequence[str] = ()) -> tuple[Message, ...]:
     """The conversation that asks for translations; `used` are names that earlier translations got."""
-    told = f"- These names are in use; take them again where the same is done: {', '.join(used)}." if used else ""
+    sentence = f"- These names are in use; take them again where the same is done: {', '.join(used)}." if used else ""
     return conversation(
-        "translate", translation=domain.texts["translation"], used=told, subgoals=fence(number_lines(texts))
+        "translate", translation=domain.texts["translation"], used=sentence, subgoals=fence(number_lines(texts))
     )
 
 
@@ -67,8 +67,8 @@ def parse(reply: str, *, count: int) -> dict[int, SkillCall]:
         return calls
     plain = [line.lstrip(" \t>*`-") for line in lines]
     plain = [line for line in plain if "|" in line and line.partition("|")[0].strip(_MARKS).isidentifier()]
-    found = [call for line in plain if line[0].islower() and (call := _call(line)) is not None]
-    return dict(enumerate(found, 1)) if len(found) == count else {}
+    calls_in_order = [call for line in plain if line[0].islower() and (call := _call(line)) is not None]
+    return dict(enumerate(calls_in_order, 1)) if len(calls_in_order) == count else {}
 
 
 def _number(line: str) -> tuple[str, str]:
@@ -98,11 +98,11 @@ def _call(text: str) -> SkillCall | None:
 def snake(words: str) -> str:
     """Words as an identifier: lower case, at most eight words and 60 characters; "" when there is no letter in them."""
     text = words[:1000]
-    spaced = "".join(
+    words_apart = "".join(
         f" {sign}" if sign.isupper() and before.isascii() and (before.islower() or before.isdigit()) else sign
         for before, sign in zip(f" {text}", text, strict=False)
     )
-    plain = "".join(sign if sign.isascii() and sign.isalnum() else " " for sign in spaced.lower())
+    plain = "".join(sign if sign.isascii() and sign.isalnum() else " " for sign in words_apart.lower())
     return "_".join([part for word in plain.split() if (part := word.lstrip("0123456789"))][:8])[:60]
 
 
@@ -110,13 +110,13 @@ def _argument(text: str) -> str:
     plain = one_line(text.strip().strip("\"'`()<>[]"), 80)
     article, _, rest = plain.partition(" ")
     plain = rest.lstrip() if article.lower() in ("the", "an", "a") and rest.strip() else plain
-    return "" if plain.lower() in _NOTHING else plain
+    return "" if plain.lower() in _NO_ARGUMENT else plain
 
 
 def _request_calls(
-    texts: Sequence[str], *, used: Sequence[str], domain: Domain, model: LanguageModel, sampling: Sampling
+    texts: Sequence[str], *, names: Sequence[str], domain: Domain, model: LanguageModel, sampling: Sampling
 ) -> dict[str, SkillCall]:
-    calls = parse(model.complete(prompt(texts, domain=domain, used=used), sampling=sampling).text, count=len(texts))
+    calls = parse(model.complete(prompt(texts, domain=domain, used=names), sampling=sampling).text, count=len(texts))
     return {texts[number - 1]: _about_a_thing(call, domain.language) for number, call in calls.items()}
 
 

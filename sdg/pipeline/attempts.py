@@ -49,29 +49,29 @@ class Attempts:
         return hypotheses(self.run.folder)
 
     @property
-    def _tried(self) -> Rows[Verification]:
+    def _verifications(self) -> Rows[Verification]:
         return verifications(self.run.folder)
 
     def hypothesize(self, attempt: int = 0) -> list[HypothesisRow]:
         """A hypothesis for every instruction that has none verified yet; rows of `hypotheses.jsonl`."""
         journal = self._hypotheses
-        wanted = [(level, seed) for level, seed in self.worlds.tasks() if self._still_open(level, seed, attempt)]
-        missing = [task for task in wanted if f"{task[0]}/{task[1]}/{attempt}" not in journal]
-        name, done = self._title("hypotheses", attempt), len(wanted) - len(missing)
-        with self.run.progress.stage(name, total=len(wanted), unit="instruction", done=done) as stage:
-            for level, seed in missing:
+        tasks = [(level, seed) for level, seed in self.worlds.tasks() if self._still_open(level, seed, attempt)]
+        new_tasks = [task for task in tasks if f"{task[0]}/{task[1]}/{attempt}" not in journal]
+        name, n_done = self._title("hypotheses", attempt), len(tasks) - len(new_tasks)
+        with self.run.progress.stage(name, total=len(tasks), unit="instruction", done=n_done) as stage:
+            for level, seed in new_tasks:
                 self.worlds.mission(level, seed)  # Built here, because otherwise each thread would build the layouts.
             ask = lambda task: self._hypothesis(task[0], task[1], attempt)  # noqa: E731
-            for row in in_order(ask, missing, at_once=self.plan.concurrency):
+            for row in in_order(ask, new_tasks, at_once=self.plan.concurrency):
                 journal.append(row)
                 stage.advance()
-        return [journal[f"{level}/{seed}/{attempt}"] for level, seed in wanted]
+        return [journal[f"{level}/{seed}/{attempt}"] for level, seed in tasks]
 
     def verify(self, attempt: int = 0) -> list[Verification]:
         """Search the subgoals of every hypothesis of this attempt; rows of `verifications.jsonl`."""
         rows = [row for row in self._hypotheses if row.unit.endswith(f"/{attempt}")]
-        jobs = [_Jobs((self._job(row),)) for row in rows if row.subgoals and row.unit not in self._tried]
-        return self._search_missing(rows, self._tried, title=self._title("verification", attempt), chains=jobs)
+        jobs = [_Jobs((self._job(row),)) for row in rows if row.subgoals and row.unit not in self._verifications]
+        return self._search_missing(rows, self._verifications, title=self._title("verification", attempt), chains=jobs)
 
     def compare(self, search: Search, name: str, *, learns: bool = False) -> list[Verification]:
         """Verify every first hypothesis by another search with the same step limit; rows of `NAME.jsonl`.
@@ -80,10 +80,10 @@ class Attempts:
         """
         rows = [row for row in self._hypotheses if row.unit.endswith("/0") and row.subgoals]
         journal = verifications(self.run.folder, name)
-        missing = [row for row in rows if row.unit not in journal]
-        levels = dict.fromkeys(row.level for row in missing)
+        new_rows = [row for row in rows if row.unit not in journal]
+        levels = dict.fromkeys(row.level for row in new_rows)
         by_level = ([row for row in rows if row.level == level] for level in levels)
-        together = by_level if learns else ([row] for row in missing)
+        together = by_level if learns else ([row] for row in new_rows)
         chains = [_Jobs(tuple(replace(self._job(row), search=search) for row in part)) for part in together]
         return self._search_missing(rows, journal, title=name.replace("_", " "), chains=chains)
 
@@ -91,17 +91,17 @@ class Attempts:
         self, rows: Sequence[HypothesisRow], journal: Rows[Verification], *, title: str, chains: Sequence[_Jobs]
     ) -> list[Verification]:
         """Verify the hypotheses that the journal lacks; returns the rows of all, in order."""
-        missing = [row for row in rows if row.unit not in journal]
-        done = len(rows) - len(missing)
+        new_rows = [row for row in rows if row.unit not in journal]
+        n_done = len(rows) - len(new_rows)
         learns = any(isinstance(job.search, LearningSearch) for chain in chains for job in chain.jobs)
-        verified = self._one_after_the_other(chains) if learns else self.run.parallel(_verify_in_order, chains)
-        with self.run.progress.stage(title, total=len(rows), unit="hypothesis", done=done) as stage:
-            for row in missing:
+        outcomes = self._one_after_the_other(chains) if learns else self.run.parallel(_verify_in_order, chains)
+        with self.run.progress.stage(title, total=len(rows), unit="hypothesis", done=n_done) as stage:
+            for row in new_rows:
                 if not row.subgoals:
                     cause = f"no hypothesis: {row.error}"
-                    journal.append(_unsearched(row.unit, row.level, row.seed, row.instruction, cause))
+                    journal.append(_row_without_search(row.unit, row.level, row.seed, row.instruction, cause))
                     stage.advance()
-            for _, results in verified:
+            for _, results in outcomes:
                 for result in results:
                     if result.unit not in journal:
                         journal.append(result)
@@ -113,19 +113,19 @@ class Attempts:
         search, folder = copy(chains[0].jobs[0].search), self.run.folder.path
         assert isinstance(search, LearningSearch)
         if not search.learned[0] and records.policy_path(folder, SEARCH).is_file():  # from an earlier command
-            kept = records.load_policy(folder, SEARCH, self.plan.domain, "sb3")
-            search.learned = dict(kept.weights), search.learned[1]
+            policy = records.load_policy(folder, SEARCH, self.plan.domain, "sb3")
+            search.learned = dict(policy.weights), search.learned[1]
         for chain in chains:
             jobs = _Jobs(tuple(replace(job, search=search) for job in chain.jobs))
-            for _, done in self.run.parallel(_verify_and_learn, [jobs]):
-                results, search.learned = (done, search.learned) if isinstance(done, list) else done
+            for _, outcome in self.run.parallel(_verify_and_learn, [jobs]):
+                results, search.learned = (outcome, search.learned) if isinstance(outcome, list) else outcome
                 if search.learned[0]:
                     records.save_policy(folder, SEARCH, search.learned[0])
                 yield chain, results
 
     def best(self, cycle: int) -> list[Verification]:
         """The result of every instruction after a cycle, in the order of the instructions (`best_of`)."""
-        return best_of(self._tried.get, self.worlds.tasks(), plan=self.plan, cycle=cycle)
+        return best_of(self._verifications.get, self.worlds.tasks(), plan=self.plan, cycle=cycle)
 
     def _title(self, name: str, attempt: int) -> str:
         cycle = self.plan.cycle_of(attempt)
@@ -137,7 +137,7 @@ class Attempts:
         instruction = self.worlds.mission(level, seed)
         row = HypothesisRow(f"{level}/{seed}/{attempt}", level, seed, instruction, (), "")
         try:
-            found = hypothesize(
+            hypothesis = hypothesize(
                 instruction,
                 model=self.run.model,
                 domain=self.plan.domain,
@@ -153,7 +153,7 @@ class Attempts:
             if not attempt:
                 raise
             return replace(row, error=str(error))
-        goals = (SubgoalRow(goal.description, goal.check.name, goal.check.source) for goal in found.subgoals)
+        goals = (SubgoalRow(goal.description, goal.check.name, goal.check.source) for goal in hypothesis.subgoals)
         return replace(row, subgoals=tuple(goals))
 
     def _feedback(self, level: str, seed: int, attempt: int) -> Feedback | None:
@@ -164,9 +164,9 @@ class Attempts:
             earlier = max(rows, key=lambda row: row.reached_count, default=None)
         if earlier is None or earlier.failed_goal is None:
             return None  # There was no hypothesis, or a worker was lost, which is no goal's fault.
-        goals, failed = self._hypotheses[earlier.unit].subgoals, earlier.failed_goal
+        goals, goal_index = self._hypotheses[earlier.unit].subgoals, earlier.failed_goal
         descriptions = tuple(goal.description for goal in goals)
-        return Feedback(descriptions, failed, earlier.cause, goals[failed].check, earlier.seen)
+        return Feedback(descriptions, goal_index, earlier.cause, goals[goal_index].check, earlier.seen)
 
     def _job(self, row: HypothesisRow) -> _Job:
         """A job with the cycle's search; later cycles replay what reached the same checks in earlier attempts."""
@@ -180,9 +180,7 @@ class Attempts:
             level=level,
             seed=seed,
             settings=self.plan.verify.less(self._steps_spent(level, seed, attempt)),
-            search=search
-            if cycle == 1
-            else ReplaySearch(_recorded(self._earlier(level, seed, range(attempt))), search),
+            search=search if cycle == 1 else ReplaySearch(_replays(self._earlier(level, seed, range(attempt))), search),
             random_seed=self.plan.seed_of("verify", row.unit),
         )
 
@@ -193,8 +191,8 @@ class Attempts:
         rows = self._earlier(level, seed, range(attempt) if begins_cycle else range(attempt - 1, attempt))
         if attempt == 0 or not rows or rows[-1].verified:
             return attempt == 0
-        needed = 0 if cycle == 1 else WORTH_AN_ATTEMPT * self.plan.verify.t_verify
-        return begins_cycle or self._steps_spent(level, seed, attempt) + needed < self.plan.verify.t_verify
+        reserve = 0 if cycle == 1 else WORTH_AN_ATTEMPT * self.plan.verify.t_verify
+        return begins_cycle or self._steps_spent(level, seed, attempt) + reserve < self.plan.verify.t_verify
 
     def _steps_spent(self, level: str, seed: int, attempt: int) -> int:
         """Steps searched for the earlier attempts of the same cycle: T_verify holds per instruction and cycle."""
@@ -202,7 +200,7 @@ class Attempts:
         return sum(row.searched_steps for row in self._earlier(level, seed, earlier))
 
     def _earlier(self, level: str, seed: int, attempts: range) -> list[Verification]:
-        rows = (self._tried.get(f"{level}/{seed}/{number}") for number in attempts)
+        rows = (self._verifications.get(f"{level}/{seed}/{number}") for number in attempts)
         return [row for row in rows if row is not None]
 
 
@@ -214,7 +212,7 @@ def best_of(
     In the first cycle that is the last attempt. A later cycle replaces it if its own last attempt was verified or got
     at least as far. `row_of` gives a unit's verification, None without one; tasks that were never tried are left out.
     """
-    found = []
+    results = []
     for task in tasks:
         best: Verification | None = None
         for number in range(1, cycle + 1):
@@ -222,26 +220,26 @@ def best_of(
             if row is not None and (best is None or row.verified or row.reached_count >= best.reached_count):
                 best = row
         if best is not None:
-            found.append(best)
-    return found
+            results.append(best)
+    return results
 
 
 def latest(row_of: Callable[[str], Verification | None], task: Task, *, before: int) -> Verification | None:
     """The verification of the last attempt at a task among those numbered below `before`; attempts without a hypothesis
     or with a lost worker come last."""
-    tried = (row_of(f"{task[0]}/{task[1]}/{attempt}") for attempt in reversed(range(before)))
-    rows = [row for row in tried if row is not None]
+    attempts = (row_of(f"{task[0]}/{task[1]}/{attempt}") for attempt in reversed(range(before)))
+    rows = [row for row in attempts if row is not None]
     return next((row for row in rows if row.subgoals), rows[0] if rows else None)
 
 
-def _recorded(rows: Sequence[Verification]) -> dict[CheckFunction, tuple[tuple[ActionValue, ...], ...]]:
+def _replays(rows: Sequence[Verification]) -> dict[CheckFunction, tuple[tuple[ActionValue, ...], ...]]:
     """Check -> the lists of actions that reached it in these attempts, the latest first."""
-    known: dict[CheckFunction, dict[tuple[ActionValue, ...], None]] = {}
+    by_check: dict[CheckFunction, dict[tuple[ActionValue, ...], None]] = {}
     for row in reversed(rows):
         for goal in row.subgoals:
             if goal.reached:
-                known.setdefault(goal.subgoal().check, {})[goal.actions] = None
-    return {check: tuple(lists) for check, lists in known.items()}
+                by_check.setdefault(goal.subgoal().check, {})[goal.actions] = None
+    return {check: tuple(lists) for check, lists in by_check.items()}
 
 
 @dataclass(frozen=True)
@@ -277,10 +275,12 @@ class _Jobs:
     def on_lost(self, reason: str) -> list[Verification]:
         """What became of the hypotheses when their worker hung or died."""
         cause = f"worker lost: {reason}"
-        return [_unsearched(job.unit, job.level, job.seed, job.hypothesis.instruction, cause) for job in self.jobs]
+        return [
+            _row_without_search(job.unit, job.level, job.seed, job.hypothesis.instruction, cause) for job in self.jobs
+        ]
 
 
-def _unsearched(unit: str, level: str, seed: int, instruction: str, cause: str) -> Verification:
+def _row_without_search(unit: str, level: str, seed: int, instruction: str, cause: str) -> Verification:
     """The row of a hypothesis that was not searched, and why."""
     return Verification(
         unit,

@@ -30,7 +30,7 @@ class Pipeline(Run):
 
     _help: dict[int, Help] = field(default_factory=dict, kw_only=True)
     _libraries: dict[int, SkillLibrary] = field(default_factory=dict, kw_only=True)
-    _grounded: dict[int, list[Verification]] = field(default_factory=dict, kw_only=True)
+    _results: dict[int, list[Verification]] = field(default_factory=dict, kw_only=True)
 
     @cached_property
     def attempts(self) -> Attempts:
@@ -51,23 +51,23 @@ class Pipeline(Run):
             raise LibraryError(
                 f"the library {place} is of {library.domain!r}, this run is of {self.plan.domain.name!r}"
             )
-        told = "\n".join(describe_skill(option) for option in options_of(library).values())
+        skills_text = "\n".join(describe_skill(option) for option in options_of(library).values())
         left_out = library.provenance.get(LEFT_OUT)
         for name, reason in left_out.items() if isinstance(left_out, Mapping) else ():
-            told += f"\n# There is no skill {name}: {reason}."
+            skills_text += f"\n# There is no skill {name}: {reason}."
         self._libraries[cycle] = library
-        self._help[cycle] = Help(self.explorers(place, self.search), told)
+        self._help[cycle] = Help(self.explorers(place, self.search), skills_text)
 
     def ground(self, cycle: int = 1) -> list[Verification]:
         """Stages 1 and 2 of a cycle with all their rounds; returns every instruction's result, in order."""
-        if cycle not in self._grounded:
+        if cycle not in self._results:
             for attempt in self.plan.attempts_of(cycle):
                 self.attempts.hypothesize(attempt)
                 self.attempts.verify(attempt)
-            self._grounded[cycle] = self.attempts.best(cycle)
-        return self._grounded[cycle]
+            self._results[cycle] = self.attempts.best(cycle)
+        return self._results[cycle]
 
     def experiences(self, cycle: int = 1) -> list[Experience]:
         """Experiences up to a cycle, without those that only a chain of skills reached: too long for one skill."""
-        found = [experience for row in self.ground(cycle) for experience in row.experiences()]
-        return [each for each in found if len(each.actions) <= self.plan.induce.train.horizon]
+        experiences = [experience for row in self.ground(cycle) for experience in row.experiences()]
+        return [each for each in experiences if len(each.actions) <= self.plan.induce.train.horizon]

@@ -122,8 +122,8 @@ class Worlds:
 
     def tasks(self) -> list[Task]:
         """Every grounding instruction, level by level."""
-        chosen = seeds("grounding", count=self.plan.instructions, seed=self.plan.seed)
-        return [(level, seed) for level in self.plan.levels for seed in chosen]
+        layout_seeds = seeds("grounding", count=self.plan.instructions, seed=self.plan.seed)
+        return [(level, seed) for level in self.plan.levels for seed in layout_seeds]
 
     def layouts(self, level: str, split: str) -> Layouts:
         """The layouts of a split: "grounding", "training" to practise on, or "validation" to judge skills on."""
@@ -132,8 +132,8 @@ class Worlds:
             count = {"training": plan.training_layouts, "validation": plan.validation_layouts}.get(
                 split, plan.instructions
             )
-            drawn = seeds(split, count=count, seed=plan.seed)
-            self._layouts[level, split] = self.domain.layouts(level, drawn, workers=plan.processes)
+            layout_seeds = seeds(split, count=count, seed=plan.seed)
+            self._layouts[level, split] = self.domain.layouts(level, layout_seeds, workers=plan.processes)
         return self._layouts[level, split]
 
     def mission(self, level: str, seed: int) -> str:

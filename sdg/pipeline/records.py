@@ -98,17 +98,17 @@ def load_policy(folder: Path, unit: str, domain: Domain, learner: str) -> Policy
     path = policy_path(folder, unit)
     try:
         with safe_open(path, "numpy") as file:
-            arrays, told = {name: file.get_tensor(name) for name in file.keys()}, file.metadata()  # noqa: SIM118
+            arrays, metadata = {name: file.get_tensor(name) for name in file.keys()}, file.metadata()  # noqa: SIM118
     except (SafetensorError, TypeError, ValueError):
-        arrays, told = {}, {}
-    if told is not None and told.get("sha256") != _digest(arrays):
+        arrays, metadata = {}, {}
+    if metadata is not None and metadata.get("sha256") != _digest(arrays):
         raise RunFolderError(f"{path} is damaged: its checksum doesn't agree. Restore it from a copy, or run anew.")
     return policy_of({name: array.astype(np.float32) for name, array in arrays.items()}, domain, learner)
 
 
 def _digest(arrays: Mapping[str, np.ndarray]) -> str:
     """What identifies weights: their names, types, shapes and bytes."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for name, array in sorted(arrays.items()):
-        found.update(f"{name} {array.dtype} {array.shape}\n".encode() + array.tobytes())
-    return found.hexdigest()
+        digest.update(f"{name} {array.dtype} {array.shape}\n".encode() + array.tobytes())
+    return digest.hexdigest()

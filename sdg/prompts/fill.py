@@ -28,7 +28,7 @@ def conversation(name: str, /, **values: str) -> tuple[Message, ...]:
 
 def text(name: str, /, **values: str) -> str:
     """Prompt file `name` as one text, for parts that several prompts share."""
-    return Template(_read(name)).substitute(values).strip()
+    return Template(_file_text(name)).substitute(values).strip()
 
 
 def fence(data: str, label: str = "text") -> str:
@@ -54,7 +54,7 @@ def number_lines(lines: Iterable[str]) -> str:
 
 @cache
 def _turns(name: str) -> tuple[tuple[Literal["system", "user", "assistant"], str], ...]:
-    parts = _TURN.split(_read(name))
+    parts = _TURN.split(_file_text(name))
     roles = cast("list[Literal['system', 'user', 'assistant']]", parts[1::2])
     if not roles or parts[0].strip():
         raise ValueError(f"prompt {name!r} must begin with a turn marker such as <!-- user -->")
@@ -62,5 +62,5 @@ def _turns(name: str) -> tuple[tuple[Literal["system", "user", "assistant"], str
 
 
 @cache
-def _read(name: str) -> str:
+def _file_text(name: str) -> str:
     return (files("sdg") / "prompts" / f"{name}.md").read_text(encoding="utf-8")

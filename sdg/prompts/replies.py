@@ -22,7 +22,7 @@ _PYTHON = frozenset({"", "python", "python3", "py", "py3", "python-repl", "pycon
 _STATEMENTS = frozenset({"def", "if", "for", "while", "return", "import", "from", "class", "async"})
 _THOUGHTS = tuple(f"</{form}>" for word in ("think", "thinking", "thought", "reasoning")
                   for form in (word, word.upper(), word.capitalize()))  # fmt: skip
-_WANTED = "reply with one ```python code block and nothing else"
+_REQUEST = "reply with one ```python code block and nothing else"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,29 +40,29 @@ def tidy(reply: str) -> str:
 
     It is cut at MAX_REPLY_CHARS and MAX_REPLY_LINES.
     """
-    said = reply
+    answer = reply
     for tag in _THOUGHTS:
-        said = said.rpartition(tag)[2]
-    said = said[:MAX_REPLY_CHARS].replace("\r\n", "\n").translate({ord("\r"): "\n", 0: None, ord("\ufeff"): None})
-    return "\n".join(said.split("\n", MAX_REPLY_LINES)[:MAX_REPLY_LINES])
+        answer = answer.rpartition(tag)[2]
+    answer = answer[:MAX_REPLY_CHARS].replace("\r\n", "\n").translate({ord("\r"): "\n", 0: None, ord("\ufeff"): None})
+    return "\n".join(answer.split("\n", MAX_REPLY_LINES)[:MAX_REPLY_LINES])
 
 
 def code_blocks(reply: str) -> tuple[CodeBlock, ...]:
     """The first MAX_BLOCKS fenced blocks of a tidied reply, indented or not; an unclosed one ends with the reply."""
-    opened: tuple[str, str] | None = None
+    opening: tuple[str, str] | None = None
     begin, offset, lines, blocks = 0, 0, list[str](), list[CodeBlock]()
     for line in reply.split("\n"):
         fence = fence_of(line)
-        if opened is None:
-            opened, begin, lines = fence, offset, []
-        elif fence and fence[0].startswith(opened[0]) and not fence[1]:
-            blocks.append(CodeBlock(opened[1], _dedented(lines), begin, offset + len(line)))
-            opened = None
+        if opening is None:
+            opening, begin, lines = fence, offset, []
+        elif fence and fence[0].startswith(opening[0]) and not fence[1]:
+            blocks.append(CodeBlock(opening[1], _dedent(lines), begin, offset + len(line)))
+            opening = None
         else:
             lines.append(line)
         offset += len(line) + 1
-    if opened is not None:
-        blocks.append(CodeBlock(opened[1], _dedented(lines), begin, len(reply)))
+    if opening is not None:
+        blocks.append(CodeBlock(opening[1], _dedent(lines), begin, len(reply)))
     return tuple(blocks[:MAX_BLOCKS])
 
 
@@ -84,8 +84,8 @@ def fence_of(line: str) -> tuple[str, str] | None:
 def functions_in(source: str) -> tuple[str, ...]:
     """Names of the functions that `source` defines at any depth, as they stand in the text."""
     heads = [line.partition("(")[0].split() for line in source.split("\n") if "(" in line]
-    named = [words for words in heads if words[:-1] in (["def"], ["async", "def"])]
-    return tuple(words[-1] for words in named if words[-1].isidentifier())
+    definitions = [words for words in heads if words[:-1] in (["def"], ["async", "def"])]
+    return tuple(words[-1] for words in definitions if words[-1].isidentifier())
 
 
 def extract_code(reply: str) -> str:
@@ -100,27 +100,29 @@ def extract_code(reply: str) -> str:
     blocks = code_blocks(text)
     if not blocks:
         return _bare(text)
-    python = [_unprompted(block.text + "\n") for block in blocks if block.language in _PYTHON]
-    defining = [code for code in python if any(line.startswith(_DEFINES) for line in code.split("\n"))]
-    if len(defining) == 1:
-        return defining[0]
-    if defining:
-        raise Refused(f"The reply has {len(defining)} code blocks that define functions; give exactly one code block.")
+    python = [_without_prompts(block.text + "\n") for block in blocks if block.language in _PYTHON]
+    candidates = [code for code in python if any(line.startswith(_DEFINES) for line in code.split("\n"))]
+    if len(candidates) == 1:
+        return candidates[0]
+    if candidates:
+        raise Refused(
+            f"The reply has {len(candidates)} code blocks that define functions; give exactly one code block."
+        )
     if any("(" in block.text.partition("def ")[2] for block in blocks):
-        raise Refused(f"The reply's code block is not plain Python: {_WANTED}, with `def` at the beginning of a line.")
+        raise Refused(f"The reply's code block is not plain Python: {_REQUEST}, with `def` at the beginning of a line.")
     raise Refused(
         "The reply's code block defines no function; give one code block with the function that was asked for."
     )
 
 
-def _dedented(lines: list[str]) -> str:
+def _dedent(lines: list[str]) -> str:
     margins = [line[: len(line) - len(line.lstrip(_BLANKS))] for line in lines if line.strip()]
     least, most = min(margins, default=""), max(margins, default="")
     margin = next((place for place, sign in enumerate(least) if sign != most[place]), len(least))
     return "\n".join(line[margin:] if line.strip() else "" for line in lines).strip("\n")
 
 
-def _unprompted(code: str) -> str:
+def _without_prompts(code: str) -> str:
     """Code without the prompts of an interactive session."""
     lines = code.rstrip("\n").split("\n")
     if not lines[0].startswith(">>> "):
@@ -133,28 +135,28 @@ def _bare(text: str) -> str:
 
     All functions must be indented like the first. Raises `Refused` for prose without any.
     """
-    code = _unprompted(_dedented(text.split("\n")) + "\n")
+    code = _without_prompts(_dedent(text.split("\n")) + "\n")
     first, _, rest = code.partition("\n")
     code = rest if first.strip().lower() in _PYTHON - {""} else code
     if code.lstrip()[:1] in ("{", "[") and "def " in code:
-        raise Refused(f"The reply is JSON, not code: {_WANTED}.")
+        raise Refused(f"The reply is JSON, not code: {_REQUEST}.")
     if parse_code(code) is not None:
         return code
     lines = code.split("\n")
     start = next((number for number, line in enumerate(lines) if line.lstrip().startswith(_DEFINES)), None)
     if start is None:
         if "(" in code.partition("def ")[2]:
-            raise Refused(f"The reply's code is not alone: {_WANTED}, with `def` at the beginning of a line.")
+            raise Refused(f"The reply's code is not alone: {_REQUEST}, with `def` at the beginning of a line.")
         if "=" not in code and not _STATEMENTS.intersection(line.lstrip().partition(" ")[0] for line in lines):
-            raise Refused(f"The reply holds no code: {_WANTED}, with the function that was asked for in it.")
+            raise Refused(f"The reply holds no code: {_REQUEST}, with the function that was asked for in it.")
         return code
     margin = lines[start][: len(lines[start]) - len(lines[start].lstrip())]
     goes_on = tuple(margin + sign for sign in (" ", "\t", "#", ")", *_DEFINES))
-    taken = list(takewhile(lambda line: not line.strip() or line.startswith(goes_on), lines[start:]))
-    if any(line.startswith(goes_on[-2:]) for line in lines[start + len(taken) :]):
+    body = list(takewhile(lambda line: not line.strip() or line.startswith(goes_on), lines[start:]))
+    if any(line.startswith(goes_on[-2:]) for line in lines[start + len(body) :]):
         raise Refused("There is prose between the functions; give exactly one code block with all of them.")
-    cut = _dedented(taken) + "\n"
-    return cut if parse_code(cut) is not None else code
+    functions = _dedent(body) + "\n"
+    return functions if parse_code(functions) is not None else code
 
 
 def cut_off(reply: Completion, limit: int) -> str:

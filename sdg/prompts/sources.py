@@ -30,7 +30,7 @@ def prune_source(source: str, entry: str, *, others: Sequence[Sequence[Part]] = 
     needs no change comes back as it is; nothing but functions and constants is added, and nothing but functions,
     imports for annotations and the line that would start `entry` left out.
     """
-    return _chosen(source, parts_of(source), entry, others)
+    return _selection(source, parts_of(source), entry, others)
 
 
 def amend_source(source: str, entry: str, *, earlier: str) -> str:
@@ -40,27 +40,27 @@ def amend_source(source: str, entry: str, *, earlier: str) -> str:
     if names and entry not in names:
         lent = [part for part in before if entry in part.names]
         parts, source = [*parts, *lent], source + "\n\n" + "".join(part.text for part in lent) + "\n"
-    return _chosen(source, parts, entry, [before])
+    return _selection(source, parts, entry, [before])
 
 
-def _chosen(source: str, parts: Sequence[Part], entry: str, others: Sequence[Sequence[Part]]) -> str:
+def _selection(source: str, parts: Sequence[Part], entry: str, others: Sequence[Sequence[Part]]) -> str:
     """Those parts of a source that `entry` needs, and those of others that it lacks; each was parsed once."""
-    found = {name for part in parts for name in (*part.names, *part.lends)}
-    if entry not in found:
+    own_names = {name for part in parts for name in (*part.names, *part.lends)}
+    if entry not in own_names:
         return source
     lent = {name: part for other in reversed(others) for part in other for name in part.lends}
-    wanted = reached_names(entry, {name: part.reads for part in (*lent.values(), *parts) for name in part.names})
-    added = [part for name, part in lent.items() if name in wanted and name not in found]
-    kept = [
+    needs = reached_names(entry, {name: part.reads for part in (*lent.values(), *parts) for name in part.names})
+    loans = [part for name, part in lent.items() if name in needs and name not in own_names]
+    own_parts = [
         part
         for part in parts
         if starts(part.node) != entry
         and not (isinstance(part.node, ast.ImportFrom) and part.node.module in {"typing", "__future__"})
-        and (not isinstance(part.node, ast.FunctionDef) or part.node.name in wanted)
+        and (not isinstance(part.node, ast.FunctionDef) or part.node.name in needs)
     ]
-    if not added and len(kept) == len(parts):
+    if not loans and len(own_parts) == len(parts):
         return source
-    return "\n\n\n".join(part.text for part in (*dict.fromkeys(added), *kept)) + "\n"
+    return "\n\n\n".join(part.text for part in (*dict.fromkeys(loans), *own_parts)) + "\n"
 
 
 def starts(node: ast.stmt) -> str:

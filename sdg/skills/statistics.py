@@ -74,6 +74,6 @@ def bootstrap_clustered(scores: Sequence[float] | np.ndarray, clusters: Sequence
     sums, counts = np.array([part.sum() for part in members]), np.array([part.size for part in members])
     if len(names) == 1:
         return Interval(float(values.mean()), math.nan, math.nan)
-    drawn = np.random.default_rng(seed).integers(len(names), size=(RESAMPLES, len(names)))
-    low, high = np.percentile(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1), (2.5, 97.5))
+    samples = np.random.default_rng(seed).integers(len(names), size=(RESAMPLES, len(names)))
+    low, high = np.percentile(sums[samples].sum(axis=1) / counts[samples].sum(axis=1), (2.5, 97.5))
     return Interval(float(values.mean()), float(low), float(high))

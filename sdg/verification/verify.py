@@ -132,49 +132,51 @@ def verify(
     """Search the subgoals of a hypothesis in order, from `start` (one row, as `reset(seed)` left it)."""
     results: list[SearchedSubgoal] = []
     restore: tuple[ActionValue, ...] = ()
-    replayed = 0
+    replay_steps = 0
     result = partial(Verification, unit, level, seed, hypothesis.instruction)
-    before, done = start, False
-    problem, unhealthy, searched = _unhealthy(hypothesis, start, settings=settings, seed=random_seed)
+    before, is_done = start, False
+    problem, unhealthy, search_steps = _health_problem(hypothesis, start, settings=settings, seed=random_seed)
     if problem:
-        return result(False, searched, 0, problem, None, (), failed_goal=unhealthy)
+        return result(False, search_steps, 0, problem, None, (), failed_goal=unhealthy)
     for index, subgoal in enumerate(hypothesis.subgoals):
         last, check = index == len(hypothesis.subgoals) - 1, subgoal.check
-        budget = min(settings.t_verify - searched, settings.most_per_subgoal)
-        found = (
+        budget = min(settings.t_verify - search_steps, settings.most_per_subgoal)
+        outcome = (
             hold_when_done(start, check)
-            if done
+            if is_done
             else search(start, check, must_succeed=last, budget=budget, seed=random_seed + index)
         )
-        searched += found.steps
-        replayed += found.episodes * len(restore)
-        held = _reached_by(check, found, start.domain) if found.reached else check
+        search_steps += outcome.steps
+        replay_steps += outcome.episodes * len(restore)
+        part = _part_that_fired(check, outcome, start.domain) if outcome.reached else check
         results.append(
             SearchedSubgoal(
                 subgoal.description,
                 check.name,
                 check.source,
-                found.reached,
+                outcome.reached,
                 restore,
-                found.actions,
-                found.steps,
-                found.inconsistent,
-                "" if held == check else held.source,
+                outcome.actions,
+                outcome.steps,
+                outcome.inconsistent,
+                "" if part == check else part.source,
             )
         )
-        if not found.reached:
-            cause = f"goal {index + 1} ({subgoal.description!r}) {found.cause}"
-            known = start.domain.perceivable.code_view(found.after.rows.perception(0)).describe()
-            return result(False, searched, replayed, cause, None, tuple(results), seen=known, failed_goal=index)
-        restore += found.actions
-        before, start, done = before if done else start, found.after, found.done
-    judged = agreement(before, hypothesis.subgoals[-1].check, steps=settings.judged_steps, seed=random_seed)
-    return result(True, searched, replayed, "", judged, tuple(results))
+        if not outcome.reached:
+            cause = f"goal {index + 1} ({subgoal.description!r}) {outcome.cause}"
+            memory = start.domain.perceivable.code_view(outcome.after.rows.perception(0)).describe()
+            return result(
+                False, search_steps, replay_steps, cause, None, tuple(results), seen=memory, failed_goal=index
+            )
+        restore += outcome.actions
+        before, start, is_done = before if is_done else start, outcome.after, outcome.done
+    verdict = agreement(before, hypothesis.subgoals[-1].check, steps=settings.judged_steps, seed=random_seed)
+    return result(True, search_steps, replay_steps, "", verdict, tuple(results))
 
 
-def _reached_by(check: CheckFunction, found: Searched, domain: Domain) -> CheckFunction:
+def _part_that_fired(check: CheckFunction, outcome: Searched, domain: Domain) -> CheckFunction:
     """The part of a check that was true when it fired."""
-    if (end := found.end) is None:
+    if (end := outcome.end) is None:
         return check
 
     def fires(part: CheckFunction) -> bool:
@@ -186,7 +188,7 @@ def _reached_by(check: CheckFunction, found: Searched, domain: Domain) -> CheckF
     return reached_by(check, fires)
 
 
-def _unhealthy(
+def _health_problem(
     hypothesis: Hypothesis, start: Starts, *, settings: VerifySettings, seed: int
 ) -> tuple[str, int | None, int]:
     """Why a check of the hypothesis can't be trusted ("" when all can), its index, and the steps that the test took."""
@@ -196,8 +198,8 @@ def _unhealthy(
             compile_check(check, start.domain)
         except Refused as error:
             return f"the check of goal {index + 1} was refused: {error}", index, 0
-    found, steps = faults(start, checks, steps=settings.health_steps, seed=seed)
-    for index, fault in enumerate(found):
+    problems, steps = faults(start, checks, steps=settings.health_steps, seed=seed)
+    for index, fault in enumerate(problems):
         if fault:
             return f"the check of goal {index + 1} can't be trusted: {fault}", index, steps
     return "", None, steps

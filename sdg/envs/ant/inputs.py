@@ -38,10 +38,10 @@ class AntInputs(PlainInputs):
     def write_row(self, memory: Any, row: int, target: np.ndarray, out: np.ndarray) -> int:
         """Inputs of one row, around -1..1; returns the frame 0..3."""
         world: Any = world_of(memory, row)
-        seen: AntPerception = world.perception()
-        asked = seen.bearing(*map(int, target)) or 0.0
-        turn = np.array([[math.cos(asked), math.sin(asked)], [-math.sin(asked), math.cos(asked)]])
-        frame = round((asked - math.radians(seen.pose.yaw)) / (math.pi / 2)) % 4
+        perception: AntPerception = world.perception()
+        direction = perception.bearing(*map(int, target)) or 0.0
+        turn = np.array([[math.cos(direction), math.sin(direction)], [-math.sin(direction), math.cos(direction)]])
+        frame = round((direction - math.radians(perception.pose.yaw)) / (math.pi / 2)) % 4
         quarter, legs = QUARTERS[frame], LEGS[frame]
         qpos, qvel = world.data.qpos, world.data.qvel
         body = world.data.xmat[world.torso].reshape(3, 3) @ quarter
@@ -58,9 +58,9 @@ class AntInputs(PlainInputs):
 
     def actions_to_world(self, actions: np.ndarray, frames: np.ndarray) -> np.ndarray:
         """Torques f32 (n, 8) of the legs of each row's frame as torques of the ant's motors."""
-        found = np.empty_like(actions, np.float32)
+        torques = np.empty_like(actions, np.float32)
         for row, frame in enumerate(frames):
             legs = np.empty((4, 2), np.float32)
             legs[LEGS[frame]] = actions[row].reshape(4, 2)
-            found[row, MOTORS] = (legs * SIGNS).ravel()
-        return found
+            torques[row, MOTORS] = (legs * SIGNS).ravel()
+        return torques

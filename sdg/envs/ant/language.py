@@ -23,17 +23,17 @@ _FORM = re.compile(
 
 def parse(description: str) -> Target:
     """What a description means. Raises ValueError for anything that describes nothing here."""
-    found = _FORM.fullmatch(str(description).strip().lower())
-    if found is None:
+    match = _FORM.fullmatch(str(description).strip().lower())
+    if match is None:
         raise ValueError(
             f"{description!r:.80} describes nothing: say {', '.join(SPOTS)}, cell ROW COLUMN, direction DEGREES, or "
             f"one of {', '.join(COMPASS)}"
         )
-    if found["spot"]:
-        return SPOT, SPOTS.index(found["spot"])
-    if found["row"]:
-        return CELL, 100 * int(found["row"]) + int(found["column"])
-    return DIRECTION, int(found["degrees"]) % 360 if found["degrees"] else 45 * COMPASS.index(found["compass"])
+    if match["spot"]:
+        return SPOT, SPOTS.index(match["spot"])
+    if match["row"]:
+        return CELL, 100 * int(match["row"]) + int(match["column"])
+    return DIRECTION, int(match["degrees"]) % 360 if match["degrees"] else 45 * COMPASS.index(match["compass"])
 
 
 class AntLanguage(Descriptions):
@@ -62,8 +62,8 @@ class AntLanguage(Descriptions):
 
     def mentions(self, sentence: str) -> list[str]:
         """The spots in a sentence, in their order; "the green one" is one."""
-        found = re.findall(rf"\b(?:(?:{'|'.join(COLOURS)}) (?:spot|one)|goal)\b", sentence.lower())
-        return [each.replace(" one", " spot") for each in found]
+        phrases = re.findall(rf"\b(?:(?:{'|'.join(COLOURS)}) (?:spot|one)|goal)\b", sentence.lower())
+        return [each.replace(" one", " spot") for each in phrases]
 
     def resolve(self, argument: str, elements: Sequence[Any]) -> Sequence[Any]:
         """The spot of that name; cells and directions are there without being seen. ValueError when it is none."""

@@ -48,15 +48,15 @@ class Maze:
     @cached_property
     def _steps(self) -> dict[tuple[tuple[int, int], tuple[int, int]], tuple[int, int]]:
         """(cell, goal) -> the next cell on a shortest way between free cells that share sides."""
-        following: dict[tuple[tuple[int, int], tuple[int, int]], tuple[int, int]] = {}
+        next_cells: dict[tuple[tuple[int, int], tuple[int, int]], tuple[int, int]] = {}
         for goal in self.free:
             border = [goal]
             for cell in border:  # grows as it is walked: breadth first
                 for other in ((cell[0] + r, cell[1] + c) for r, c in ((-1, 0), (1, 0), (0, -1), (0, 1))):
                     if other in self.free and other not in border:
                         border.append(other)
-                        following[other, goal] = cell
-        return following
+                        next_cells[other, goal] = cell
+        return next_cells
 
     def way(self, start: tuple[float, float], goal: tuple[float, float]) -> list[tuple[float, float]]:
         """Places to walk through from a start to a goal, the goal last: the middles of the sides between cells of a
@@ -66,10 +66,10 @@ class Maze:
             return [goal]
         places = []
         while here != there and (here, there) in self._steps:
-            following = self._steps[here, there]
-            (x, y), (u, v) = self.centre(*here), self.centre(*following)
+            next_cell = self._steps[here, there]
+            (x, y), (u, v) = self.centre(*here), self.centre(*next_cell)
             places.append(((x + u) / 2, (y + v) / 2))
-            here = following
+            here = next_cell
         return [*places, goal]
 
     def _is_open(self, start: np.ndarray, goal: np.ndarray) -> bool:
@@ -148,7 +148,7 @@ class AntPerception(PlainPerception):
     )  # fmt: skip
 
     def __init__(self, maze: Maze, pose: Pose, began: Pose, spots: Spots, visited: tuple[int, ...]) -> None:
-        self._maze, self.pose, self._began, self._spots, self._visited = maze, pose, began, spots, visited
+        self._maze, self.pose, self._began, self._spots, self._visits = maze, pose, began, spots, visited
 
     def get_position(self) -> tuple[float, float]:
         """Where the middle of the ant's body is: (x, y) in metres."""
@@ -175,7 +175,7 @@ class AntPerception(PlainPerception):
         """All spots, nearest first. `visited`: the ant has stood on it in this episode, within 0.45 metres."""
         return sorted(
             [
-                Spot(number, SPOTS[number], x, y, *self._maze.cell(x, y), number in self._visited)
+                Spot(number, SPOTS[number], x, y, *self._maze.cell(x, y), number in self._visits)
                 for number, x, y in self._spots
             ],
             key=lambda spot: math.dist((spot.x, spot.y), self.get_position()),

@@ -49,11 +49,11 @@ def task_of(text: str) -> SpotsTask:
     """The task of an instruction. Raises ValueError for words that this world can't judge."""
     plain = text.strip().lower()
     for name, form in _TASKS.items():
-        if found := form.fullmatch(plain):
-            named = [COLOURS.index(colour) for colour in found.groups()]
+        if match := form.fullmatch(plain):
+            numbers = [COLOURS.index(colour) for colour in match.groups()]
             if name == "other":
-                return SpotsTask(plain, (frozenset(range(len(COLOURS))) - {named[0]},))
-            return SpotsTask(plain, tuple(frozenset({number}) for number in named))
+                return SpotsTask(plain, (frozenset(range(len(COLOURS))) - {numbers[0]},))
+            return SpotsTask(plain, tuple(frozenset({number}) for number in numbers))
     raise ValueError(
         f"this world can't judge {text!r:.80}: say `go to the red spot`, `visit the red spot, then the blue one` or "
         "`go to a spot that isn't red`"
@@ -133,8 +133,8 @@ class Ant(PhysicsWorld):
     def _draw_spots(self, rng: np.random.Generator) -> Spots:
         """A spot of each colour in a free cell of its own, up to a metre from its centre, never where the ant is."""
         cells = [cell for cell in self.maze.free if cell != self.maze.cell(self.began.x, self.began.y)]
-        chosen = [cells[n] for n in rng.permutation(len(cells))[: len(COLOURS)]]
-        places = np.array([self.maze.centre(*cell) for cell in chosen]) + rng.uniform(-1, 1, (len(COLOURS), 2))
+        own_cells = [cells[n] for n in rng.permutation(len(cells))[: len(COLOURS)]]
+        places = np.array([self.maze.centre(*cell) for cell in own_cells]) + rng.uniform(-1, 1, (len(COLOURS), 2))
         return tuple((number, float(x), float(y)) for number, (x, y) in enumerate(places))
 
     def _set(self, task: SpotsTask, spots: Spots) -> None:
@@ -155,12 +155,12 @@ class Ant(PhysicsWorld):
 
     def _notice(self) -> None:
         """Remember which spots were visited, in their order, and where the ant was."""
-        visited, squares = self.own
+        visits, squares = self.own
         x, y = self.data.qpos[:2].tolist()
-        near = [n for n, *at in self.spots if math.dist(at, (x, y)) <= NEAR and visited[-1:] != (n,)]
+        near = [n for n, *at in self.spots if math.dist(at, (x, y)) <= NEAR and visits[-1:] != (n,)]
         square = (int(x), int(y)) if math.isfinite(x + y) else (0, 0)
         if near or square not in squares:
-            self.own = (*visited, *near), squares | {square}
+            self.own = (*visits, *near), squares | {square}
 
     def is_broken(self) -> bool:
         """Whether the simulation broke down or the body left the maze."""
@@ -169,8 +169,8 @@ class Ant(PhysicsWorld):
 
     def is_done(self) -> bool:
         """Whether the spots of all stages were visited, in order."""
-        visited = iter(self.own[0])
-        return all(any(spot in wanted for spot in visited) for wanted in self.task.stages)
+        visits = iter(self.own[0])
+        return all(any(spot in stage for spot in visits) for stage in self.task.stages)
 
     def pose(self) -> Pose:
         """Where the body is."""

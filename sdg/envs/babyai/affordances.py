@@ -85,14 +85,14 @@ class RoomAffordances:
         """Why nothing that the robot does from here can answer what is asked; "" where nothing says so."""
         if not asks & {EXPLORED, NEW_ROOM} and not argument:
             return ""
-        place, known = Surroundings(seen), asked_about(asks, argument, seen)
-        if not known:
-            return _unknown(argument) if place.is_all_seen else ""
+        place, targets = Surroundings(seen), asked_about(asks, argument, seen)
+        if not targets:
+            return _reason_unknown(argument) if place.is_all_seen else ""
         if not (asks & HANDS_ON or NEW_ROOM in asks):
             return ""
-        loose = [thing for thing in known if not thing.held]
+        loose = [thing for thing in targets if not thing.held]
         if argument and not loose:
-            return f"the {known[0].name} is carried already"
+            return f"the {targets[0].name} is carried already"
         near = [thing for thing in loose if place.is_in_reach(thing)]
         if not near:
             return _elsewhere(loose, seen) if argument or place.is_all_seen else ""
@@ -102,18 +102,18 @@ class RoomAffordances:
         """The effect that is missing between two snapshots, "" if none is; None if the snapshots can't tell."""
         aim = aim_of(asks)
         if aim == NEW_ROOM:
-            entered = after.get_current_room() not in before.get_visited_rooms()
-            return "" if entered else "no room was entered that wasn't visited before"
+            has_entered = after.get_current_room() not in before.get_visited_rooms()
+            return "" if has_entered else "no room was entered that wasn't visited before"
         if aim == UNSEEN:
             return "" if after.count_unseen_cells() == 0 else "not all of the room was seen"
         if not argument and EXPLORED not in asks:
             return None
-        known = asked_about(asks, argument, after)
-        if not known:
+        targets = asked_about(asks, argument, after)
+        if not targets:
             return f"nothing that matches {argument!r:.80} was seen" if argument else "no unexplored door was seen"
         if not aim:
             return None if asks & HANDS_ON else ""
-        return _missing_effect(aim, known, after, began=before.get_steps(), opened="'open'" in asks)
+        return _missing_effect(aim, targets, after, began=before.get_steps(), opened="'open'" in asks)
 
     def features(
         self, asks: Set[str], argument: str, before: BabyAIPerception, after: BabyAIPerception | None = None
@@ -124,8 +124,8 @@ class RoomAffordances:
         """
         values = _before(asks, argument, before) if after is None else _after(asks, argument, before, after)
         aim = aim_of(asks)
-        asked = [*(aim == each for each in AIMS), EXPLORED in asks, "'open'" in asks, bool(argument)]
-        return np.array([*asked, bool(asks & HANDS_ON), *values], np.float32)
+        questions = [*(aim == each for each in AIMS), EXPLORED in asks, "'open'" in asks, bool(argument)]
+        return np.array([*questions, bool(asks & HANDS_ON), *values], np.float32)
 
 
 def aim_of(asks: Set[str]) -> str:
@@ -141,13 +141,13 @@ def asked_about(asks: Set[str], argument: str, seen: BabyAIPerception) -> Sequen
     return [door for door in doors if not door.explored and not (door.status == "locked" and "'locked'" in asks)]
 
 
-def _unknown(argument: str) -> str:
+def _reason_unknown(argument: str) -> str:
     what = f"nothing that matches {argument!r:.80} has been seen" if argument else "no unexplored door is known"
     return f"{what}, and of the room that the robot is in nothing is left unseen"
 
 
-def _elsewhere(things: Sequence[Object], seen: BabyAIPerception) -> str:
-    thing, here = things[0], seen.get_current_room()
+def _elsewhere(things: Sequence[Object], snapshot: BabyAIPerception) -> str:
+    thing, here = things[0], snapshot.get_current_room()
     if thing.type == "door":
         where = f"it is no door of room {here}, which the robot is in"
     else:
@@ -156,12 +156,12 @@ def _elsewhere(things: Sequence[Object], seen: BabyAIPerception) -> str:
     return f"the {thing.name} #{thing.id} is out of reach: {where}"
 
 
-def _hand_obstacle(aim: str, near: Sequence[Object], seen: BabyAIPerception) -> str:
-    held, doors = seen.get_carried(), [thing for thing in near if thing.type == "door"]
-    if aim == DROPPED and not held:
+def _hand_obstacle(aim: str, near: Sequence[Object], snapshot: BabyAIPerception) -> str:
+    load, doors = snapshot.get_carried(), [thing for thing in near if thing.type == "door"]
+    if aim == DROPPED and not load:
         return "nothing is carried"
     if aim == OPENED:
-        key = "" if held is None or held.type != "key" else held.color
+        key = "" if load is None or load.type != "key" else load.color
         shut = all(door.status == "locked" and door.color != key for door in doors)
         if not doors:
             return f"the {near[0].name} is no door"
@@ -170,25 +170,30 @@ def _hand_obstacle(aim: str, near: Sequence[Object], seen: BabyAIPerception) -> 
         return f"the {near[0].name} #{near[0].id} isn't open"
     if aim == HELD and len(doors) == len(near):
         return "a door can't be carried"
-    return f"the hand is full: the {held.name} is carried" if aim == HELD and held else ""
+    return f"the hand is full: the {load.name} is carried" if aim == HELD and load else ""
 
 
-def _missing_effect(aim: str, known: Sequence[Object], after: BabyAIPerception, *, began: int, opened: bool) -> str:
-    held, faced, front, what = after.get_carried(), after.get_facing(), after.get_front_position(), known[0].name
-    put = [thing for thing in after.get_observed_objects() if thing.dropped_at > began]
-    shut = opened and faced is not None and faced.status != "open"
-    done, otherwise = {
-        DROPPED: (any(is_beside(each.position, known) for each in put), f"nothing was put down next to the {what}"),
-        OPENED: (any(thing.opened_at > began for thing in known), f"the {what} was not opened"),
-        PASSED: (any(thing.passed_at > began for thing in known), f"the {what} was not passed"),
-        HELD: (held in known and held is not None and held.picked_up_at > began, f"the {what} was not picked up"),
+def _missing_effect(aim: str, targets: Sequence[Object], after: BabyAIPerception, *, began: int, opened: bool) -> str:
+    load, ahead, front, what = (
+        after.get_carried(),
+        after.get_facing(),
+        after.get_front_position(),
+        targets[0].name,
+    )
+    drops = [thing for thing in after.get_observed_objects() if thing.dropped_at > began]
+    shut = opened and ahead is not None and ahead.status != "open"
+    is_done, otherwise = {
+        DROPPED: (any(is_beside(each.position, targets) for each in drops), f"nothing was put down next to the {what}"),
+        OPENED: (any(thing.opened_at > began for thing in targets), f"the {what} was not opened"),
+        PASSED: (any(thing.passed_at > began for thing in targets), f"the {what} was not passed"),
+        HELD: (load in targets and load is not None and load.picked_up_at > began, f"the {what} was not picked up"),
         FRONT: (
-            faced is None and after.is_free(front) and is_beside(front, known),
+            ahead is None and after.is_free(front) and is_beside(front, targets),
             f"no free cell next to the {what} is straight ahead",
         ),
-        FACING: (faced in known and not shut, f"the {what} is not straight ahead"),
+        FACING: (ahead in targets and not shut, f"the {what} is not straight ahead"),
     }[aim]
-    return "" if done else otherwise
+    return "" if is_done else otherwise
 
 
 def is_beside(cell: Cell, things: Sequence[Object]) -> bool:
@@ -200,51 +205,56 @@ def is_beside(cell: Cell, things: Sequence[Object]) -> bool:
 _STATUSES = ("", "open", "closed", "locked")
 
 
-def _before(asks: Set[str], argument: str, seen: BabyAIPerception) -> list[float]:
+def _before(asks: Set[str], argument: str, snapshot: BabyAIPerception) -> list[float]:
     """How a command stands before it is carried out."""
-    place, known = Surroundings(seen), asked_about(asks, argument, seen)
-    here, held, ahead = [thing for thing in known if place.is_here(thing)], seen.get_carried(), seen.get_facing()
-    doors = [door for door in seen.find_objects("door") if not door.explored]
+    place, targets = Surroundings(snapshot), asked_about(asks, argument, snapshot)
+    here, load, ahead = (
+        [thing for thing in targets if place.is_here(thing)],
+        snapshot.get_carried(),
+        snapshot.get_facing(),
+    )
+    doors = [door for door in snapshot.find_objects("door") if not door.explored]
     return [
-        *_nearest(known, seen, place), min(len(known), 4) / 4, min(len(here), 4) / 4,
-        min(seen.count_unseen_cells(), 20) / 20, place.is_all_seen, place.is_in_doorway, held is not None,
+        *_nearest(targets, snapshot, place), min(len(targets), 4) / 4, min(len(here), 4) / 4,
+        min(snapshot.count_unseen_cells(), 20) / 20, place.is_all_seen, place.is_in_doorway, load is not None,
         *(ahead is not None and ahead.status == each for each in _STATUSES),
-        ahead is None, seen.is_free(seen.get_front_position()), len(seen.get_visited_rooms()) / 9,
+        ahead is None, snapshot.is_free(snapshot.get_front_position()), len(snapshot.get_visited_rooms()) / 9,
         any(place.is_here(door) for door in doors), bool(doors),
     ]  # fmt: skip
 
 
 def _after(asks: Set[str], argument: str, first: BabyAIPerception, last: BabyAIPerception) -> list[float]:
     """What is different after a command was carried out."""
-    known, began, things = asked_about(asks, argument, last), first.get_steps(), last.get_observed_objects()
-    held, faced, front = last.get_carried(), last.get_facing(), last.get_front_position()
-    put = [thing for thing in things if thing.dropped_at > began]
+    targets, began, things = asked_about(asks, argument, last), first.get_steps(), last.get_observed_objects()
+    load, ahead, front = last.get_carried(), last.get_facing(), last.get_front_position()
+    drops = [thing for thing in things if thing.dropped_at > began]
     return [
-        bool(known), len(things) > len(first.get_observed_objects()), faced in known,
-        held in known, held in known and held is not None and held.picked_up_at > began,
-        any(thing.opened_at > began for thing in known), any(is_beside(each.position, known) for each in put),
-        faced is None and last.is_free(front) and is_beside(front, known),
+        bool(targets), len(things) > len(first.get_observed_objects()), ahead in targets,
+        load in targets, load in targets and load is not None and load.picked_up_at > began,
+        any(thing.opened_at > began for thing in targets), any(is_beside(each.position, targets) for each in drops),
+        ahead is None and last.is_free(front) and is_beside(front, targets),
         last.get_current_room() not in first.get_visited_rooms(), last.count_unseen_cells() == 0,
         last.get_current_room() != first.get_current_room(), last.get_position() != first.get_position(),
-        faced is not None and faced.status == "open", faced is not None and faced.type == "door" and not faced.explored,
-        held is not None, first.get_carried() is not None, bool(put), any(thing.opened_at > began for thing in things),
+        ahead is not None and ahead.status == "open", ahead is not None and ahead.type == "door" and not ahead.explored,
+        load is not None, first.get_carried() is not None, bool(drops),
+        any(thing.opened_at > began for thing in things),
     ]  # fmt: skip
 
 
-def _nearest(known: Sequence[Object], seen: BabyAIPerception, place: Surroundings) -> list[float]:
+def _nearest(targets: Sequence[Object], snapshot: BabyAIPerception, place: Surroundings) -> list[float]:
     """Of the thing that is nearest on foot; one that there isn't has nothing but 0."""
-    if not known:
+    if not targets:
         return [0.0] * (len(TYPES) + len(_STATUSES) + 12)
-    ways = {thing.id: place.steps_to(thing) for thing in known}
-    thing = min(known, key=lambda each: (not place.is_here(each), ways[each.id] < 0, ways[each.id], each.distance))
-    steps, held, (x, y) = ways[thing.id] if ways[thing.id] >= 0 else FAR, seen.get_carried(), thing.position
-    sides = sum(seen.is_free(side) for side in ((x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)))
+    ways = {thing.id: place.steps_to(thing) for thing in targets}
+    thing = min(targets, key=lambda each: (not place.is_here(each), ways[each.id] < 0, ways[each.id], each.distance))
+    steps, load, (x, y) = ways[thing.id] if ways[thing.id] >= 0 else FAR, snapshot.get_carried(), thing.position
+    sides = sum(snapshot.is_free(side) for side in ((x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)))
     return [
         *(thing.type == kind for kind in TYPES), *(thing.status == status for status in _STATUSES),
         place.is_here(thing), min(steps, FAR) / FAR, min(max(steps - 12, 0), 28) / 28, ways[thing.id] < 0,
         min(thing.distance, 30) / 30, thing.facing, thing.visible, thing.held, thing.explored,
-        held is not None and held.type == "key" and held.color == thing.color, sides / 4,
-        thing.room == seen.get_current_room(),
+        load is not None and load.type == "key" and load.color == thing.color, sides / 4,
+        thing.room == snapshot.get_current_room(),
     ]  # fmt: skip
 
 
@@ -283,33 +293,33 @@ class RoomSense:
 
     def patience(self, perception: BabyAIPerception, argument: str) -> int | None:
         """For things of other rooms little more than the steps of the way; for what is here the skill's horizon."""
-        place, found = Surroundings(perception), perception.find_objects(argument) if argument else []
-        if not found or any(thing.held or place.is_here(thing) for thing in found):
+        place, things = Surroundings(perception), perception.find_objects(argument) if argument else []
+        if not things or any(thing.held or place.is_here(thing) for thing in things):
             return None
-        return max(place.steps_to(thing) for thing in found) + DETOUR
+        return max(place.steps_to(thing) for thing in things) + DETOUR
 
     def is_elsewhere(self, perception: BabyAIPerception, argument: str) -> bool:
         """Whether what the argument names was seen, in other rooms only. Doors are of two rooms at once."""
-        place, found = Surroundings(perception), perception.find_objects(argument)
-        return bool(found) and not any(thing.held or place.is_here(thing) for thing in found)
+        place, things = Surroundings(perception), perception.find_objects(argument)
+        return bool(things) and not any(thing.held or place.is_here(thing) for thing in things)
 
 
 def facts(seen: BabyAIPerception, argument: str) -> Mapping[str, bool]:
     """Short sentences, in which "it" is what the argument names, and whether each is true of a snapshot."""
     things = seen.find_objects(argument) if argument else []
-    carried, ahead, front = seen.get_carried(), seen.get_facing(), seen.get_front_position()
+    load, ahead, front = seen.get_carried(), seen.get_facing(), seen.get_front_position()
     here, began = seen.get_current_room(), seen.get_start_steps()
-    put = [each for each in seen.get_observed_objects() if each.dropped_at > began]
+    drops = [each for each in seen.get_observed_objects() if each.dropped_at > began]
     return {
         "it was seen": bool(things),
         "it is in or at the robot's room": any(here in each.rooms for each in things),
         "the robot faces it": any(each.facing for each in things),
         "the robot faces a door": not argument and ahead is not None and ahead.type == "door",
         "the robot faces a free cell next to it": ahead is None and seen.is_free(front) and is_beside(front, things),
-        "what was carried lies next to it": any(is_beside(each.position, things) for each in put),
+        "what was carried lies next to it": any(is_beside(each.position, things) for each in drops),
         "it is carried": any(each.held for each in things),
-        "nothing is carried": carried is None,
-        "something is carried": carried is not None,
+        "nothing is carried": load is None,
+        "something is carried": load is not None,
         "it is open": any(each.status == "open" for each in things),
         "the robot is in the room on its other side": any(each.passed_at > began for each in things),
         "all of the room was seen": seen.count_unseen_cells() == 0,

@@ -26,8 +26,8 @@ class Bot:
             self._bot = None
             return
         if seen is not None:
-            known = self._bot.vis_mask
-            known |= seen[: known.shape[0], : known.shape[1]]
+            mask = self._bot.vis_mask
+            mask |= seen[: mask.shape[0], : mask.shape[1]]
         search = self._bot._breadth_first_search
 
         def count(*args: Any, **options: Any) -> Any:

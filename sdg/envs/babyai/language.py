@@ -52,8 +52,8 @@ def parse(text: str) -> Any:
 def nearest(text: str) -> str | None:
     """The instruction that a mistyped one was meant to be; None for one without fault, and for other words."""
     words = re.sub(r"\s+", " ", text).strip().lower().rstrip(".").split(" ")
-    guessed = " ".join((difflib.get_close_matches(word, _WORDS, n=1, cutoff=0.6) or [word])[0] for word in words)
-    for candidate in (" ".join(words), guessed):
+    guess = " ".join((difflib.get_close_matches(word, _WORDS, n=1, cutoff=0.6) or [word])[0] for word in words)
+    for candidate in (" ".join(words), guess):
         try:
             parse(candidate)
         except ValueError:
@@ -71,12 +71,12 @@ def _conjunction(words: str) -> Any:
 
 
 def _clause(words: str) -> Any:
-    found = re.fullmatch(r"(?:(go to|open|pick up) (.+)|put (.+?) next to (.+))", words)
-    if found is None:
+    match = re.fullmatch(r"(?:(go to|open|pick up) (.+)|put (.+?) next to (.+))", words)
+    if match is None:
         raise ValueError(f"{words!r} is no instruction: say go to D, open D, pick up D or put D next to D")
-    verb, thing, moved, fixed = found.groups()
-    if moved:
-        return _verifier.PutNextInstr(_describe(moved, never="door"), _describe(fixed))
+    verb, thing, item, landmark = match.groups()
+    if item:
+        return _verifier.PutNextInstr(_describe(item, never="door"), _describe(landmark))
     kinds = {"go to": _verifier.GoToInstr, "open": _verifier.OpenInstr, "pick up": _verifier.PickupInstr}
     only, never = ("door",) if verb == "open" else (), "door" if verb == "pick up" else ""
     return kinds[verb](_describe(thing, only=only, never=never))
@@ -142,58 +142,58 @@ _DESCRIPTION = re.compile(
 
 def said_by_hand(mission: str) -> str:
     """The mission as somebody said it who knew neither prompts nor skills. ValueError for one that nobody said."""
-    if mission not in (said := _said_by_hand()):
-        raise ValueError(f"nobody has said {mission!r} in words of their own: {BY_HAND} holds {len(said)} missions")
-    return said[mission]
+    if mission not in (wordings := _wordings_by_hand()):
+        raise ValueError(f"nobody has said {mission!r} in words of their own: {BY_HAND} holds {len(wordings)} missions")
+    return wordings[mission]
 
 
 @cache
-def _said_by_hand() -> Mapping[str, str]:
+def _wordings_by_hand() -> Mapping[str, str]:
     return json.loads((Path(__file__).parent / BY_HAND).read_text("utf-8"))
 
 
 def paraphrase(mission: str, seed: int) -> str:
     """The mission in other words. One that isn't Baby Language stays as it is."""
-    said = _sequence(mission, random.Random(f"{seed} {mission}"))
-    return said[:1].upper() + said[1:] + "." if said else mission
+    wording = _sequence(mission, random.Random(f"{seed} {mission}"))
+    return wording[:1].upper() + wording[1:] + "." if wording else mission
 
 
 def _sequence(mission: str, rng: random.Random) -> str:
-    for joint, swapped in ((r",? then ", False), (r" after you ", True)):
+    for joint, is_swapped in ((r",? then ", False), (r" after you ", True)):
         parts = re.split(joint, mission)
         if len(parts) == 2:
-            first, second = (_said_conjunction(part, rng) for part in parts)
-            first, second = (second, first) if swapped else (first, second)
+            first, second = (_reword_conjunction(part, rng) for part in parts)
+            first, second = (second, first) if is_swapped else (first, second)
             return rng.choice(_FIRST_THEN).format(a=first, b=second) if first and second else ""
-    return _said_conjunction(mission, rng)
+    return _reword_conjunction(mission, rng)
 
 
-def _said_conjunction(text: str, rng: random.Random) -> str:
-    said = [_said_clause(part, rng) for part in text.split(" and ")]
-    if not all(said) or len(said) > 2:
+def _reword_conjunction(text: str, rng: random.Random) -> str:
+    clauses = [_reword_clause(part, rng) for part in text.split(" and ")]
+    if not all(clauses) or len(clauses) > 2:
         return ""
-    return rng.choice(_ANY_ORDER).format(a=said[0], b=said[1]) if len(said) == 2 else said[0]
+    return rng.choice(_ANY_ORDER).format(a=clauses[0], b=clauses[1]) if len(clauses) == 2 else clauses[0]
 
 
-def _said_clause(text: str, rng: random.Random) -> str:
+def _reword_clause(text: str, rng: random.Random) -> str:
     for pattern, forms in _CLAUSES:
-        if found := re.fullmatch(pattern, text.strip()):
-            things = {name: _thing(words, rng) for name, words in found.groupdict().items()}
+        if match := re.fullmatch(pattern, text.strip()):
+            things = {name: _thing(words, rng) for name, words in match.groupdict().items()}
             return rng.choice(forms).format(**things) if all(things.values()) else ""
     return ""
 
 
 def _thing(words: str, rng: random.Random) -> str:
-    found = _DESCRIPTION.fullmatch(words)
-    if not found:
+    match = _DESCRIPTION.fullmatch(words)
+    if not match:
         return ""
-    article, colour, noun, place = found["article"], found["colour"], found["noun"], found["place"]
-    said = rng.choice(_NOUNS[noun])
+    article, colour, noun, place = match["article"], match["colour"], match["noun"], match["place"]
+    word = rng.choice(_NOUNS[noun])
     shade = rng.choice(_COLOURS.get(colour, (colour,))) if colour else ""
-    told = [_one_of(article, f"{shade} {said}".strip(), rng)]
+    parts = [_one_of(article, f"{shade} {word}".strip(), rng)]
     if shade and not place and rng.random() < 0.3:
-        told = [_one_of(article, said, rng), f"that is {shade}"]
-    return " ".join([*told, *([rng.choice(_PLACES[place])] if place else [])])
+        parts = [_one_of(article, word, rng), f"that is {shade}"]
+    return " ".join([*parts, *([rng.choice(_PLACES[place])] if place else [])])
 
 
 def _one_of(article: str, noun: str, rng: random.Random) -> str:

@@ -30,10 +30,10 @@ def all_levels() -> tuple[str, ...]:
 
 def level_name(name: str) -> str:
     """The short form of a level's name or id. UserError with close matches when there is no such level."""
-    said = name.strip() if isinstance(name, str) else ""
-    short = _plain(said).removeprefix("BabyAI-").removesuffix("-v0")
+    text = name.strip() if isinstance(name, str) else ""
+    short = _plain(text).removeprefix("BabyAI-").removesuffix("-v0")
     if short in _ids():
-        return short + said.removeprefix(_plain(said))
+        return short + text.removeprefix(_plain(text))
     close = difflib.get_close_matches(short, all_levels(), n=4, cutoff=0.5)
     hint = f"did you mean {', '.join(close)}?" if close else "levels have names such as GoToLocal or BossLevel."
     raise UserError(f"there is no BabyAI level {name!r}; {hint}")

@@ -27,16 +27,16 @@ class TableInputs(PlainInputs):
         world: Any = world_of(memory, row)
         places, (began, since) = world.places(), world.began
         how, first, second = target.tolist()
-        moved = second if how in (ALONE, NOTHING) else first
+        block = second if how in (ALONE, NOTHING) else first
         way = np.zeros(2)
         if how not in (ALONE, NOTHING):
             way = (places[second] - places[first])[:2] * (-1 if how == FROM else 1)
         far = float(np.linalg.norm(way))
         along = way / far if far > 0 else way
-        reach = places[moved] - places[-1]
+        reach = places[block] - places[-1]
         out[:7], out[7:14] = world.data.qpos[:7], world.data.qvel[:7] / 3
         out[14:17], out[17:19], out[19] = 5 * reach, along, 3 * far
-        out[20:22] = 20 * (places[moved] - began[moved])[:2]
+        out[20:22] = 20 * (places[block] - began[block])[:2]
         out[22:24] = 5 * (along @ reach[:2]), 5 * (along[0] * reach[1] - along[1] * reach[0])
         out[24:27] = places[-1] - (0.5, -0.2, -0.3)
         out[27] = min((world.steps - since) / HORIZON, 2)
@@ -59,10 +59,10 @@ class TableSense(OnePlace):
         """Whether the block that is to be moved, or every block where none is named, lies within reach."""
         how, first, second = TableLanguage().row(argument).tolist()
         number = first if how not in (ALONE, NOTHING) else second
-        chosen = perception.now[[number] if how != NOTHING else list(BLOCKS), :2]
-        there = chosen[~np.isnan(chosen[:, 0])]
-        named = how == NOTHING or self.is_known(perception, argument)
-        return named and bool(((there >= REACH[0]) & (there <= REACH[1])).all())
+        positions = perception.now[[number] if how != NOTHING else list(BLOCKS), :2]
+        there = positions[~np.isnan(positions[:, 0])]
+        is_known = how == NOTHING or self.is_known(perception, argument)
+        return is_known and bool(((there >= REACH[0]) & (there <= REACH[1])).all())
 
 
 _EMPTY = TablePerception(np.zeros((len(THINGS) + 1, 3)), np.zeros((len(THINGS) + 1, 3)), 0)

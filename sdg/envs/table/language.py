@@ -23,16 +23,16 @@ _FORM = re.compile(rf"(?:the )?(?:(?P<first>{_THING}) (?P<word>to|from) (?:the )
 
 def parse(description: str) -> Target:
     """What a description means. Raises ValueError for anything that describes nothing here."""
-    found = _FORM.fullmatch(str(description).strip().lower())
-    if found is None or found["first"] == found["second"]:
+    match = _FORM.fullmatch(str(description).strip().lower())
+    if match is None or match["first"] == match["second"]:
         raise ValueError(
             f"{description!r:.80} describes nothing: say a thing ({', '.join(THINGS)}) or a pair such as `red block to "
             "blue spot` or `red block from green block`"
         )
-    second = THINGS.index(found["second"])
-    if found["first"] is None:
+    second = THINGS.index(match["second"])
+    if match["first"] is None:
         return ALONE, NOTHING, second
-    return TO if found["word"] == "to" else FROM, THINGS.index(found["first"]), second
+    return TO if match["word"] == "to" else FROM, THINGS.index(match["first"]), second
 
 
 class TableLanguage(Descriptions):
@@ -52,12 +52,12 @@ class TableLanguage(Descriptions):
 
     def mentions(self, sentence: str) -> list[str]:
         """The pairs that a sentence speaks of, and the things, in their order."""
-        found: list[str] = []
+        phrases: list[str] = []
         for action in actions_of(sentence):
             things = [THINGS[action.block], *([THINGS[action.other]] if action.other != NOTHING else [])]
             pair = [f" {'from' if action.verb == 'away' else 'to'} ".join(things)] if len(things) > 1 else []
-            found += [*pair, *things]
-        return list(dict.fromkeys(found))
+            phrases += [*pair, *things]
+        return list(dict.fromkeys(phrases))
 
     def kind(self, argument: str) -> Hashable:
         """Blocks, spots, pairs by their word and by what the second is, and nothing."""
@@ -68,8 +68,8 @@ class TableLanguage(Descriptions):
         """The things that are named, where all of them are there. Raises ValueError for what describes nothing."""
         _, *numbers = parse(argument)
         names = [THINGS[number] for number in numbers if number != NOTHING]
-        found = [element for element in elements if element.name in names]
-        return found if len(found) == len(names) else []
+        things = [element for element in elements if element.name in names]
+        return things if len(things) == len(names) else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +108,8 @@ def actions_of(sentence: str) -> tuple[TableGoal, ...]:
 
 def _action(part: str) -> TableGoal | None:
     for verb, form in _VERBS.items():
-        if found := form.fullmatch(part):
-            block, *other = (COLOURS.index(colour) for colour in found.groups())
+        if match := form.fullmatch(part):
+            block, *other = (COLOURS.index(colour) for colour in match.groups())
             if other == [block] and verb != "to":
                 return None
             return TableGoal(verb, block, *(number + (len(COLOURS) if verb == "to" else 0) for number in other))

@@ -118,9 +118,9 @@ class TablePerception(PlainPerception):
         return first, second
 
     def _things(self, which: Sequence[int]) -> list[Thing]:
-        found = [number for number in which if not np.isnan(self.now[number, 0])]
-        found.sort(key=lambda number: float(np.linalg.norm(self.now[number] - self.now[-1])))
-        return [Thing(n, THINGS[n], COLOURS[n % 4], *self.now[n, :2].tolist()) for n in found]
+        numbers = [number for number in which if not np.isnan(self.now[number, 0])]
+        numbers.sort(key=lambda number: float(np.linalg.norm(self.now[number] - self.now[-1])))
+        return [Thing(n, THINGS[n], COLOURS[n % 4], *self.now[n, :2].tolist()) for n in numbers]
 
     def elements(self) -> Sequence[Thing]:
         """Everything on the table."""
@@ -173,8 +173,8 @@ class Table(PhysicsWorld):
             numbers = tuple(int(number) for number in things)
             verbs = [self.verb] if self.verb else list(rng.choice(("touch", "to", "next"), 2))
             actions = tuple(self._action(rng, str(verb), numbers) for verb in verbs)
-            paired = [action for action in actions if action.other != NOTHING]
-            if len(set(actions)) == len(actions) and all(is_held_out(action) == unseen for action in paired):
+            pairs = [action for action in actions if action.other != NOTHING]
+            if len(set(actions)) == len(actions) and all(is_held_out(action) == unseen for action in pairs):
                 return actions, numbers
 
     def _action(self, rng: np.random.Generator, verb: str, things: tuple[int, ...]) -> TableGoal:
@@ -188,8 +188,8 @@ class Table(PhysicsWorld):
     def _name_mission(self) -> None:
         actions = self.own[0]
         texts = [action.text for action in actions]
-        turned = len(texts) > 1 and (actions[0].block + actions[1].block) % 2
-        self.mission = " after you ".join(reversed(texts)) if turned else ", then ".join(texts)
+        is_turned = len(texts) > 1 and (actions[0].block + actions[1].block) % 2
+        self.mission = " after you ".join(reversed(texts)) if is_turned else ", then ".join(texts)
         self.max_steps = LIMIT * len(actions)
 
     def set_instruction(self, text: str) -> None:
@@ -207,9 +207,9 @@ class Table(PhysicsWorld):
     def advance(self, action: Any) -> None:
         """Apply seven torques f32 (7,) in -2..2 for a twentieth of a second."""
         super().advance(action)
-        actions, there, done = self.own
-        if done < len(actions) and self._holds(actions[done]):
-            self.own = actions, there, done + 1
+        actions, there, n_done = self.own
+        if n_done < len(actions) and self._holds(actions[n_done]):
+            self.own = actions, there, n_done + 1
 
     def _holds(self, action: TableGoal) -> bool:
         places = self.places()
@@ -223,13 +223,13 @@ class Table(PhysicsWorld):
 
     def places(self) -> np.ndarray:
         """f64 (9, 3): where THINGS and the fingertip are; NaN for what isn't on the table."""
-        found = np.full((len(THINGS) + 1, 3), np.nan)
+        positions = np.full((len(THINGS) + 1, 3), np.nan)
         blocks, spots = self.own[1]
-        found[list(blocks), :2], found[list(blocks), 2] = self.data.qpos[7:].reshape(-1, 2), HEIGHT
+        positions[list(blocks), :2], positions[list(blocks), 2] = self.data.qpos[7:].reshape(-1, 2), HEIGHT
         for number, x, y in spots:
-            found[number] = x, y, HEIGHT
-        found[-1] = self.data.xpos[self._tip]
-        return found
+            positions[number] = x, y, HEIGHT
+        positions[-1] = self.data.xpos[self._tip]
+        return positions
 
     def perception_since(self, began: tuple[np.ndarray, int]) -> TablePerception:
         """A snapshot of now, where things were and what the time was when the subgoal began."""

@@ -96,8 +96,8 @@ def unknown(name: str, *, functions: Collection[str]) -> str:
     """What to write instead of a name that doesn't exist."""
     near = [f"did you mean {near}? The" for near in difflib.get_close_matches(name, list(functions), 1, 0.75)]
     end = "builtins such as len, any, all, min, max, sorted and range work too"
-    listed = f"the name {name!r} is not known; {''.join(near) or 'the'} functions are: {', '.join(functions)}; {end}"
-    return _ANSWERS.get(name, listed)
+    answer = f"the name {name!r} is not known; {''.join(near) or 'the'} functions are: {', '.join(functions)}; {end}"
+    return _ANSWERS.get(name, answer)
 
 
 def syntax(error: SyntaxError) -> str:

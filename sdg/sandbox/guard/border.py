@@ -23,10 +23,10 @@ ANY, NUMBER = 0, 2
 """What a host function promises to return: anything, or a number or bool."""
 MAX_ARGUMENT_CHARACTERS = 2_000
 """Longest argument as text; each of its parts counts for two more."""
-_GIVEN: frozenset[type] = frozenset({list, tuple, dict})
-_RETURNED: frozenset[type] = frozenset({list, tuple, dict, set, frozenset})
+_ARGUMENT_KINDS: frozenset[type] = frozenset({list, tuple, dict})
+_VALUE_KINDS: frozenset[type] = frozenset({list, tuple, dict, set, frozenset})
 _FLAT = frozenset({"int", "float", "bool", "str", "None", "tuple", "..."})
-_TAKEN = frozenset(
+_RESERVED_NAMES = frozenset(
     name
     for kind in (str, int, float, list, dict, set, tuple, range, type, Exception, AttributeError, UnicodeDecodeError,
                  FunctionType, BuiltinFunctionType, GeneratorType, MethodType, Counter, defaultdict, deque)
@@ -74,7 +74,7 @@ def fields_of(records: Collection[type]) -> tuple[str, ...]:
             raise ValueError(f"{record.__name__} must be a frozen dataclass")
         for field in dataclasses.fields(record):
             annotation = inspect.formatannotation(field.type).translate(str.maketrans("[],|'\"", "      "))
-            is_taken = METHODS.intersection(dir(record)) or field.name in _TAKEN
+            is_taken = METHODS.intersection(dir(record)) or field.name in _RESERVED_NAMES
             if is_taken or field.name.startswith("_") or not field.name.isascii():
                 raise ValueError(f"field {record.__name__}.{field.name}: the name is not safe as an allowed attribute")
             if not annotation.strip() or not _FLAT.issuperset(annotation.split()):
@@ -86,12 +86,12 @@ class Border(Library):
     """All that generated code can call, with the host's functions, which are exchanged before each run."""
 
     _functions: Functions
-    _raised: list[Exception]
-    _stopped: BaseException | None
+    _host_errors: list[Exception]
+    _stop_error: BaseException | None
 
     def stop(self, error: BaseException) -> BaseException:
         """End the run for the host: no budget is left, so no further call reaches the host."""
-        self._stopped, self.left = error, -1
+        self._stop_error, self.left = error, -1
         return error
 
     def wrap(self, signature: Signature) -> Callable[..., Any]:
@@ -102,26 +102,26 @@ class Border(Library):
         name, least, most, words = signature.name, signature.least, signature.most, signature.keywords
         safe = NUMBERS if signature.returns == NUMBER else self.flat
 
-        def call(*arguments: Any, **named: Any) -> Any:
+        def call(*arguments: Any, **keywords: Any) -> Any:
             self.tick(UNITS_PER_STEP)
-            count = len(arguments) + len(named)
-            if not least <= count <= most or not words.issuperset(named):
-                unknown = next((word for word in named if word not in words), "")
-                told = f"and none is named {unknown}: give arguments by position" if unknown else f"{count} given"
-                wanted = f"{least}" if least == most else f"{least} to {most}"
-                raise TypeError(f"{name}() takes {wanted} argument{'' if wanted == '1' else 's'}, {told}")
+            count = len(arguments) + len(keywords)
+            if not least <= count <= most or not words.issuperset(keywords):
+                stranger = next((word for word in keywords if word not in words), "")
+                problem = f"and none is named {stranger}: give arguments by position" if stranger else f"{count} given"
+                range_text = f"{least}" if least == most else f"{least} to {most}"
+                raise TypeError(f"{name}() takes {range_text} argument{'' if range_text == '1' else 's'}, {problem}")
             values = [self.given(argument) for argument in arguments]
-            words_given = named and {word: self.given(value) for word, value in named.items()}
+            keyword_values = keywords and {word: self.given(value) for word, value in keywords.items()}
             try:
-                value = self._functions[name](*values, **words_given)
+                value = self._functions[name](*values, **keyword_values)
             except (RecursionError, MemoryError):
                 raise  # generated code can cause these in any function, by deep calls or by filling memory
             except Exception as error:
                 self.tick(2 * UNITS_PER_STEP)  # the error is kept with its frames
-                self._raised.append(error)
+                self._host_errors.append(error)
                 raise
             except BaseException as error:
-                self.stop(self._stopped or error)
+                self.stop(self._stop_error or error)
                 raise
             return value if type(value) in safe else self._fresh(value, name, safe)
 
@@ -132,7 +132,7 @@ class Border(Library):
         """A function's return value as fresh plain data. Raises `HostFault` for anything else."""
         try:
             is_flat = type(value) is list and safe.issuperset(map(type, value))
-            return self.made(value.copy() if is_flat else self._copied(value, _RETURNED, safe))
+            return self.made(value.copy() if is_flat else self._copy(value, _VALUE_KINDS, safe))
         except TypeError as error:
             raise self.stop(HostFault(f"{name}() returned what generated code may not hold: {error}")) from None
 
@@ -143,14 +143,14 @@ class Border(Library):
             size = len(self.text(value))
         if size > MAX_ARGUMENT_CHARACTERS:
             raise TooLarge(f"an argument of {size} characters; at most {MAX_ARGUMENT_CHARACTERS} are allowed")
-        return value if type(value) in self.flat else self._copied(value, _GIVEN, self.flat)
+        return value if type(value) in self.flat else self._copy(value, _ARGUMENT_KINDS, self.flat)
 
-    def _copied(self, value: Any, containers: frozenset[type], plain: frozenset[type]) -> Any:
+    def _copy(self, value: Any, containers: frozenset[type], plain: frozenset[type]) -> Any:
         kind = type(value)
         if kind in plain:
             return value
         if kind not in containers:
             raise TypeError(f"a {kind.__name__} cannot be an argument: give plain values or what a function returned")
         if kind is dict:
-            return {self._copied(k, containers, plain): self._copied(value[k], containers, plain) for k in value}
-        return kind([self._copied(item, containers, plain) for item in value])
+            return {self._copy(k, containers, plain): self._copy(value[k], containers, plain) for k in value}
+        return kind([self._copy(item, containers, plain) for item in value])

@@ -75,8 +75,8 @@ class Guard:
         source_bytes: int = MAX_SOURCE_BYTES,
     ) -> None:
         self.signatures = {
-            name: given if isinstance(given, Signature) else Signature.of(name, given)
-            for name, given in functions.items()
+            name: function if isinstance(function, Signature) else Signature.of(name, function)
+            for name, function in functions.items()
         }
         self.records = frozenset(records)
         self.fields = fields_of(self.records)
@@ -92,16 +92,16 @@ class Guard:
 
         Raises `Refused` with all that is wrong, with line numbers where they are known.
         """
-        kept = {name for name, signature in self.signatures.items() if not signature.weak}
+        fixed_names = {name for name, signature in self.signatures.items() if not signature.weak}
         try:
             tree = parse(source, at_most=self.source_bytes)
             weaver = Weaver(tree, fields=self.fields, functions=self.signatures, errors=self.errors,
-                            bound=names_bound(tree), kept=kept | (self.errors.keys() - EXCEPTIONS))  # fmt: skip
-            found = entry_of(tree, entry, weaver.refuse, is_truth=self.returns is bool)
+                            bound=names_bound(tree), kept=fixed_names | (self.errors.keys() - EXCEPTIONS))  # fmt: skip
+            entry_name = entry_of(tree, entry, weaver.refuse, is_truth=self.returns is bool)
             static, code = is_static(tree), weaver.compiled(tree)
         except RecursionError:
             raise Refused("The code is nested too deeply.") from None
-        return Guarded(self, source=source, entry=found, code=code, is_static=static)
+        return Guarded(self, source=source, entry=entry_name, code=code, is_static=static)
 
 
 class Guarded(Border):
@@ -116,7 +116,7 @@ class Guarded(Border):
     def __init__(self, guard: Guard, *, source: str, entry: str, code: CodeType, is_static: bool) -> None:
         super().__init__(guard.records)
         self.source, self.entry, self.budget_steps, self._returns = source, entry, guard.budget_steps, guard.returns
-        self._code, self._is_static, self._made = code, is_static, dict[str, Any]()
+        self._code, self._is_static, self._module = code, is_static, dict[str, Any]()
         self._names: dict[str, Any] = self.calls | {
             "__builtins__": {}, **{f".e_{name}": error for name, error in guard.errors.items()},
             **{name: self.wrap(signature) for name, signature in guard.signatures.items()},
@@ -129,36 +129,38 @@ class Guarded(Border):
 
     def __call__(self, functions: Functions) -> Any:
         self.left, self.depth, self._functions = self.budget_steps * UNITS_PER_STEP, 0, functions
-        self._raised, self._stopped = [], None
+        self._host_errors, self._stop_error = [], None
         try:
-            names = self._made
+            names = self._module
             if not names:  # nothing lasts between calls: the module is made again, and can't read what it was before
                 names = dict(self._names)
                 exec(self._code, names)
-                self._made = names if self._is_static else {}
+                self._module = names if self._is_static else {}
             value = names[self.entry]()
             if self.left >= 0:
-                return value if type(value) is bool else self._returned(value)
+                return value if type(value) is bool else self._plain_value(value)
         except (Exception, BudgetStop) as error:
-            raise self._explained(error) from None
-        raise self._explained(BudgetStop())
+            raise self._error_for_caller(error) from None
+        raise self._error_for_caller(BudgetStop())
 
     def line_of(self, error: BaseException) -> int:
         """The line of the source that an exception passed through last, 0 when none."""
         steps = walk_tb(error.__traceback__)  # clean-up code has no line
         return [0, *(line or 0 for frame, line in steps if frame.f_code.co_filename == FILENAME and line)][-1]
 
-    def _explained(self, error: BaseException) -> BaseException:
+    def _error_for_caller(self, error: BaseException) -> BaseException:
         """The exception that a caller sees for one that left the generated code."""
-        if self._stopped is not None:
-            return self._stopped
+        if self._stop_error is not None:
+            return self._stop_error
         line = self.line_of(error)
         if isinstance(error, BudgetStop) and error.__cause__ is not None:
             return GeneratedError("", line=line, kind=type(error.__cause__).__name__)
         if self.left < 0:
-            told = f"{self.entry}() did not finish within {self.budget_steps} steps: is there a loop that never ends?"
-            return BudgetSpent(told, line=line)
-        if any(error is raised for raised in self._raised) and type(error) not in (ValueError, TypeError):
+            message = (
+                f"{self.entry}() did not finish within {self.budget_steps} steps: is there a loop that never ends?"
+            )
+            return BudgetSpent(message, line=line)
+        if any(error is host_error for host_error in self._host_errors) and type(error) not in (ValueError, TypeError):
             return error
         return GeneratedError(self._message(error), line=line, kind=type(error).__name__)
 
@@ -178,11 +180,11 @@ class Guarded(Border):
         hint = next((f": {hint}" for sign, hint in signs.items() if sign in text[:200]), "")
         return "".join(c if c.isprintable() or c == "\n" else " " for c in text) + ("" if is_plain else hint)
 
-    def _returned(self, value: Any) -> Any:
+    def _plain_value(self, value: Any) -> Any:
         """What an entry function returned, copied: functions and iterators become None."""
         if self._returns is bool:
-            told = f"a value of type {type(value).__name__}: it" if value is not None else "None: every path"
-            raise TypeError(f"{self.entry}() returned {told} must return True or False")
+            value_text = f"a value of type {type(value).__name__}: it" if value is not None else "None: every path"
+            raise TypeError(f"{self.entry}() returned {value_text} must return True or False")
         try:
             return value if type(value) in self.flat else self.given(value)
         except Exception:

@@ -57,7 +57,7 @@ class Library(Meter):
             "f": lambda part, first: part if tick(24) else None,
             "x": lambda part, first: part if tick(4 * len(part)) else None,
             "t": lambda part, first: part if tick(search_cost(first, part)) else None,
-            "l": lambda part, first: self._counted(part),
+            "l": lambda part, first: self._lazy_part(part),
             "c": lambda part, first: self.ordered(part),
         }
         self.calls: dict[str, Any] = self._operators() | self._builtins() | self._modules()
@@ -69,8 +69,8 @@ class Library(Meter):
         for kind, rows in METHOD_ROWS.items():
             for name, function in self._row(kind, rows):
                 methods.setdefault(name, {})[kind] = function
-        named = [*self.calls.items(), *((name, each) for name, row in methods.items() for each in row.values())]
-        for name, function in named:  # errors about a call's arguments show this name
+        functions = [*self.calls.items(), *((name, each) for name, row in methods.items() for each in row.values())]
+        for name, function in functions:  # errors about a call's arguments show this name
             if isinstance(function := getattr(function, "__func__", function), FunctionType):
                 function.__qualname__ = name.rpartition(".")[2]
         self.calls |= {f".m_{name}": _dispatch(name, row) for name, row in methods.items()}
@@ -88,8 +88,8 @@ class Library(Meter):
         def call(*arguments: Any, **words: Any) -> Any:
             first = arguments[0] if arguments else ()
             own = looks if len(arguments) <= len(looks) else chain(looks, repeat(rest))
-            seen = [look(part, first) for part, look in zip(arguments, own, strict=False)]
-            value = function(*seen, **(words and {word: rest(part, first) for word, part in words.items()}))
+            values = [look(part, first) for part, look in zip(arguments, own, strict=False)]
+            value = function(*values, **(words and {word: rest(part, first) for word, part in words.items()}))
             self.thin(first)
             if type(value) is bool:
                 return value
@@ -100,7 +100,7 @@ class Library(Meter):
     def lazy(self, items: Iterable[Any], width: int = 0) -> Lazy:
         return Lazy(items, self, width=width)
 
-    def _counted(self, part: Any) -> Any:
+    def _lazy_part(self, part: Any) -> Any:
         if type(part) is int:
             fit(abs(part))
         return self.lazy(part) if type(part) in CONTAINERS | {range, str, Lazy} else part
@@ -108,7 +108,7 @@ class Library(Meter):
     # Operators ------------------------------------------------------------------------------------------------------
 
     def _operators(self) -> dict[str, Any]:
-        made: dict[str, Any] = {
+        operators: dict[str, Any] = {
             ".in": self.contains, ".notin": lambda item, inside: not self.contains(item, inside), ".items": self,
             ".slice": lambda *bounds: slice(*map(few, bounds, repeat(MAX_KEY))), ".lazy": self.lazy,
             ".tick": self.tick, ".caught": self.caught, ".key": self.key,
@@ -121,11 +121,11 @@ class Library(Meter):
             ".counted": lambda units: lambda function: self.counted(units, function),
         }  # fmt: skip
         for name in BINARY.values():
-            made[f".{name}"] = self._binary(name, getattr(operator, name), in_place=False)
-            made[f".i{name}"] = self._binary(name, getattr(operator, "i" + name.strip("_")), in_place=True)
+            operators[f".{name}"] = self._binary(name, getattr(operator, name), in_place=False)
+            operators[f".i{name}"] = self._binary(name, getattr(operator, "i" + name.strip("_")), in_place=True)
         for name in ("eq", "ne", "lt", "le", "gt", "ge"):
-            made[f".{name}"] = self._comparison(getattr(operator, name))
-        return made
+            operators[f".{name}"] = self._comparison(getattr(operator, name))
+        return operators
 
     def _binary(self, name: str, function: Method, *, in_place: bool) -> Method:
         """An operator: bounded on numbers, checked and charged on everything else."""
@@ -158,8 +158,8 @@ class Library(Meter):
         if kinds <= HASHED:
             self.weigh(self.keys(left), self.keys(right))
         elif kinds & HASHED:
-            told = f"a {type(left).__name__} and a {type(right).__name__}"
-            raise TypeError(f"this operator takes two numbers, two sets or two dicts, not {told}")
+            kinds_text = f"a {type(left).__name__} and a {type(right).__name__}"
+            raise TypeError(f"this operator takes two numbers, two sets or two dicts, not {kinds_text}")
         elif name == "mul" and kinds & NUMBERS:
             size *= max(0, int(left if type(left) in NUMBERS else right))
         fit(size, what)  # before the value is made: a text of two letters times a billion would fill the memory
@@ -249,11 +249,11 @@ class Library(Meter):
         }
 
     def isinstance(self, value: Any, kinds: Any) -> bool:
-        wanted = kinds if type(kinds) is tuple else (kinds,)
-        self.tick(8 + len(wanted))
-        if any(type(kind) is tuple or kind not in self._types for kind in wanted):
+        kind_tuple = kinds if type(kinds) is tuple else (kinds,)
+        self.tick(8 + len(kind_tuple))
+        if any(type(kind) is tuple or kind not in self._types for kind in kind_tuple):
             raise TypeError("isinstance takes a value and plain types such as (int, str); for others read attributes")
-        return isinstance(value, tuple(self._types[kind] for kind in wanted))
+        return isinstance(value, tuple(self._types[kind] for kind in kind_tuple))
 
     def ordering(self, items: list[Any], key: Any = None) -> list[Any]:
         """What items are compared by, charged as for sorting them."""
@@ -310,7 +310,7 @@ class Library(Meter):
                 len(items),
             ),
             ".x_itertools.zip_longest": lambda *items, fillvalue=None: self.lazy(
-                itertools.zip_longest(*map(self._counted, items), fillvalue=fillvalue), len(items)
+                itertools.zip_longest(*map(self._lazy_part, items), fillvalue=fillvalue), len(items)
             ),
             ".x_itertools.starmap": lambda function, rows: self.lazy(
                 itertools.starmap(function, map(self.bulk, self.lazy(rows))), 1
@@ -333,15 +333,15 @@ class Library(Meter):
 
     def update(self, items: Any, more: Any = (), /, **words: Any) -> None:
         """`items.update(more)` of a dict or a Counter, whose counts are numbers."""
-        given: Any = self.keys(more) if type(more) in DICTS else self.bulk(more)
+        items_to_add: Any = self.keys(more) if type(more) in DICTS else self.bulk(more)
         if type(more) not in DICTS and type(items) is Counter:
-            given = Counter(self.keys(given))
+            items_to_add = Counter(self.keys(items_to_add))
         elif type(more) not in DICTS:
-            given = [self.bulk(pair) for pair in given]
-            self.keys([pair[0] for pair in given if pair])
-        if type(items) is Counter and not NUMBERS.issuperset(map(type, [*given.values(), *words.values()])):
+            items_to_add = [self.bulk(pair) for pair in items_to_add]
+            self.keys([pair[0] for pair in items_to_add if pair])
+        if type(items) is Counter and not NUMBERS.issuperset(map(type, [*items_to_add.values(), *words.values()])):
             raise TypeError("a Counter's counts are numbers")
-        items.update(given, **words)
+        items.update(items_to_add, **words)
 
     def built(self, made: Any, /, *items: Any, **named: Any) -> Any:
         """A new dict, Counter or defaultdict with its first items."""
@@ -350,8 +350,8 @@ class Library(Meter):
 
     def pop(self, items: set[Any]) -> Any:
         """`items.pop()` of a set: the first item in order."""
-        found = self.ordered(items)
-        item = items.pop() if found is items else found[0]
+        order = self.ordered(items)
+        item = items.pop() if order is items else order[0]
         items.discard(item)
         return item
 

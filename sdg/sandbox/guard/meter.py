@@ -116,12 +116,12 @@ class Meter:
         for _ in range(MAX_DEPTH + 1):
             if not level:
                 return size
-            written = sum(map(_written, level))
-            self.tick(10 + 3 * len(level) + (written >> 2))
-            size += written
+            characters = sum(map(_text_size, level))
+            self.tick(10 + 3 * len(level) + (characters >> 2))
+            size += characters
             if shown:
                 fit(size, str)
-                self.tick(written >> 1)
+                self.tick(characters >> 1)
                 self._check_plain(level)
             level = list(islice(chain.from_iterable(map(_parts, level)), self.left + 1))
         raise TooLarge(f"a value is nested more than {MAX_DEPTH} levels deep")
@@ -156,9 +156,9 @@ class Meter:
     def thin(self, value: Any) -> None:
         """Free the slots of a set's or dict's removed members, because each walk over it would visit them."""
         if type(value) in EMPTIED and value.__sizeof__() >> 9 > 8 + len(value):
-            kept = value.copy()
+            members = value.copy()
             value.clear()
-            (dict if type(value) in DICTS else set).update(value, kept)
+            (dict if type(value) in DICTS else set).update(value, members)
 
     def ordered(self, items: Any) -> Any:
         """A set's items in an order that is the same in each process; anything else, and numbers, as they are.
@@ -205,10 +205,10 @@ class Meter:
         """str(value) or another text of plain data, bounded."""
         if type(value) is not str or write is not str:
             self.weigh(value, shown=True)
-        shown = value
+        part = value
         if isinstance(value, Exception) and len(value.args) == 1:  # whose text is that of its argument
-            shown, write = value.args[0], repr if isinstance(value, KeyError) else write
-        return str(self.made(write(shown) if type(shown) in self.flat else _plain_text(shown, write)))
+            part, write = value.args[0], repr if isinstance(value, KeyError) else write
+        return str(self.made(write(part) if type(part) in self.flat else _plain_text(part, write)))
 
     def show(self, value: Any, conversion: int = -1, spec: str = "") -> str:
         """One value of an f-string; `conversion` is the character after `!`, -1 for none."""
@@ -263,7 +263,7 @@ def _plain_text(value: Any, write: Callable[[Any], str] = repr) -> str:
     if kind is list:
         return f"[{', '.join(map(inside, value))}]"
     if kind is dict:
-        return f"{{{', '.join(f'{inside(key)}: {inside(held)}' for key, held in value.items())}}}"
+        return f"{{{', '.join(f'{inside(key)}: {inside(item)}' for key, item in value.items())}}}"
     if kind is Counter and value:
         return f"Counter({inside(dict(value.most_common()))})"
     if kind is deque:
@@ -280,7 +280,7 @@ def _has_nan(value: Any) -> bool:
     return value != value if type(value) is float else type(value) in (tuple, frozenset) and any(map(_has_nan, value))
 
 
-def _written(part: Any) -> int:
+def _text_size(part: Any) -> int:
     """About how many characters a node has as text, without its parts."""
     kind = type(part)
     if kind is int or kind is str:
@@ -301,8 +301,8 @@ def fit(size: int, kind: type = list) -> None:
     """Raises `TooLarge` for more characters, items or bits than one operation may make."""
     most, what = LIMITS[kind]
     if size > most:
-        told = size if size < 10**9 else "over 10**9"
-        raise TooLarge(f"the result would have {told} {what}; at most {most} are allowed")
+        amount = size if size < 10**9 else "over 10**9"
+        raise TooLarge(f"the result would have {amount} {what}; at most {most} are allowed")
 
 
 def few(number: Any, most: int = 1000) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from sdg.sandbox.guard.syntax import loads, own_parts
 
-_CHANGING = frozenset(
+_MUTATORS = frozenset(
     str.split(
         "add append appendleft clear difference_update discard extend insert intersection_update pop popitem popleft "
         "remove reverse setdefault sort subtract symmetric_difference_update update"
@@ -17,7 +17,7 @@ _CONSTANT = (ast.Constant, ast.UnaryOp, ast.USub, ast.UAdd, ast.Tuple, ast.Load)
 _LITERAL = (*_CONSTANT, ast.List, ast.Set, ast.Dict, ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Call, ast.Name,
             ast.Attribute)  # fmt: skip
 _MAKERS = frozenset({"float", "int", "str", "list", "dict", "set", "tuple", "frozenset"})
-_JUDGED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+_STATEMENTS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 """Statements that the syntax whitelist judges in more detail."""
 _BINDS: dict[type[ast.AST], str] = {
     ast.Name: "id", ast.arg: "arg", ast.FunctionDef: "name", ast.ClassDef: "name", ast.ExceptHandler: "name"
@@ -38,11 +38,11 @@ def needed_names(entry: str, definitions: Iterable[ast.stmt]) -> frozenset[str]:
 
 def reached_names(entry: str, named: Mapping[str, Collection[str]]) -> frozenset[str]:
     """A name with all that it reads, directly or through others, where each is known with what it reads."""
-    reached, new = set[str](), {entry}
+    closure, new = set[str](), {entry}
     while new:
-        reached |= new
-        new = {read for name in new for read in named.get(name, ())} - reached
-    return frozenset(reached)
+        closure |= new
+        new = {other for name in new for other in named.get(name, ())} - closure
+    return frozenset(closure)
 
 
 def names_at_top(node: ast.stmt) -> list[str]:
@@ -73,20 +73,20 @@ def entry_of(tree: ast.Module, entry: str, refuse: Refuse, *, is_truth: bool = F
 def _check_top(tree: ast.Module, refuse: Refuse) -> None:
     """Refuse what is neither a function nor a constant, and changes of constants."""
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    known = _MAKERS.union(*map(names_at_top, tree.body), (a.asname or a.name for node in imports for a in node.names))
+    names = _MAKERS.union(*map(names_at_top, tree.body), (a.asname or a.name for node in imports for a in node.names))
     for statement in tree.body:
-        if not isinstance(statement, _JUDGED) and not _is_harmless(statement, known):
+        if not isinstance(statement, _STATEMENTS) and not _is_harmless(statement, names):
             refuse(statement, "outside functions only constants such as NAME = 'some text' are allowed: leave this "
                               "line out, or put it into a function")  # fmt: skip
-    lasting = {name for node in tree.body if hasattr(node, "value") and not is_constant(node.value)
+    constants = {name for node in tree.body if hasattr(node, "value") and not is_constant(node.value)
                for name in names_at_top(node)}  # fmt: skip
-    told = "is a constant, and nothing lasts from one call to the next: make it inside the function"
+    problem = "is a constant, and nothing lasts from one call to the next: make it inside the function"
     for node in ast.walk(tree):
         match node:
-            case ast.Call(ast.Attribute(ast.Name(name), attr)) if attr in _CHANGING and name in lasting:
-                refuse(node, f"{name} {told}")
-            case ast.Subscript(ast.Name(name), _, ast.Store() | ast.Del()) if name in lasting:
-                refuse(node, f"{name} {told}")
+            case ast.Call(ast.Attribute(ast.Name(name), attr)) if attr in _MUTATORS and name in constants:
+                refuse(node, f"{name} {problem}")
+            case ast.Subscript(ast.Name(name), _, ast.Store() | ast.Del()) if name in constants:
+                refuse(node, f"{name} {problem}")
 
 
 def is_constant(node: ast.AST | None) -> bool:
@@ -94,12 +94,12 @@ def is_constant(node: ast.AST | None) -> bool:
     return node is not None and all(isinstance(part, _CONSTANT) for part in ast.walk(node))
 
 
-def _is_harmless(statement: ast.stmt, known: frozenset[str]) -> bool:
-    """Whether it binds constants: displays of them, arithmetic on `known` ones, `float("inf")`, empty containers."""
+def _is_harmless(statement: ast.stmt, names: frozenset[str]) -> bool:
+    """Whether it binds constants: displays of them, arithmetic on `names`, `float("inf")`, empty containers."""
     value = getattr(statement, "value", None)
     if isinstance(statement, ast.Assign | ast.AnnAssign) and value is not None:
         parts = ast.walk(value)
-        return all(isinstance(part, _LITERAL) for part in parts) and known.issuperset(loads(value))
+        return all(isinstance(part, _LITERAL) for part in parts) and names.issuperset(loads(value))
     return isinstance(statement, ast.Pass) or isinstance(value, ast.Constant)
 
 

@@ -65,22 +65,22 @@ class Weaver(ast.NodeTransformer):
 
     def __init__(self, tree: ast.Module, *, fields: Collection[str], functions: Collection[str],
                  errors: Collection[str], bound: Mapping[str, ast.AST], kept: Collection[str]) -> None:  # fmt: skip
-        self._fields, self._functions, self._errors, self._bound = fields, functions, errors, bound
-        self._read, self._problems = frozenset(loads(tree)), dict[str, int]()
+        self._fields, self._functions, self._errors, self._bindings = fields, functions, errors, bound
+        self._loads, self._problems = frozenset(loads(tree)), dict[str, int]()
         self._temporaries, self._raw = map(".t{}".format, count()), 0
-        found = [self._names_of(node) or {} for node in ast.walk(tree)]
-        self._imported = {name: member for names in found for name, member in names.items()}
-        self._known = {*bound, *functions, *self._imported, *BUILTINS}
+        imports = [self._names_of(node) or {} for node in ast.walk(tree)]
+        self._imports = {name: member for names in imports for name, member in names.items()}
+        self._names = {*bound, *functions, *self._imports, *BUILTINS}
         for name in sorted(bound.keys() & kept):
             self.refuse(bound[name], f"{name} is given and cannot be redefined: choose another name")
 
     def compiled(self, tree: ast.Module) -> CodeType:
         """The woven tree as code. Raises `Refused` with all that was noted, if anything was."""
         woven = ast.fix_missing_locations(self.visit(tree))
-        told = sorted(self._problems.items(), key=lambda problem: problem[1] or 10**6)[:MAX_TOLD]
-        if told:
-            rest = [f"line {line}: {message}" if line else message for message, line in told[1:]]
-            raise Refused("\n".join([told[0][0], *rest]), line=told[0][1])
+        problems = sorted(self._problems.items(), key=lambda problem: problem[1] or 10**6)[:MAX_TOLD]
+        if problems:
+            rest = [f"line {line}: {message}" if line else message for message, line in problems[1:]]
+            raise Refused("\n".join([problems[0][0], *rest]), line=problems[0][1])
         return compile_tree(woven)
 
     def refuse(self, node: ast.AST | None, message: str) -> None:
@@ -90,14 +90,14 @@ class Weaver(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> Any:
         """Judge and weave one node; its replacement keeps its line number."""
-        known = FIELDS.get(type(node))
+        field_names = FIELDS.get(type(node))
         if isinstance(node, ast.Import | ast.ImportFrom) and self._names_of(node) is not None:
             return ast.copy_location(ast.Pass(), node)
-        if known is None:
+        if field_names is None:
             if not isinstance(node, OPERATORS) or isinstance(node, ast.MatMult):
                 self.refuse(node, advice.statement(node))
             return node
-        if any(getattr(node, part, None) for part in node._fields if part not in known):
+        if any(getattr(node, part, None) for part in node._fields if part not in field_names):
             self.refuse(node, f"this form of {type(node).__name__} is not allowed")
         for kinds, is_wrong, message in REFUSED:
             if isinstance(node, kinds) and is_wrong(node):
@@ -115,24 +115,24 @@ class Weaver(ast.NodeTransformer):
         """
         if not isinstance(node, ast.Import | ast.ImportFrom) or getattr(node, "level", False):
             return None
-        found: dict[str, str] = {}
+        members: dict[str, str] = {}
         for alias in node.names:
             module, name = getattr(node, "module", alias.name), alias.asname or alias.name
             member = f".x_{module}" if isinstance(node, ast.Import) else f".x_{module}.{alias.name}"
-            if member in _IMPORTS and name not in self._bound and name not in self._functions:
-                found[name] = member
+            if member in _IMPORTS and name not in self._bindings and name not in self._functions:
+                members[name] = member
             elif module not in advice.HINT_MODULES and (
-                name in self._read or str(module).partition(".")[0] not in advice.MODULES
+                name in self._loads or str(module).partition(".")[0] not in advice.MODULES
             ):
                 return None
-        return found
+        return members
 
     # Statements -----------------------------------------------------------------------------------------------------
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         if node.name in self._functions and node.name in loads(node):
-            told = f"{node.name} is given, and in a function of that name it means itself: choose another name"
-            self.refuse(node, told)
+            problem = f"{node.name} is given, and in a function of that name it means itself: choose another name"
+            self.refuse(node, problem)
         node.decorator_list = [call(".counted", units(*node.body))]
         return self.generic_visit(node)
 
@@ -158,56 +158,58 @@ class Weaver(ast.NodeTransformer):
         return node
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
-        raised, texts = (node.exc.func, node.exc.args) if isinstance(node.exc, ast.Call) else (node.exc, [])
-        name = raised.id if isinstance(raised, ast.Name) else ""
+        kind, texts = (node.exc.func, node.exc.args) if isinstance(node.exc, ast.Call) else (node.exc, [])
+        name = kind.id if isinstance(kind, ast.Name) else ""
         if name in self._errors:
             node.exc = call(".error", load(f".e_{name}"), *texts)
-        elif raised is not None and (raised is not node.exc or name not in self._bound):
+        elif kind is not None and (kind is not node.exc or name not in self._bindings):
             self.refuse(node, f"raise one of these, as in raise ValueError('...'): {', '.join(self._errors)}")
-        node.cause = self.visit(node.cause) and None if node.cause else None
+        if node.cause:
+            self.visit(node.cause)  # judged like all code, then left out
+        node.cause = None
         return self.generic_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.Assign:
         """A function makes the new value, which replaces the old one; an item's subscript is evaluated only once."""
-        held = target = self.visit(node.target)
+        old = target = self.visit(node.target)
         if isinstance(target, ast.Subscript):
             name = next(self._temporaries)
             place = ast.NamedExpr(target=ast.Name(id=name, ctx=ast.Store()), value=target.slice)
-            held, target.slice = ast.Subscript(value=target.value, slice=place, ctx=ast.Load()), load(name)
+            old, target.slice = ast.Subscript(value=target.value, slice=place, ctx=ast.Load()), load(name)
         elif isinstance(target, ast.Name):
-            held = load(target.id)
-        new = call(f".i{BINARY.get(type(node.op).__name__, '')}", held, self.visit(node.value))
+            old = load(target.id)
+        new = call(f".i{BINARY.get(type(node.op).__name__, '')}", old, self.visit(node.value))
         return ast.Assign(targets=[target], value=new)
 
     # Expressions ----------------------------------------------------------------------------------------------------
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        counted = call(".counted", units(node.body))
+        wrapper = call(".counted", units(node.body))
         self.generic_visit(node)
-        return ast.Call(func=counted, args=[node], keywords=[])
+        return ast.Call(func=wrapper, args=[node], keywords=[])
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        name = self._imported.get(node.id, node.id)
-        if name in self._errors and name not in self._bound:
+        name = self._imports.get(node.id, node.id)
+        if name in self._errors and name not in self._bindings:
             self.refuse(node, f"{name} can only be raised or named in except")
-        elif name not in self._known and name not in _MEMBERS and not node.id.startswith("."):
+        elif name not in self._names and name not in _MEMBERS and not node.id.startswith("."):
             self.refuse(node, advice.unknown(node.id, functions=self._functions))
         return ast.Name(id=name, ctx=node.ctx)
 
-    def _given(self, node: ast.expr) -> str:
+    def _free_name(self, node: ast.expr) -> str:
         """An expression's name, "" where it isn't a name or the source binds it."""
-        return node.id if isinstance(node, ast.Name) and node.id not in self._bound else ""
+        return node.id if isinstance(node, ast.Name) and node.id not in self._bindings else ""
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         """Keep a field as it is; turn a method that isn't called here into a function."""
-        owner = self._given(node.value)
-        member = f"{self._imported.get(owner)}.{node.attr}"
+        owner = self._free_name(node.value)
+        member = f"{self._imports.get(owner)}.{node.attr}"
         if member in _MEMBERS or (owner == "str" and node.attr in _TEXT_FUNCTIONS):
             return load(member if member in _MEMBERS else f".m_{node.attr}")
         if not isinstance(node.ctx, ast.Load):
             self.refuse(node, f"{node.attr} cannot be set: what functions return is read-only; use a variable")
         elif node.attr not in {*self._fields, *METHODS}:
-            if node.attr in self._functions or self._known.issuperset(loads(node.value)):  # else its owner is told of
+            if node.attr in self._functions or self._names.issuperset(loads(node.value)):  # else its owner is told of
                 self.refuse(node, advice.attribute(node, fields=self._fields, functions=self._functions))
         elif owner in PLAIN_TYPES or node.attr not in {*self._fields, "get"}:
             self.refuse(node, f"{node.attr} is a method: it can only be called, as in value.{node.attr}(...)")
@@ -215,12 +217,12 @@ class Weaver(ast.NodeTransformer):
         return node if node.attr in self._fields else call(".getter", node.value)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        function, name, receiver = node.func, self._given(node.func), list[ast.expr]()
-        owners = {*self._imported, *PLAIN_TYPES}
+        function, name, receiver = node.func, self._free_name(node.func), list[ast.expr]()
+        owners = {*self._imports, *PLAIN_TYPES}
         if (
             isinstance(function, ast.Attribute)
             and function.attr in METHODS
-            and self._given(function.value) not in owners
+            and self._free_name(function.value) not in owners
         ):
             name, receiver = f".m_{function.attr}", [self.visit(function.value)]
             node.func = load(name)
@@ -251,7 +253,7 @@ class Weaver(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         """a < b < c with each part evaluated once and only when needed: a lambda holds both sides of an operator."""
-        for name in filter(self._functions.__contains__, map(self._given, (node.left, *node.comparators))):
+        for name in filter(self._functions.__contains__, map(self._free_name, (node.left, *node.comparators))):
             self.refuse(node, f"{name} is a function: call it, as in {name}()")
         self.generic_visit(node)
         if len(node.ops) == 1:

@@ -24,7 +24,7 @@ class Bans:
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
-        self._reasons: dict[str, str] = {} if path is None else _read(path)
+        self._reasons: dict[str, str] = {} if path is None else _read_reasons(path)
 
     def __len__(self) -> int:
         return len(self._reasons)
@@ -34,8 +34,8 @@ class Bans:
 
     def reason(self, sources: Iterable[str]) -> str:
         """Why the first banned one of these sources is banned; "" when none is."""
-        found = (self._reasons.get(digest(source)) for source in sources if self._reasons)
-        return next((reason for reason in found if reason), "")
+        reasons = (self._reasons.get(digest(source)) for source in sources if self._reasons)
+        return next((reason for reason in reasons if reason), "")
 
     def add(self, digest: str, *, reason: str) -> None:
         """Ban the source with this digest from now on. Raises OSError when it can't be kept."""
@@ -48,13 +48,13 @@ class Bans:
         return dict(self._reasons)
 
 
-def _read(path: Path) -> dict[str, str]:
+def _read_reasons(path: Path) -> dict[str, str]:
     try:
-        found = json.loads(read_file(path, most=_MAX_FILE_BYTES))
+        content = json.loads(read_file(path, most=_MAX_FILE_BYTES))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
         raise BansError(f"can't read {path}: {error}. Delete it, and what it banned is tried again.") from None
-    if not isinstance(found, dict) or found.get("schema") != SCHEMA or not isinstance(found.get("banned"), dict):
+    if not isinstance(content, dict) or content.get("schema") != SCHEMA or not isinstance(content.get("banned"), dict):
         raise BansError(f"{path} is no list of bans of schema {SCHEMA}. Delete it, and what it banned is tried again.")
-    return {str(key): str(reason) for key, reason in found["banned"].items()}
+    return {str(key): str(reason) for key, reason in content["banned"].items()}

@@ -70,20 +70,20 @@ class Board:
         One that ran out of memory stays noted: it is to blame, and has ended by the time the parent looks.
         """
 
-        def run_noted(guarded: Any, *arguments: Any, **named: Any) -> Any:
+        def run_noted(owner: Any, *arguments: Any, **keywords: Any) -> Any:
             page, before = self._page, self._page[0]
             at = min(before + 1, MOST)
-            page[at * _DIGEST : (at + 1) * _DIGEST] = bytes.fromhex(digest(guarded.source))
+            page[at * _DIGEST : (at + 1) * _DIGEST] = bytes.fromhex(digest(owner.source))
             page[0] = at
             self.calls += 1
             try:
-                found = call(guarded, *arguments, **named)
+                value = call(owner, *arguments, **keywords)
             except MemoryError:
                 raise
             except BaseException:
                 page[0] = before
                 raise
             page[0] = before
-            return found
+            return value
 
         return run_noted

@@ -86,7 +86,7 @@ _MACHINES: dict[str, tuple[int, int, dict[str, int]]] = {
 }  # fmt: skip
 """machine -> (audit architecture, number of seccomp(2), numbers of the calls that are not allowed)."""
 
-_WRITING = frozenset(
+_WRITE_CALLS = frozenset(
     (
         "open", "openat", "creat", "rename", "renameat", "renameat2", "mkdir", "mkdirat", "rmdir", "link", "linkat",
         "symlink", "symlinkat", "unlink", "unlinkat", "chmod", "fchmod", "fchmodat", "chown", "fchown", "lchown",
@@ -133,13 +133,13 @@ def _try(action: Callable[[], object]) -> str:
 
 
 def _set_limits(limits: Limits) -> None:
-    wanted = {
+    most_of = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_AS: limits.memory_bytes,
         resource.RLIMIT_FSIZE: limits.file_bytes,
         resource.RLIMIT_NOFILE: limits.open_files,
     }
-    for kind, most in wanted.items():
+    for kind, most in most_of.items():
         hard = resource.getrlimit(kind)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (most, most))
@@ -174,7 +174,7 @@ def _filter(limits: Limits) -> bytes:
     """A classic BPF program over (number, architecture, arguments) of each system call."""
     architecture, _, calls = _MACHINES[platform.machine()]
     reads, own, itself = _step(_ANY_BIT, _WRITE_FLAGS, 0, 1), _step(_EQUAL, os.getpid(), 1, 0), _step(_EQUAL, 0, 1, 0)
-    allowed = {  # the argument that is looked at, and what allows the call: a process may end itself, as abort() does
+    tests = {  # the argument that is looked at, and what allows the call: a process may end itself, as abort() does
         "open": (1, reads), "openat": (2, reads), "clone": (0, _step(_ANY_BIT, _NEW_THREAD, 1, 0)),
         "kill": (0, own), "tkill": (0, own), "tgkill": (0, own), "prlimit64": (0, itself),
         "fcntl": (1, _step(_ANY_BIT, _OWNER, 0, 1)), "ioctl": (1, _step(_ANY_BIT, _OF_SOCKETS, 0, 1)),
@@ -182,11 +182,11 @@ def _filter(limits: Limits) -> bytes:
     code = [_step(_LOAD, 4), _step(_EQUAL, architecture, 1, 0), _step(_RETURN, _KILL), _step(_LOAD, 0)]
     code += [_step(_AT_LEAST, _FOREIGN_NUMBERS, 0, 1), _step(_RETURN, _ERROR | _EPERM)]
     for name, number in calls.items():
-        if name in allowed and not (limits.writes_below and name in _WRITING):
-            argument, test = allowed[name]
-            refused = [_step(_LOAD, 16 + 8 * argument), test, _step(_RETURN, _ERROR | _EPERM), _step(_LOAD, 0)]
-            code += [_step(_EQUAL, number, 0, len(refused)), *refused]
-        elif not (limits.writes_below and name in _WRITING):
+        if name in tests and not (limits.writes_below and name in _WRITE_CALLS):
+            argument, test = tests[name]
+            branch = [_step(_LOAD, 16 + 8 * argument), test, _step(_RETURN, _ERROR | _EPERM), _step(_LOAD, 0)]
+            code += [_step(_EQUAL, number, 0, len(branch)), *branch]
+        elif not (limits.writes_below and name in _WRITE_CALLS):
             # The flags of these two lie behind a pointer; libc falls back to clone and openat.
             error = _ENOSYS if name in ("clone3", "openat2") else _EPERM
             code += [_step(_EQUAL, number, 0, 1), _step(_RETURN, _ERROR | error)]
@@ -222,23 +222,23 @@ def _check_no_writing() -> None:
 def _fence(paths: Iterable[str]) -> None:
     """Landlock: forbid writing outside these folders and files, for good."""
     version = _call("syscall", _CREATE_RULES, None, 0, 1)
-    handled = _FOLDER_WRITING | (_REFER if version >= 2 else 0) | (_TRUNCATE if version >= 3 else 0)
-    attributes = struct.pack("<Q", handled)
+    rights = _FOLDER_WRITING | (_REFER if version >= 2 else 0) | (_TRUNCATE if version >= 3 else 0)
+    attributes = struct.pack("<Q", rights)
     rules = _call("syscall", _CREATE_RULES, ctypes.c_char_p(attributes), len(attributes), 0)
     try:
         for path in filter(os.path.exists, paths):  # a missing path needs no rule
-            _allow(rules, path, handled)
+            _allow(rules, path, rights)
         _call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         _call("syscall", _RESTRICT, rules, 0)
     finally:
         os.close(rules)
 
 
-def _allow(rules: int, path: str, handled: int) -> None:
+def _allow(rules: int, path: str, rights: int) -> None:
     """Allow writing below a path."""
     place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
-        access = handled if os.path.isdir(path) else handled & (1 << 1 | _TRUNCATE)
+        access = rights if os.path.isdir(path) else rights & (1 << 1 | _TRUNCATE)
         _call("syscall", _ADD_RULE, rules, _BENEATH, ctypes.c_char_p(struct.pack("<Qi", access, place)), 0)
     finally:
         os.close(place)

@@ -97,10 +97,10 @@ def _beat(channel: _Channel, parent: int, page: Board) -> None:
 
     While C code holds the interpreter's lock no report is possible: that silence shows such a hang.
     """
-    seen, since = 0, time.process_time()
+    calls, since = 0, time.process_time()
     while True:
-        if page.calls != seen or not page.depth:
-            seen, since = page.calls, time.process_time()
+        if page.calls != calls or not page.depth:
+            calls, since = page.calls, time.process_time()
         if os.getppid() != parent:
             os._exit(1)
         try:

@@ -41,11 +41,11 @@ ASLEEP = 5.0
 MAX_ERROR_CHARACTERS = 4000
 READ_ONLY = "SDG_READ_ONLY"
 """Set for workers: code compiled there isn't kept (`sdg.envs.kernels`)."""
-_KEPT = (
+_VARIABLES = (
     *("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "TZ", "PYTHONPATH", "PYTHONWARNINGS"),
     *("XDG_CACHE_HOME", "SDG_CACHE_DIR", "SDG_DEBUG", "LD_LIBRARY_PATH"),
 )
-_KEPT_FAMILIES = ("NUMBA_", "OMP_", "MKL_", "OPENBLAS_")
+_VARIABLE_FAMILIES = ("NUMBA_", "OMP_", "MKL_", "OPENBLAS_")
 """What a worker's environment keeps: no keys, no tokens, no proxies."""
 
 
@@ -110,7 +110,7 @@ class Pool:
         self._environment, self._folder = {**clean_environment(), **environment}, folder
         self._reader = Reader(results)
         self._members: list[_Member] = []
-        self._runs, self._looked = 0, 0.0
+        self._runs, self._last_look = 0, 0.0
         self._replies: deque[tuple[_Member, dict[str, Any]]] = deque()
         self._bell, self._rings = os.pipe()
 
@@ -150,7 +150,7 @@ class Pool:
         jobs and is raised here.
         """
         waiting, tries = deque(range(len(jobs))), [0] * len(jobs)
-        self._runs, self._looked = self._runs + 1, time.monotonic()
+        self._runs, self._last_look = self._runs + 1, time.monotonic()
         try:
             while waiting or any(member.job is not None for member in self._members):
                 self._hand_out(function, jobs, waiting=waiting, tries=tries)
@@ -194,7 +194,7 @@ class Pool:
     def _leave_out_sleep(self) -> None:
         """Don't count time against the workers during which the machine, and so this process, stood still."""
         now = time.monotonic()
-        slept, self._looked = now - self._looked, now
+        slept, self._last_look = now - self._last_look, now
         for member in self._members if slept > ASLEEP else ():
             member.heard, member.began = member.heard + slept, member.began + slept
 
@@ -213,7 +213,7 @@ class Pool:
                 raise result.error
             yield number, result
         if not data or member.full:
-            yield from self._died(member, run)
+            yield from self._handle_death(member, run)
 
     def _take(self, member: _Member, message: dict[str, Any], run: _Round) -> tuple[int, Any] | None:
         """Handle a message; the result, when it is one."""
@@ -247,10 +247,10 @@ class Pool:
 
         def work() -> None:
             try:
-                said: dict[str, Any] = {"value": answer(job, request)}
+                reply: dict[str, Any] = {"value": answer(job, request)}
             except Exception as error:
-                said = {"error": make_sendable(error)}
-            self._replies.append((member, said))
+                reply = {"error": make_sendable(error)}
+            self._replies.append((member, reply))
             os.write(self._rings, b".")
 
         threading.Thread(target=work, daemon=True).start()
@@ -258,10 +258,10 @@ class Pool:
     def _reply(self) -> None:
         os.read(self._bell, 4096)
         while self._replies:
-            member, said = self._replies.popleft()
+            member, reply = self._replies.popleft()
             member.asking = False
             if member in self._members:
-                self._send(member, said)
+                self._send(member, reply)
 
     def _hung(self, member: _Member) -> str:
         """Why a worker counts as hung; "" when it doesn't."""
@@ -277,7 +277,7 @@ class Pool:
             return f"it was not done after {now - member.began:.0f} s"
         return ""
 
-    def _died(self, member: _Member, run: _Round) -> Iterator[tuple[int, Any]]:
+    def _handle_death(self, member: _Member, run: _Round) -> Iterator[tuple[int, Any]]:
         number = member.job
         with contextlib.suppress(subprocess.TimeoutExpired):
             member.process.wait(5.0)
@@ -366,10 +366,12 @@ def _script_of(function: Callable[[Any], Any]) -> dict[str, Any]:
 def clean_environment() -> dict[str, str]:
     """The variables that a worker needs: one thread each, and the same hashes of texts in all workers, because the
     order of a set depends on them."""
-    kept = {name: text for name, text in os.environ.items() if name in _KEPT or name.startswith(_KEPT_FAMILIES)}
+    variables = {
+        name: text for name, text in os.environ.items() if name in _VARIABLES or name.startswith(_VARIABLE_FAMILIES)
+    }
     own = {"PYTHONDONTWRITEBYTECODE": "1", READ_ONLY: "1", "TORCHINDUCTOR_CACHE_DIR": os.curdir}  # torch would make one
     own["PYTHONHASHSEED"] = "0"
-    return kept | own | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return variables | own | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 def make_sendable(error: Exception) -> Exception:

@@ -93,8 +93,8 @@ def _tree(value: Any, arrays: list[bytes]) -> Any:
         arrays.append(np.ascontiguousarray(value).tobytes())
         return ["array" if isinstance(value, np.ndarray) else "scalar", value.dtype.str, list(value.shape), at]
     if is_dataclass(value) and not isinstance(value, type):
-        told = {each.name: _tree(getattr(value, each.name), arrays) for each in fields(value) if each.init}
-        return ["value", name_of(type(value)), told]
+        content = {each.name: _tree(getattr(value, each.name), arrays) for each in fields(value) if each.init}
+        return ["value", name_of(type(value)), content]
     raise BadFrame(f"the answer holds {type(value).__name__}, which is no data: {value!r:.80}")
 
 
@@ -104,7 +104,7 @@ class Reader:
     def __init__(self, classes: Collection[str] = ()) -> None:
         self._names = frozenset(classes)
         self._kinds: dict[str, type] = {}
-        self._taken = 0
+        self._offset = 0
 
     def value(self, data: bytes) -> Any:
         """A message's value. Raises BadFrame for anything that isn't data, and for impossible values."""
@@ -112,7 +112,7 @@ class Reader:
             (size,) = _HEADER.unpack_from(data)
             if size > min(MAX_TREE_BYTES, len(data) - _HEADER.size):
                 raise BadFrame("a message whose tree is too long")
-            start, self._taken = _HEADER.size + size, 0
+            start, self._offset = _HEADER.size + size, 0
             return self._rebuild(json.loads(data[_HEADER.size : start]), memoryview(data)[start:])
         except BadFrame:
             raise
@@ -121,10 +121,10 @@ class Reader:
 
     def error(self, name: str, text: str) -> Exception:
         """An exception that was sent by its name; RuntimeError for one that isn't listed."""
-        known = getattr(builtins, name, None) if ":" not in name else self._kind(name) if name in self._names else None
-        if isinstance(known, type) and issubclass(known, Exception):
+        kind = getattr(builtins, name, None) if ":" not in name else self._kind(name) if name in self._names else None
+        if isinstance(kind, type) and issubclass(kind, Exception):
             try:
-                return known(text)
+                return kind(text)
             except TypeError:
                 pass
         return RuntimeError(f"{name.rpartition(':')[2]}: {text}")
@@ -136,14 +136,14 @@ class Reader:
             raise BadFrame("a message with an object where none belongs")
         kind, *rest = node
         if kind == "value":
-            name, told = rest
-            return self._kind(name)(**{key: self._rebuild(each, arrays) for key, each in told.items()})
+            name, content = rest
+            return self._kind(name)(**{key: self._rebuild(each, arrays) for key, each in content.items()})
         if kind in ("array", "scalar"):
-            found = _array(*rest, arrays=arrays)
-            if rest[2] != self._taken:  # use each byte once: an array of 64 MB could be repeated 100,000 times
+            array = _array(*rest, arrays=arrays)
+            if rest[2] != self._offset:  # use each byte once: an array of 64 MB could be repeated 100,000 times
                 raise BadFrame("a message whose arrays overlap")
-            self._taken += found.nbytes
-            return found if kind == "array" else found[()]
+            self._offset += array.nbytes
+            return array if kind == "array" else array[()]
         if kind not in _BUILDERS:
             raise BadFrame(f"a message with {kind!r:.40}, which is no data")
         if kind == "dict" and sum(not _is_own_key(key) for key, _ in rest) > MAX_KEYS:

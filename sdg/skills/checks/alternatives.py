@@ -39,25 +39,25 @@ def reached_by(check: CheckFunction, fires: Callable[[CheckFunction], bool]) -> 
     if function is None or (len(ways) < 2 and not any(_choices(function))) or not fires(check):
         return check
     if 1 < len(ways) <= MOST:
-        failed = [way for way in ways if not fires(_as_check(check, _without(tree, [w for w in ways if w is not way])))]
-        tree = _without(tree, failed) if 0 < len(failed) < len(ways) else tree
+        silent = [way for way in ways if not fires(_as_check(check, _without(tree, [w for w in ways if w is not way])))]
+        tree = _without(tree, silent) if 0 < len(silent) < len(ways) else tree
     place = 0
     while place < MOST and place < len(choices := list(_choices(_function(tree, check.name)))):
         count = len(choices[place].values)
-        held = [n for n in range(count) if fires(_as_check(check, _with_operands(tree, check.name, place, [n])))]
-        if 0 < len(held) < count:
-            tree = _with_operands(tree, check.name, place, held)
-        place += len(held) != 1  # where one operand held, it replaces the `or`, and this place is tested again
-    reduced = _as_check(check, tree)
-    return check if tree is whole or not fires(reduced) else reduced
+        operands = [n for n in range(count) if fires(_as_check(check, _with_operands(tree, check.name, place, [n])))]
+        if 0 < len(operands) < count:
+            tree = _with_operands(tree, check.name, place, operands)
+        place += len(operands) != 1  # where one operand held, it replaces the `or`, and this place is tested again
+    smaller = _as_check(check, tree)
+    return check if tree is whole or not fires(smaller) else smaller
 
 
-def _with_operands(tree: ast.Module, name: str, place: int, kept: Sequence[int]) -> ast.Module:
+def _with_operands(tree: ast.Module, name: str, place: int, numbers: Sequence[int]) -> ast.Module:
     """The tree with only some operands of the `or` at a place."""
     tree = copy.deepcopy(tree)
     choice = list(_choices(_function(tree, name)))[place]
-    values = [choice.values[n] for n in kept]
-    return _Replacer({choice: values[0] if len(kept) == 1 else ast.BoolOp(ast.Or(), values)}).visit(tree)
+    values = [choice.values[n] for n in numbers]
+    return _Replacer({choice: values[0] if len(numbers) == 1 else ast.BoolOp(ast.Or(), values)}).visit(tree)
 
 
 def _ways(body: Sequence[ast.stmt]) -> Iterator[ast.If | ast.Return]:
@@ -76,10 +76,10 @@ def _ways(body: Sequence[ast.stmt]) -> Iterator[ast.If | ast.Return]:
 
 def _without(tree: ast.Module, ways: Sequence[ast.If | ast.Return]) -> ast.Module:
     """The tree without some ways to say yes: a test is skipped, an answer becomes no."""
-    known: dict[int, ast.AST] = {}
-    tree = copy.deepcopy(tree, known)  # type: ignore[arg-type]
+    copies: dict[int, ast.AST] = {}
+    tree = copy.deepcopy(tree, copies)  # type: ignore[arg-type]
     no = [(way.orelse or ast.Pass()) if isinstance(way, ast.If) else ast.Return(ast.Constant(False)) for way in ways]
-    return _Replacer({known[id(way)]: instead for way, instead in zip(ways, no, strict=True)}).visit(tree)
+    return _Replacer({copies[id(way)]: instead for way, instead in zip(ways, no, strict=True)}).visit(tree)
 
 
 class _Replacer(ast.NodeTransformer):
@@ -95,21 +95,26 @@ class _Replacer(ast.NodeTransformer):
 def _choices(function: ast.FunctionDef) -> Iterator[ast.BoolOp]:
     """The `or`s that make an answer true, so none under `not` or in a call other than any(...)."""
     for way in _ways(function.body):
-        asked = way.test if isinstance(way, ast.If) else way.value
-        if asked is not None:
-            yield from _ors(asked)
+        answer = way.test if isinstance(way, ast.If) else way.value
+        if answer is not None:
+            yield from _ors(answer)
 
 
-def _ors(asked: ast.expr) -> Iterator[ast.BoolOp]:
-    if isinstance(asked, ast.BoolOp):
-        if isinstance(asked.op, ast.Or):
-            yield asked
-        for value in asked.values:
+def _ors(expression: ast.expr) -> Iterator[ast.BoolOp]:
+    if isinstance(expression, ast.BoolOp):
+        if isinstance(expression.op, ast.Or):
+            yield expression
+        for value in expression.values:
             yield from _ors(value)
-    elif isinstance(asked, ast.Call) and isinstance(asked.func, ast.Name) and asked.func.id == "any" and asked.args:
-        if isinstance(asked.args[0], ast.GeneratorExp | ast.ListComp):
-            yield from _ors(asked.args[0].elt)
-            for loop in asked.args[0].generators:
+    elif (
+        isinstance(expression, ast.Call)
+        and isinstance(expression.func, ast.Name)
+        and expression.func.id == "any"
+        and expression.args
+    ):
+        if isinstance(expression.args[0], ast.GeneratorExp | ast.ListComp):
+            yield from _ors(expression.args[0].elt)
+            for loop in expression.args[0].generators:
                 for test in loop.ifs:
                     yield from _ors(test)
 

@@ -77,8 +77,8 @@ def about_one_thing(check: CheckFunction, argument: str, language: Language) -> 
     if not language.anything or not is_description(argument, language):
         return check
     own = language.parse(argument)
-    named = (target for target in mentioned_things(check, language) if target != own)
-    others = [each for each in named if sum(language.part(each, part) is not None for part in language.parts) > 1]
+    things = (target for target in mentioned_things(check, language) if target != own)
+    others = [each for each in things if sum(language.part(each, part) is not None for part in language.parts) > 1]
     try:
         return rewrite(check, {language.text(each): language.anything for each in others}, language)
     except Unfit:
@@ -90,14 +90,14 @@ def fault_of(check: GuardedCheck, snapshots: Iterable[Perception]) -> str:
 
     The test stops at the first state in which the check fails. Being true everywhere is no fault here.
     """
-    states = changed = 0
+    states = changes = 0
     for snapshot in snapshots:
         states += 1
         try:
-            changed += check(snapshot) is not check(snapshot)
+            changes += check(snapshot) is not check(snapshot)
         except GuardError as error:
             return f"it failed in a visited state: {error}"
-    return f"it changed its answer about {changed} of {states} states" if changed else ""
+    return f"it changed its answer about {changes} of {states} states" if changes else ""
 
 
 def with_argument(check: CheckFunction, old: str, new: str, *, language: Language) -> CheckFunction:
@@ -107,7 +107,7 @@ def with_argument(check: CheckFunction, old: str, new: str, *, language: Languag
     see `sdg.skills.checks.template`; other texts must be equal. Raises `sdg.skills.checks.template.Unfit` where that is
     impossible.
     """
-    return rewrite(check, {old: new}, language) if is_description(old, language) else _replaced(check, old, new)
+    return rewrite(check, {old: new}, language) if is_description(old, language) else _with_literal(check, old, new)
 
 
 def is_description(text: str, language: Language) -> bool:
@@ -119,7 +119,7 @@ def is_description(text: str, language: Language) -> bool:
     return True
 
 
-def _replaced(check: CheckFunction, old: str, new: str) -> CheckFunction:
+def _with_literal(check: CheckFunction, old: str, new: str) -> CheckFunction:
     tree = parse_check(check)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and node.value == old:

@@ -107,8 +107,8 @@ class Evaluation:
 
     def fail(self, here: np.ndarray) -> None:
         """Note that the interpreted check raises `here`; in a loop, only if it gets there before it answers."""
-        found = self.uncertain if self.depth else self.failed
-        found |= (self.active & here).any(axis=(1, 2)) & ~self.uncertain
+        mask = self.uncertain if self.depth else self.failed
+        mask |= (self.active & here).any(axis=(1, 2)) & ~self.uncertain
 
     # Statements ------------------------------------------------------------------------------------------------------
 
@@ -140,10 +140,10 @@ class Evaluation:
                     before, self.stopped = self.stopped, _NOWHERE
                     with self.each(statement.target, statement.iter, body=statement.body):
                         self.run(statement.body)
-                        met = self.stopped.any(axis=self.depth, keepdims=True)
-                    self.stopped = before | met
+                        exits = self.stopped.any(axis=self.depth, keepdims=True)
+                    self.stopped = before | exits
                     if self.depth == 0 and self.loop_answer is not None:
-                        self.result = np.where(met, self.loop_answer, self.result)
+                        self.result = np.where(exits, self.loop_answer, self.result)
                         self.loop_answer = None
                 case _ if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
                     raise Unsupported(type(statement).__name__)
@@ -151,16 +151,16 @@ class Evaluation:
     @contextmanager
     def each(self, target: ast.expr, source: ast.expr, *, body: Sequence[ast.AST]) -> Iterator[None]:
         """Code evaluated in this block runs for each of some things at once, along one more axis."""
-        found = self.value(source)
-        if self.depth == MAX_DEPTH or found.kind != THINGS:
+        source_value = self.value(source)
+        if self.depth == MAX_DEPTH or source_value.kind != THINGS:
             raise Unsupported("a loop that is deep, or over something else than things")
-        self.loop_steps += steps(*body) * found.data.shape[1] ** (self.depth + 1)
+        self.loop_steps += steps(*body) * source_value.data.shape[1] ** (self.depth + 1)
         if self.loop_steps > MAX_LOOP_STEPS:
             raise Unsupported("loops that could take too many steps")
         shape = (1, -1, 1) if self.depth == 0 else (1, 1, -1)
-        with self.where(found.data.reshape(len(found.data), *shape[1:])):
+        with self.where(source_value.data.reshape(len(source_value.data), *shape[1:])):
             self.depth += 1
-            self._assign(target, Value(THING, np.arange(found.data.shape[1]).reshape(shape), axis=self.depth))
+            self._assign(target, Value(THING, np.arange(source_value.data.shape[1]).reshape(shape), axis=self.depth))
             yield
             self.depth -= 1
 
@@ -214,7 +214,7 @@ class Evaluation:
                 return Value(PAIR, (self.value(first), self.value(second)))
             case ast.ListComp(elt=ast.Name(id=name), generators=[ast.comprehension(target=ast.Name(id=item)) as part]):
                 if name == item and self.depth == 0:
-                    here, _ = self._yielded(node, self.value)
+                    here, _ = self._elements(node, self.value)
                     return replace(self.value(part.iter), data=here[:, :, 0])
         raise Unsupported(type(node).__name__)
 
@@ -229,11 +229,11 @@ class Evaluation:
         """Where an expression counts as true."""
         if isinstance(node, ast.BoolOp):
             is_and = isinstance(node.op, ast.And)
-            found = self.truth(node.values[0])
+            holds = self.truth(node.values[0])
             for each in node.values[1:]:
-                with self.where(found if is_and else ~found):
-                    found = found & self.truth(each) if is_and else found | self.truth(each)
-            return found
+                with self.where(holds if is_and else ~holds):
+                    holds = holds & self.truth(each) if is_and else holds | self.truth(each)
+            return holds
         value = self.value(node)
         if value.kind in (BOOL, INT, NUMBERS):
             return np.asarray(value.data != 0)
@@ -257,25 +257,25 @@ class Evaluation:
         return Value(THING, np.where(things.data.any(axis=1), place, -1)[:, None, None])
 
     def _compare(self, node: ast.Compare) -> np.ndarray:
-        found, left = np.ones((1, 1, 1), bool), node.left
+        holds, left = np.ones((1, 1, 1), bool), node.left
         for op, right in zip(node.ops, node.comparators, strict=True):
-            with self.where(found):
-                found, left = found & self._holds(op, left, right), right
-        return found
+            with self.where(holds):
+                holds, left = holds & self._holds(op, left, right), right
+        return holds
 
     def _holds(self, op: ast.cmpop, left: ast.expr, right: ast.expr) -> np.ndarray:
         first = self.value(left)
         if isinstance(op, ast.In | ast.NotIn):
-            found = self._contains(right, first)
+            result = self._contains(right, first)
         elif (second := self.value(right)) is NONE and isinstance(op, ast.Is | ast.IsNot) and first.kind == THING:
-            found = first.data < 0
+            result = first.data < 0
         elif isinstance(op, ast.Eq | ast.NotEq):
-            found = self._equal(first, second)
+            result = self._equal(first, second)
         elif type(op) in _ORDERS and first.kind == second.kind == INT:
-            found = _ORDERS[type(op)](first.data, second.data)
+            result = _ORDERS[type(op)](first.data, second.data)
         else:
             raise Unsupported(f"{type(op).__name__} of {first.kind}")
-        return ~found if isinstance(op, ast.NotIn | ast.NotEq | ast.IsNot) else found
+        return ~result if isinstance(op, ast.NotIn | ast.NotEq | ast.IsNot) else result
 
     def _equal(self, first: Value, second: Value) -> np.ndarray:
         if first.kind == second.kind == PAIR:
@@ -312,8 +312,8 @@ class Evaluation:
                     raise Unsupported("a description that isn't a text of its own")
                 targets = self.form.encode(description.data, THINGS)[self.which]
                 self.fail((targets[:, -1] == 0)[:, None, None])
-                found = self.reader.matches(self.memory, self.rows, self.columns, targets[:, :-1])
-                return Value(THINGS, found, nearest_first=True)
+                hits = self.reader.matches(self.memory, self.rows, self.columns, targets[:, :-1])
+                return Value(THINGS, hits, nearest_first=True)
             case self.reader.is_free, [one]:
                 position = self.value(one)
                 if position.kind != PAIR or any(part.kind != INT for part in position.data):
@@ -327,10 +327,10 @@ class Evaluation:
             case "abs", [one]:
                 return Value(INT, abs(self.array(one, INT)))
             case "any" | "all", [ast.GeneratorExp() | ast.ListComp() as node]:
-                here, holds = self._yielded(node, self.truth)
+                here, holds = self._elements(node, self.truth)
                 axes = tuple(range(self.depth + 1, self.depth + 1 + len(node.generators)))
-                met = (here & (holds if name == "any" else ~holds)).any(axis=axes, keepdims=True)
-                return Value(BOOL, met if name == "any" else ~met)
+                decisive = (here & (holds if name == "any" else ~holds)).any(axis=axes, keepdims=True)
+                return Value(BOOL, decisive if name == "any" else ~decisive)
             case "len", [one]:
                 value = self.value(one)
                 if value.kind == THINGS:
@@ -348,15 +348,15 @@ class Evaluation:
             return self._first(Value(THINGS, same))
         return _of_kind(kind, parts)
 
-    def _yielded(self, node: ast.GeneratorExp | ast.ListComp, read: Callable[[ast.expr], Any]) -> tuple[Any, Any]:
-        """Where an element is yielded, and its value by `read`, along one more axis for each generator."""
+    def _elements(self, node: ast.GeneratorExp | ast.ListComp, evaluate: Callable[[ast.expr], Any]) -> tuple[Any, Any]:
+        """Where an element is yielded, and its value by `evaluate`, along one more axis for each generator."""
         with ExitStack() as blocks:
             for number, part in enumerate(node.generators):
                 rest = [*part.ifs, *node.generators[number + 1 :], node.elt]
                 blocks.enter_context(self.each(part.target, part.iter, body=rest))
                 for test in part.ifs:
                     blocks.enter_context(self.where(self.truth(test)))
-            return self.active, read(node.elt)
+            return self.active, evaluate(node.elt)
 
 
 def _of_kind(kind: str, parts: Sequence[np.ndarray]) -> Value:

@@ -34,16 +34,16 @@ def template_of(check: Callable[..., object] | str, domain: Domain) -> CheckTemp
     can't be read, descriptions of nothing and code that the guard refuses.
     """
     try:
-        found = [
+        statements = [
             node
             for node in ast.parse(check if isinstance(check, str) else _source(check)).body
             if not isinstance(node, ast.Import | ast.ImportFrom)
         ]
     except (SyntaxError, ValueError) as error:
         raise CheckError(f"the check doesn't parse ({error}): {HOW}") from None
-    if len(found) != 1 or not isinstance(found[0], ast.FunctionDef):
+    if len(statements) != 1 or not isinstance(statements[0], ast.FunctionDef):
         raise CheckError(f"a check is one function: {HOW}")
-    definition = found[0]
+    definition = statements[0]
     _refuse_misspelt(definition, domain)
     parameters = [each.arg for each in definition.args.args]
     if len(parameters) > 1 or definition.args.vararg or definition.args.kwonlyargs or definition.args.defaults:
@@ -53,12 +53,12 @@ def template_of(check: Callable[..., object] | str, domain: Domain) -> CheckTemp
         definition = _Filled(parameters[0], argument).visit(definition)
         definition.args.args = []
     definition.decorator_list, definition.returns = [], None
-    made = CheckFunction(definition.name, ast.unparse(ast.fix_missing_locations(definition)) + "\n")
+    function = CheckFunction(definition.name, ast.unparse(ast.fix_missing_locations(definition)) + "\n")
     try:
-        compile_check(made, domain)
+        compile_check(function, domain)
     except Refused as refused:
         raise CheckError(f"the check {definition.name} can't be used: {' '.join(str(refused).split())}") from None
-    return CheckTemplate(made, argument)
+    return CheckTemplate(function, argument)
 
 
 def _source(check: object) -> str:
@@ -69,8 +69,8 @@ def _source(check: object) -> str:
     if check.__name__ == "<lambda>":
         raise CheckError(f"a lambda can't be a check, it has no name: {HOW}")
     if check.__code__.co_freevars:
-        held = ", ".join(check.__code__.co_freevars)
-        raise CheckError(f"{check.__name__} is a closure over {held}: make that the check's parameter, or {HOW}")
+        names = ", ".join(check.__code__.co_freevars)
+        raise CheckError(f"{check.__name__} is a closure over {names}: make that the check's parameter, or {HOW}")
     try:
         return textwrap.dedent(inspect.getsource(check))
     except (OSError, TypeError):
@@ -87,12 +87,12 @@ def _refuse_misspelt(definition: ast.FunctionDef, domain: Domain) -> None:
             domain.language.parse(text)
         except ValueError as error:
             raise CheckError(f"in the check {definition.name}: {error}") from None
-    for part, text in _compared(definition, domain):
+    for part, text in _comparisons(definition, domain):
         words = domain.language.parts[part]
         if text not in words:
             close = difflib.get_close_matches(text, words, n=1)
-            meant = f"did you mean {close[0]!r}?" if close else f"it is one of {', '.join(words)}"
-            raise CheckError(f"in the check {definition.name}: nothing has the {part} {text!r}; {meant}")
+            hint = f"did you mean {close[0]!r}?" if close else f"it is one of {', '.join(words)}"
+            raise CheckError(f"in the check {definition.name}: nothing has the {part} {text!r}; {hint}")
 
 
 def _descriptions(definition: ast.FunctionDef, domain: Domain) -> Iterator[str]:
@@ -100,13 +100,13 @@ def _descriptions(definition: ast.FunctionDef, domain: Domain) -> Iterator[str]:
     for call in (node for node in ast.walk(definition) if isinstance(node, ast.Call)):
         function = domain.perceivable.functions.get(getattr(call.func, "id", ""))
         names = [name for name in inspect.signature(function).parameters if name != "self"] if function else []
-        given = [*zip(names, call.args, strict=False), *((each.arg, each.value) for each in call.keywords)]
-        for name, value in given:
+        arguments = [*zip(names, call.args, strict=False), *((each.arg, each.value) for each in call.keywords)]
+        for name, value in arguments:
             if name == "description" and isinstance(value, ast.Constant) and isinstance(value.value, str):
                 yield value.value
 
 
-def _compared(definition: ast.FunctionDef, domain: Domain) -> Iterator[tuple[str, str]]:
+def _comparisons(definition: ast.FunctionDef, domain: Domain) -> Iterator[tuple[str, str]]:
     """(part, text) where a field that is also a part of descriptions is compared with a text: thing.color == "rad"."""
     for node in (node for node in ast.walk(definition) if isinstance(node, ast.Compare)):
         sides = [node.left, *node.comparators]

@@ -44,10 +44,10 @@ class BatchReward:
         """bool (n,): whether each row's check is true by what its robot has seen."""
         fired, certain = np.zeros(len(check_of), bool), np.zeros(len(check_of), bool)
         forms, reader = self._form_of[check_of], self.domain.column_reader
-        chosen = np.flatnonzero(np.bincount(forms[forms >= 0], minlength=len(self._forms)) >= MIN_ROWS)
-        if len(chosen) and reader is not None:
+        numbers = np.flatnonzero(np.bincount(forms[forms >= 0], minlength=len(self._forms)) >= MIN_ROWS)
+        if len(numbers) and reader is not None:
             columns = reader.read(memory)
-            for number in chosen.tolist():
+            for number in numbers.tolist():
                 rows = np.flatnonzero(forms == number)
                 try:
                     which = self._place[check_of[rows]]

@@ -17,13 +17,13 @@ ARGUMENT = "ARGUMENT"
 OTHER = "OTHER"
 """What replaces literals that the subgoal names besides its argument, as A in "put A next to B" where B is it."""
 
-_REMEMBERED = 4096  # a review compares every check with many others
+_CACHE_SIZE = 4096  # a review compares every check with many others
 _WORD = re.compile(r"[a-z]+|#\d+")
 _OWN = re.compile(r"f|v\d+")
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHE_SIZE)
 def canonical_source(source: str, *, argument: str, description: str = "", api: str = "") -> str:
     """The check's source with locals renamed, docstrings dropped and the literals of this one subgoal put into slots.
 
@@ -41,7 +41,7 @@ def canonical_source(source: str, *, argument: str, description: str = "", api: 
         return " ".join(source[:MAX_SOURCE].split())
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHE_SIZE)
 def signature(canonical: str) -> frozenset[str]:
     """What canonical source asks of the world: names it calls, fields it reads, texts it compares, `not` and `not in`.
 
@@ -52,7 +52,7 @@ def signature(canonical: str) -> frozenset[str]:
     return frozenset({canonical}) if tree is None else frozenset(_questions(tree))
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHE_SIZE)
 def core(canonical: str) -> str:
     """The canonical source without leading protective clauses such as "still carrying A".
 
@@ -75,11 +75,11 @@ def core(canonical: str) -> str:
 
 
 def _is_needed(assignment: ast.Assign, body: list[ast.stmt]) -> bool:
-    bound = {node.id for target in assignment.targets for node in ast.walk(target) if isinstance(node, ast.Name)}
-    return any(isinstance(n, ast.Name) and n.id in bound for statement in body for n in ast.walk(statement))
+    names = {node.id for target in assignment.targets for node in ast.walk(target) if isinstance(node, ast.Name)}
+    return any(isinstance(n, ast.Name) and n.id in names for statement in body for n in ast.walk(statement))
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHE_SIZE)
 def is_tied_to_its_layout(source: str) -> bool:
     """Whether a check names places by numbers ("it stands at (-4, 0)", "in place 3"), which mean nothing elsewhere.
 

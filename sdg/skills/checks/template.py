@@ -42,8 +42,8 @@ def string_constants(source: str) -> tuple[str, ...]:
     """The string constants of some source, in the order of the text; () when it doesn't parse."""
     tree = parsed_check(source)
     nodes = ast.walk(tree) if tree is not None else ()
-    found = [node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    return tuple(str(node.value) for node in sorted(found, key=lambda node: (node.lineno, node.col_offset)))
+    constants = [node for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return tuple(str(node.value) for node in sorted(constants, key=lambda node: (node.lineno, node.col_offset)))
 
 
 def is_answer(body: Sequence[ast.stmt], answer: bool) -> bool:
@@ -63,13 +63,13 @@ def rewrite(check: CheckFunction, replacements: Mapping[str, str], language: Lan
     counterpart or two different ones, and for a check that doesn't parse.
     """
     targets = {language.parse(old): language.parse(new) for old, new in replacements.items() if old}
-    named = _mentioned_or_any(check, language)
-    relevant: Any = targets.items() if named is None else ((old, new) for old, new in targets.items() if old in named)
-    return _rewritten(check, tuple(sorted(relevant)), language)
+    things = _mentioned_or_any(check, language)
+    relevant: Any = targets.items() if things is None else ((old, new) for old, new in targets.items() if old in things)
+    return _rewrite(check, tuple(sorted(relevant)), language)
 
 
 @lru_cache(maxsize=50_000)
-def _rewritten(check: CheckFunction, targets: tuple[tuple[Any, Any], ...], language: Language) -> CheckFunction:
+def _rewrite(check: CheckFunction, targets: tuple[tuple[Any, Any], ...], language: Language) -> CheckFunction:
     tree = _Rewriter(dict(targets), language).visit(parse_check(check))
     return CheckFunction(check.name, ast.unparse(tree)) if targets else check
 
@@ -92,11 +92,11 @@ def parse_check(check: CheckFunction) -> ast.Module:
 
 def mentioned_things(check: CheckFunction, language: Language) -> frozenset[Any]:
     """What a check names by description in its literals; nothing where it doesn't parse."""
-    found = (_described(text, language) for text in string_constants(check.source))
-    return frozenset(target for target in found if target is not None)
+    targets = (_target_of(text, language) for text in string_constants(check.source))
+    return frozenset(target for target in targets if target is not None)
 
 
-def _described(value: str, language: Language) -> Any:
+def _target_of(value: str, language: Language) -> Any:
     try:
         return language.parse(value)
     except ValueError:
@@ -116,17 +116,17 @@ class _Rewriter(ast.NodeTransformer):
         word = node.value.strip().lower()
         for part, words in self.before:
             if word in words:
-                return self._put(node, self._counterpart(word, part))
-        target = _described(node.value, self.language)
+                return self._copy(node, self._counterpart(word, part))
+        target = _target_of(node.value, self.language)
         if target is not None and target in self.targets:
-            return self._put(node, self.language.text(self.targets[target]))
+            return self._copy(node, self.language.text(self.targets[target]))
         for part, words in self.after:
             if word in words:
-                return self._put(node, self._counterpart(word, part))
+                return self._copy(node, self._counterpart(word, part))
         return node
 
     @staticmethod
-    def _put(node: ast.Constant, text: str) -> ast.Constant:
+    def _copy(node: ast.Constant, text: str) -> ast.Constant:
         return ast.copy_location(ast.Constant(text), node)
 
     def _counterpart(self, word: str, part: str) -> str:

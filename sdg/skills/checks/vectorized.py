@@ -14,7 +14,7 @@ from sdg.sandbox.guard.syntax import parse
 from sdg.skills.checks.evaluation import THINGS, Evaluation, Text, Unsupported
 from sdg.skills.subgoal import CheckFunction
 
-_UNKNOWN = -9  # a text that no thing has
+_NO_NUMBER = -9  # a text that no thing has
 
 
 @dataclass
@@ -25,7 +25,7 @@ class VectorizedCheck:
     reader: ColumnReader
     texts: list[tuple[str, ...]] = field(default_factory=list)
     """Those of each added check."""
-    _encoded: dict[tuple[int, str], np.ndarray] = field(default_factory=dict)
+    _codes: dict[tuple[int, str], np.ndarray] = field(default_factory=dict)
 
     def evaluate(self, memory: Any, columns: Columns, rows: np.ndarray, which: np.ndarray) -> tuple[Any, Any]:
         """The answer of check `which[i]` about row `rows[i]`, and whether it is certain, bool (k,) twice.
@@ -39,13 +39,13 @@ class VectorizedCheck:
     def encode(self, text: int, kind: str) -> np.ndarray:
         """A text of every check as its number in a field of this kind, i64 (checks,), or (THINGS) as a target and
         whether it is a valid one, i64 (checks, w + 1)."""
-        found = self._encoded.get((text, kind))
-        if found is None or len(found) < len(self.texts):
+        codes = self._codes.get((text, kind))
+        if codes is None or len(codes) < len(self.texts):
             own = [texts[text] for texts in self.texts]
-            numbers = {spelled: number for number, spelled in enumerate(self.reader.texts.get(kind, ()))}
-            coded = [self._target(each) if kind == THINGS else numbers.get(each, _UNKNOWN) for each in own]
-            self._encoded[text, kind] = found = np.array(coded, np.int64)
-        return found
+            numbers = {word: number for number, word in enumerate(self.reader.texts.get(kind, ()))}
+            values = [self._target(each) if kind == THINGS else numbers.get(each, _NO_NUMBER) for each in own]
+            self._codes[text, kind] = codes = np.array(values, np.int64)
+        return codes
 
     def _target(self, text: str) -> tuple[int, ...]:
         try:
@@ -66,8 +66,8 @@ def vectorize(check: CheckFunction, reader: ColumnReader) -> tuple[str, tuple[st
         raise Unsupported(str(error)) from None
     if not isinstance(function, ast.FunctionDef) or function.name != check.name:
         raise Unsupported("it ends in something else than its function")
-    called = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
-    if not names_bound(tree).keys().isdisjoint(name.id for name in called if isinstance(name, ast.Name)):
+    callees = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    if not names_bound(tree).keys().isdisjoint(name.id for name in callees if isinstance(name, ast.Name)):
         raise Unsupported("it calls a name that it binds itself")  # wherever it does: the name is local everywhere
     body, texts = [*constants, *function.body], list[str]()
     for node in (node for part in body for node in ast.walk(part) if isinstance(node, ast.Constant)):

@@ -161,11 +161,11 @@ def embed_items(items: Sequence[ClusterItem], parts: Sequence[View]) -> np.ndarr
     the weighted mean of the parts' cosines.
     """
     names = [api_text(item) for item in items]
-    blocks = [np.sqrt(p.weight) * _averaged(p.embedder.embed([p.text(i) for i in items]), names) for p in parts]
+    blocks = [np.sqrt(p.weight) * _means(p.embedder.embed([p.text(i) for i in items]), names) for p in parts]
     return normalise(np.hstack(blocks))
 
 
-def _averaged(points: np.ndarray, names: Sequence[str]) -> np.ndarray:
+def _means(points: np.ndarray, names: Sequence[str]) -> np.ndarray:
     _, members = np.unique(np.array(names), return_inverse=True)
     sums = np.zeros((members.max(initial=-1) + 1, points.shape[1]))
     np.add.at(sums, members, points)

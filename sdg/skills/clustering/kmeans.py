@@ -103,8 +103,8 @@ def adjusted_rand(kinds: Sequence[object], labels: Sequence[object]) -> float:
 def project(rows: np.ndarray, *, seed: int) -> np.ndarray:
     """2-d positions (m, 2) for a figure: t-SNE, or the two principal axes where there are too few rows for it."""
     if len(rows) < 6:
-        centred = rows - rows.mean(axis=0)
-        flat = centred @ np.linalg.svd(centred, full_matrices=False)[2][:2].T
+        offsets = rows - rows.mean(axis=0)
+        flat = offsets @ np.linalg.svd(offsets, full_matrices=False)[2][:2].T
         return np.pad(flat, ((0, 0), (0, 2 - flat.shape[1])))
     from sklearn.manifold import TSNE
 
@@ -127,8 +127,8 @@ def _score(rows: np.ndarray, k: int, *, seed: int) -> Score:
     from sklearn.metrics import calinski_harabasz_score
 
     labels = _fit(rows, k, seed=seed)
-    found = len(set(labels.tolist()))
-    value, trouble = None, f"only {found} of {k} clusters: texts share points" if found < k else ""
+    count = len(set(labels.tolist()))
+    value, trouble = None, f"only {count} of {k} clusters: texts share points" if count < k else ""
     if (
         not trouble
         and float(sum(((rows[labels == k] - rows[labels == k].mean(axis=0)) ** 2).sum() for k in np.unique(labels)))

@@ -68,28 +68,28 @@ def review(
     if len(items) != len(labels):
         raise ValueError(f"{len(items)} items but {len(labels)} labels")
     decisions: list[Decision] = []
-    groups = _split(_grouped(labels), items, decisions=decisions)
-    merged: list[_Group] = []
+    groups = _split_groups(_groups(labels), items, decisions=decisions)
+    distinct: list[_Group] = []
     for group in groups:
         # A twin has the same most common check and is about the same kinds of things.
         twin = next(
             (
                 n
-                for n, other in enumerate(merged)
+                for n, other in enumerate(distinct)
                 if _similarity(_typical(group, items), _typical(other, items)) == 1.0
                 and _same_things(group, other, items=items, kind=argument_kind)
             ),
             None,
         )
         if twin is None:
-            merged.append(group)
+            distinct.append(group)
             continue
-        other = merged[twin]
-        merged[twin] = _Group(other.cluster, other.members + group.members)
+        other = distinct[twin]
+        distinct[twin] = _Group(other.cluster, other.members + group.members)
         why = f"its checks and arguments are those of cluster {other.cluster} ({_example(items[other.members[0]])})"
         decisions.append(Decision("merge", group.cluster, len(group.members), why))
-    groups = merged
-    return Review(_numbered(groups, len(items), min_members=min_members, decisions=decisions), tuple(decisions))
+    groups = distinct
+    return Review(_labels(groups, len(items), min_members=min_members, decisions=decisions), tuple(decisions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +98,19 @@ class _Group:
     members: tuple[int, ...]
 
 
-def _grouped(labels: Sequence[int]) -> list[_Group]:
+def _groups(labels: Sequence[int]) -> list[_Group]:
     return [
         _Group(c, tuple(n for n, label in enumerate(labels) if label == c)) for c in sorted(set(labels) - {REJECTED})
     ]
 
 
-def _split(groups: list[_Group], items: Sequence[ClusterItem], *, decisions: list[Decision]) -> list[_Group]:
+def _split_groups(groups: list[_Group], items: Sequence[ClusterItem], *, decisions: list[Decision]) -> list[_Group]:
     parts: list[_Group] = []
     for group in groups:
-        found = meanings([items[n] for n in group.members])
-        parts += [_Group(group.cluster, tuple(group.members[n] for n in part)) for part in found]
-        if len(found) > 1:
-            what = "; ".join(f"{len(part)} like {_example(items[group.members[part[0]]])}" for part in found)
+        meaning_groups = meanings([items[n] for n in group.members])
+        parts += [_Group(group.cluster, tuple(group.members[n] for n in part)) for part in meaning_groups]
+        if len(meaning_groups) > 1:
+            what = "; ".join(f"{len(part)} like {_example(items[group.members[part[0]]])}" for part in meaning_groups)
             decisions.append(
                 Decision("split", group.cluster, len(group.members), f"its checks ask for different things: {what}")
             )
@@ -132,8 +132,8 @@ def meanings(items: Sequence[ClusterItem]) -> list[list[int]]:
         like = lambda k, kind=kind, item=items[members[0]]: (  # noqa: E731
             k[0] == kind[0] or _similarity(items[kinds[k][0]], item) >= ALIKE
         )
-        linked = [g for g in groups if any(map(like, g))]
-        groups = [g for g in groups if g not in linked] + [[k for g in linked for k in g] + [kind]]
+        neighbours = [g for g in groups if any(map(like, g))]
+        groups = [g for g in groups if g not in neighbours] + [[k for g in neighbours for k in g] + [kind]]
     return sorted((sorted(n for kind in group for n in kinds[kind]) for group in groups), key=lambda part: part[0])
 
 
@@ -152,10 +152,10 @@ def _same_things(
     return len(a & b) * 2 >= min(len(a), len(b))
 
 
-def _numbered(groups: list[_Group], n_items: int, *, min_members: int, decisions: list[Decision]) -> tuple[int, ...]:
+def _labels(groups: list[_Group], n_items: int, *, min_members: int, decisions: list[Decision]) -> tuple[int, ...]:
     labels = [REJECTED] * n_items
-    kept = [group for group in groups if len(group.members) >= min_members]
-    for number, group in enumerate(sorted(kept, key=lambda group: min(group.members))):
+    large = [group for group in groups if len(group.members) >= min_members]
+    for number, group in enumerate(sorted(large, key=lambda group: min(group.members))):
         for n in group.members:
             labels[n] = number
     for group in groups:

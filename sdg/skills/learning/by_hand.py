@@ -49,8 +49,8 @@ class SkillSpec:
 
     def about_each(self, language: Language) -> tuple[CheckFunction, ...]:
         """The check about each of the arguments; the check itself without any."""
-        asked = (with_argument(self.check, self.arguments[0], each, language=language) for each in self.arguments)
-        return tuple(asked) or (self.check,)
+        checks = (with_argument(self.check, self.arguments[0], each, language=language) for each in self.arguments)
+        return tuple(checks) or (self.check,)
 
 
 def check_that(expression: str) -> CheckFunction:
@@ -81,11 +81,11 @@ def learn_library(
     skills: list[Skill] = []
     for spec in specs:
         before = [next(each for each in specs if each.name == name) for name in spec.after]
-        if missing := [each.name for each in before if each.name not in policies]:
-            raise ValueError(f"{spec.name} comes after {', '.join(missing)}, which isn't learned yet: put it first")
+        if absent := [each.name for each in before if each.name not in policies]:
+            raise ValueError(f"{spec.name} comes after {', '.join(absent)}, which isn't learned yet: put it first")
         after = partial(starts_after, domain, level, before=before, policies=policies, spec=spec, seed=seed)
-        starts = {split: after(chosen) for split, chosen in pools.items()}
-        trained = train(
+        starts = {split: after(pool) for split, pool in pools.items()}
+        result = train(
             starts["training"],
             starts["validation"],
             replace(settings, horizon=spec.horizon, total_timesteps=spec.total_timesteps),
@@ -93,7 +93,7 @@ def learn_library(
             init_policy=policies.get(spec.init),
             on_evaluation=partial(on_evaluation, spec.name),
         )
-        policies[spec.name] = policy_of(trained.weights, domain, settings.learner)
+        policies[spec.name] = policy_of(result.weights, domain, settings.learner)
         skills.append(
             _measure(
                 spec,
@@ -102,7 +102,7 @@ def learn_library(
                 learner=settings.learner,
                 seed=seed,
                 argument=next(iter(spec.arguments), ""),
-                steps=trained.environment_steps,
+                steps=result.environment_steps,
             )
         )
     weights = {name: policy.weights for name, policy in policies.items()}
@@ -125,8 +125,8 @@ def starts_after(
     """
     rows = domain.begin(domain.layouts(level, chosen), np.arange(len(chosen)))
     for each in before:
-        reached, _, left = play(policies[each.name], _starts_of(rows, each), horizon=each.horizon, seed=seed)
-        rows = left.rows.take(np.flatnonzero(reached))
+        reached, _, after = play(policies[each.name], _starts_of(rows, each), horizon=each.horizon, seed=seed)
+        rows = after.rows.take(np.flatnonzero(reached))
         rows.begin_subgoals()
     return open_starts(_starts_of(rows, spec))
 
@@ -134,14 +134,14 @@ def starts_after(
 def _starts_of(rows: BatchWorld, spec: SkillSpec) -> Starts:
     """The rows as starts of a skill, with its arguments in turn, as far as they are possible there."""
     language, sense = rows.domain.language, rows.domain.persistence
-    about, seen = spec.arguments or ("",), [rows.perception(row) for row in range(len(rows))]
+    about, snapshots = spec.arguments or ("",), [rows.perception(row) for row in range(len(rows))]
     turns = [[(row + n) % len(about) for n in range(len(about))] for row in range(len(rows))]
-    chosen = [
+    numbers = [
         next((n for n in turn if about[n] and sense.is_possible(now, about[n])), turn[0])
-        for turn, now in zip(turns, seen, strict=True)
+        for turn, now in zip(turns, snapshots, strict=True)
     ]
-    targets = np.stack([language.row(argument) for argument in about])[chosen]
-    return Starts(rows, targets, spec.about_each(language), np.array(chosen, np.int64))
+    targets = np.stack([language.row(argument) for argument in about])[numbers]
+    return Starts(rows, targets, spec.about_each(language), np.array(numbers, np.int64))
 
 
 def learn_skill(
@@ -166,27 +166,27 @@ def learn_skill(
     }
     if not all(map(len, starts.values())):
         raise ValueError(f"{template.check.name} is true wherever {level} begins: there is nothing to learn")
-    trained = train(starts["training"], starts["validation"], settings, seed=seed, on_evaluation=on_evaluation)
+    result = train(starts["training"], starts["validation"], settings, seed=seed, on_evaluation=on_evaluation)
     skill = measure_skill(
         SkillSpec(name, description, template.check, settings.horizon),
-        policy_of(trained.weights, domain, settings.learner),
+        policy_of(result.weights, domain, settings.learner),
         level=level,
         domain=domain,
         argument=template.argument,
         learner=settings.learner,
         seed=seed,
-        steps=trained.environment_steps,
+        steps=result.environment_steps,
     )
-    curve = tuple((point.environment_steps, point.validation_success) for point in trained.curve)
-    return LearnedSkill(skill, trained.weights, domain.name, curve)
+    curve = tuple((point.environment_steps, point.validation_success) for point in result.curve)
+    return LearnedSkill(skill, result.weights, domain.name, curve)
 
 
 def measure_skill(
     spec: SkillSpec, policy: Policy, *, level: str, domain: Domain, argument: str, learner: str, seed: int, steps: int
 ) -> Skill:
     """A skill and how often its policy reaches the check (written for `argument`) on held-out layouts of a level."""
-    chosen = seeds("evaluation", count=MEASURED, seed=seed, level=level)
-    held_out = beginnings(domain, level, chosen, template=CheckTemplate(spec.check, argument))
+    layout_seeds = seeds("evaluation", count=MEASURED, seed=seed, level=level)
+    held_out = beginnings(domain, level, layout_seeds, template=CheckTemplate(spec.check, argument))
     return _measure(spec, policy, held_out=held_out, learner=learner, seed=seed, argument=argument, steps=steps)
 
 

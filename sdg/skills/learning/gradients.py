@@ -302,8 +302,8 @@ def _head(out, action, before, advantage, target, weights, grad_out):  # type: i
 
 
 @row_kernel
-def _backward(inputs, chosen, batch, loss, weights, w2_transposed, gradients, work):  # type: ignore[no-untyped-def]
-    """Add the mean gradient over the samples `chosen` to `gradients` (g1, h1, g2, h2, g3, h3: of w1, b1, w2, ...).
+def _backward(inputs, samples, batch, loss, weights, w2_transposed, gradients, work):  # type: ignore[no-untyped-def]
+    """Add the mean gradient over `samples` to `gradients` (g1, h1, g2, h2, g3, h3: of w1, b1, w2, ...).
 
     With x the bits (size,), y = relu(x w1 + b1), z = relu(y w2 + b2), out = z w3 + b3 and d = dL/dout, a sample adds
 
@@ -318,10 +318,10 @@ def _backward(inputs, chosen, batch, loss, weights, w2_transposed, gradients, wo
     w1, b1, w2, b2, w3, b3 = weights
     g1, h1, g2, h2, g3, h3 = gradients
     baseline, first, grad_first, second, grad_second, out, grad_out = work
-    share = np.float32(1.0 / len(chosen))
+    share = np.float32(1.0 / len(samples))
     _baseline_input(w1, b1, on, baseline)
-    for c in range(len(chosen)):
-        i = chosen[c]
+    for c in range(len(samples)):
+        i = samples[c]
         own_bits = bits[starts[i] : starts[i + 1]]
         _layer1_relu(own_bits, w1, baseline, first)
         _layer_sums(first, w2, b2, second)

@@ -62,18 +62,20 @@ class PPOLearner:
         last = self.steps + total_timesteps
         if not len(self._observations):
             self._observations = self.env.reset()
-        going = True
-        while going and self.steps < last:
-            going = self._collect(should_stop)
+        goes_on = True
+        while goes_on and self.steps < last:
+            goes_on = self._collect(should_stop)
             if not callback(self, self.steps):
                 break
-            chosen, rollout = self.settings, self._rollout
-            batch, loss = rollout.batch(), Loss(chosen.clip_range, chosen.ent_coef)
-            for _ in range(chosen.n_epochs):
+            settings, rollout = self.settings, self._rollout
+            batch, loss = rollout.batch(), Loss(settings.clip_range, settings.ent_coef)
+            for _ in range(settings.n_epochs):
                 order = self._rng.permutation(rollout.inputs.used)
-                for first in range(0, len(order), chosen.batch_size):
-                    self.network.compute_gradient(rollout.inputs, batch, order[first : first + chosen.batch_size], loss)
-                    self.network.adam_step(chosen.learning_rate, chosen.max_grad_norm)
+                for first in range(0, len(order), settings.batch_size):
+                    self.network.compute_gradient(
+                        rollout.inputs, batch, order[first : first + settings.batch_size], loss
+                    )
+                    self.network.adam_step(settings.learning_rate, settings.max_grad_norm)
         return self.steps
 
     def act(self, observations: np.ndarray) -> np.ndarray:
@@ -95,7 +97,7 @@ class PPOLearner:
 
     def _collect(self, should_stop: Callable[[], bool]) -> bool:
         """Fill the rollout, or part of it; False when `should_stop` said so."""
-        rollout, n, going = self._rollout, self.env.num_envs, True
+        rollout, n, goes_on = self._rollout, self.env.num_envs, True
         rollout.inputs.clear()
         for t in range(self.settings.n_steps):
             logits, rollout.values[t] = self.network.evaluate(rollout.inputs, rollout.inputs.append(self._observations))
@@ -105,22 +107,22 @@ class PPOLearner:
             self._observations, rewards, rollout.dones[t], infos = self.env.step(actions)
             rollout.rewards[t] = rewards + self._truncation_bootstrap(rollout.dones[t], infos)
             self.steps += n
-            rollout.length, going = t + 1, not should_stop()
-            if not going:
+            rollout.length, goes_on = t + 1, not should_stop()
+            if not goes_on:
                 break
         inputs = BitRows(self.env.inputs, n)
         _, last = self.network.evaluate(inputs, inputs.append(self._observations))
         rollout.compute_advantages(last, self.settings.gamma, self.settings.gae_lambda)
-        return going
+        return goes_on
 
     def _truncation_bootstrap(self, dones: np.ndarray, infos: list[dict[str, Any]]) -> np.ndarray:
         """The remaining value of episodes that only the time limit ended: f32 (n,)."""
         worth = np.zeros(len(dones), np.float32)
-        cut = [i for i in np.flatnonzero(dones).tolist() if infos[i].get("TimeLimit.truncated")]
-        if cut:
-            inputs = BitRows(self.env.inputs, len(cut))
-            seen = inputs.append(np.stack([infos[i]["terminal_observation"] for i in cut]))
-            worth[cut] = np.float32(self.settings.gamma) * self.network.evaluate(inputs, seen)[1]
+        rows = [i for i in np.flatnonzero(dones).tolist() if infos[i].get("TimeLimit.truncated")]
+        if rows:
+            inputs = BitRows(self.env.inputs, len(rows))
+            numbers = inputs.append(np.stack([infos[i]["terminal_observation"] for i in rows]))
+            worth[rows] = np.float32(self.settings.gamma) * self.network.evaluate(inputs, numbers)[1]
         return worth
 
 
@@ -135,20 +137,23 @@ class _Rollout:
 
     def compute_advantages(self, last: np.ndarray, gamma: float, gae_lambda: float) -> None:
         """Generalised advantage estimation (Schulman et al., 2016); `last` f32 (n,) are the values after the end."""
-        following, advantage = last, np.zeros_like(last)
+        next_values, advantage = last, np.zeros_like(last)
         for t in reversed(range(self.length)):
-            going = np.float32(gamma) * ~self.dones[t]
+            discount = np.float32(gamma) * ~self.dones[t]
             advantage = (
-                self.rewards[t] + going * following - self.values[t] + going * np.float32(gae_lambda) * advantage
+                self.rewards[t]
+                + discount * next_values
+                - self.values[t]
+                + discount * np.float32(gae_lambda) * advantage
             )
-            self.advantages[t], following = advantage, self.values[t]
+            self.advantages[t], next_values = advantage, self.values[t]
 
     def batch(self) -> Batch:
         """All samples, in the order of `inputs`."""
-        filled = slice(self.length)
-        advantages, values = self.advantages[filled].ravel(), self.values[filled].ravel()
-        log_probabilities = self.log_probabilities[filled].ravel()
-        return Batch(self.actions[filled].ravel(), log_probabilities, advantages, advantages + values)
+        span = slice(self.length)
+        advantages, values = self.advantages[span].ravel(), self.values[span].ravel()
+        log_probabilities = self.log_probabilities[span].ravel()
+        return Batch(self.actions[span].ravel(), log_probabilities, advantages, advantages + values)
 
 
 def _log_sum(logits: np.ndarray) -> np.ndarray:

@@ -108,17 +108,17 @@ class ContinuedPractice(PracticeEnv):
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
-        self._reached = np.zeros(len(self.age), bool)
+        self._fired = np.zeros(len(self.age), bool)
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Step all rows; (fired, task over, task succeeded) as bool (n,)."""
         fired, over, succeeded = super().step(actions)
-        self._reached = fired & ~over
+        self._fired = fired & ~over
         return fired, over, succeeded
 
     def restore_random(self, rows: np.ndarray) -> None:
         """Begin `rows` again, where they are or in moments from the pool."""
-        stay = rows[self._reached[rows] & (self.rng.random(len(rows)) < CONTINUED)]
+        stay = rows[self._fired[rows] & (self.rng.random(len(rows)) < CONTINUED)]
         if len(stay):
             self.rows.begin_subgoals(stay)
             stay = stay[~self.reward(self.memory, self.starts.check_of[self.start_of])[stay]]
@@ -211,17 +211,17 @@ class SB3Learner:
 
         `should_stop` is asked after every step: nothing is learned from a rollout that it cuts off.
         """
-        asked = RolloutCallback(lambda steps: callback(self, steps), should_stop)
-        self.ppo.learn(total_timesteps, callback=asked, log_interval=None)  # type: ignore[arg-type]
-        return asked.steps
+        listener = RolloutCallback(lambda steps: callback(self, steps), should_stop)
+        self.ppo.learn(total_timesteps, callback=listener, log_interval=None)  # type: ignore[arg-type]
+        return listener.steps
 
     def policy(self) -> MLPPolicy:
         """The current policy as plain arrays."""
         return MLPPolicy(as_arrays(self._parameters()), self.inputs)
 
     def _parameters(self) -> dict[str, Any]:
-        found = parameters_of(self.ppo.policy)
-        return found if self.inputs.bounds is None else found | {"log_std": self.ppo.policy.log_std}
+        parameters = parameters_of(self.ppo.policy)
+        return parameters if self.inputs.bounds is None else parameters | {"log_std": self.ppo.policy.log_std}
 
 
 def parameters_of(policy: Any) -> dict[str, Any]:
@@ -232,11 +232,11 @@ def parameters_of(policy: Any) -> dict[str, Any]:
     layers = list(policy.mlp_extractor.policy_net)
     if any(not isinstance(each, torch.nn.Linear | torch.nn.Tanh) for each in layers):
         raise ValueError("only layers with tanh between them can be stored: leave activation_fn as it is")
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     linear = [each for each in layers if isinstance(each, torch.nn.Linear)]
     for number, layer in enumerate([*linear, policy.action_net], 1):
-        found |= {f"w{number}": layer.weight, f"b{number}": layer.bias}
-    return found
+        parameters |= {f"w{number}": layer.weight, f"b{number}": layer.bias}
+    return parameters
 
 
 def as_arrays(parameters: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -249,15 +249,15 @@ class _SB3:
 
     def practise(self, starts: Starts, settings: TrainSettings, *, seed: int, init_policy: Policy | None) -> SB3Learner:
         """PPO on `starts`; a row's horizon is the skill's own."""
-        chosen = SB3Settings(**settings.ppo)
+        ppo_settings = SB3Settings(**settings.ppo)
         common = {"horizon": settings.horizon, "seed": seed, "require_same_place": settings.require_same_place}
-        if chosen.chain:
-            chained = ChainedPractice(starts, settings.n_envs, redraw=chosen.redraw, **common)
-            rows = ChainedVecEnv(chained, most=chosen.chain, lost_cost=chosen.lost_cost)
-            return SB3Learner(rows, chosen, seed=seed, init_policy=init_policy)
+        if ppo_settings.chain:
+            chain = ChainedPractice(starts, settings.n_envs, redraw=ppo_settings.redraw, **common)
+            rows = ChainedVecEnv(chain, most=ppo_settings.chain, lost_cost=ppo_settings.lost_cost)
+            return SB3Learner(rows, ppo_settings, seed=seed, init_policy=init_policy)
         env = ContinuedPractice(starts, settings.n_envs, **common)
         single = PracticeVecEnv(env, side_effect_cost=settings.side_effect_cost)
-        return SB3Learner(single, chosen, seed=seed, init_policy=init_policy)
+        return SB3Learner(single, ppo_settings, seed=seed, init_policy=init_policy)
 
     def policy(self, weights: Mapping[str, np.ndarray], domain: Domain) -> Policy:
         """A policy over the domain's inputs."""

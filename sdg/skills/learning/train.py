@@ -114,21 +114,21 @@ def are_done(starts: Starts) -> np.ndarray:
 def are_known(starts: Starts) -> np.ndarray:
     """bool (M,): whether each start's subgoal is possible from there, as far as the agent has perceived."""
     domain = starts.domain
-    named = [domain.language.description_of(row) for row in starts.targets]
-    seen = (starts.rows.perception(i) for i in range(len(starts)))
-    return np.array([domain.persistence.is_possible(*each) for each in zip(seen, named, strict=True)], bool)
+    arguments = [domain.language.description_of(row) for row in starts.targets]
+    snapshots = (starts.rows.perception(i) for i in range(len(starts)))
+    return np.array([domain.persistence.is_possible(*each) for each in zip(snapshots, arguments, strict=True)], bool)
 
 
 def measure(
     policy: Policy, starts: Starts, settings: TrainSettings, *, horizon: int, seed: int
 ) -> tuple[Measured, int]:
     """Play every start once with sampled actions; returns the results and the environment steps taken."""
-    reached, taken = success_of(
+    reached, steps = success_of(
         policy, starts, horizon=horizon, seed=seed, require_same_place=settings.require_same_place
     )
-    known = are_known(starts)
-    rate = float(reached[known].mean()) if known.any() else None
-    return Measured(float(reached.mean()), len(starts), horizon, rate, int((~known).sum())), int(taken.sum())
+    knowledge = are_known(starts)
+    rate = float(reached[knowledge].mean()) if knowledge.any() else None
+    return Measured(float(reached.mean()), len(starts), horizon, rate, int((~knowledge).sum())), int(steps.sum())
 
 
 def train(
@@ -187,22 +187,22 @@ class _Evaluation:
         return self.good < self.settings.confirmations and self.since_best < self.settings.patience
 
     def evaluate(self, learner: Practice, steps: int) -> None:
-        chosen = self.settings
+        settings = self.settings
         # Judge what will be stored: weights rounded to half the space.
-        policy = policy_of(round_weights(learner.policy().weights), self.validation.domain, chosen.learner)
-        reached, taken = success_of(
+        policy = policy_of(round_weights(learner.policy().weights), self.validation.domain, settings.learner)
+        reached, lengths = success_of(
             policy,
             self.validation,
-            horizon=chosen.horizon,
+            horizon=settings.horizon,
             seed=self.seed,
-            require_same_place=chosen.require_same_place,
+            require_same_place=settings.require_same_place,
         )
-        self.steps += int(taken.sum())
+        self.steps += int(lengths.sum())
         rate = self.env.successes / max(1, self.env.episodes)
         self.env.successes = self.env.episodes = 0
         seconds = round(time.monotonic() - self.began, 3)
-        slowest = float(np.quantile(taken[reached], 0.99)) if reached.any() else 0.0
-        point = Point(steps, rate, float(reached.mean()), float(taken.mean()), slowest, len(reached), seconds)
+        slowest = float(np.quantile(lengths[reached], 0.99)) if reached.any() else 0.0
+        point = Point(steps, rate, float(reached.mean()), float(lengths.mean()), slowest, len(reached), seconds)
         self.curve.append(point)
         self.on_evaluation(point)
         self.good = self.good + 1 if point.validation_success >= self.settings.target_success else 0

@@ -66,20 +66,20 @@ class PracticeVecEnv(RowsVecEnv):
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Observations u8 (n, size), rewards f32 (n,), dones bool (n,) and empty infos."""
         actions = self.env.unmirror(self._actions)
-        counted = self.side_effect_cost > 0
-        held = self.env.rows.holding() if counted else 0
-        broken = self.env.rows.spoils(actions) if counted else False
+        has_cost = self.side_effect_cost > 0
+        before = self.env.rows.holding() if has_cost else 0
+        damage = self.env.rows.spoils(actions) if has_cost else False
         fired, over, _ = self.env.step(actions)
         rewards = fired.astype(np.float32)
-        if counted:
-            spoilt = (self.env.rows.holding() != held) | broken
-            rewards[spoilt & ~fired] -= self.side_effect_cost
+        if has_cost:
+            harm = (self.env.rows.holding() != before) | damage
+            rewards[harm & ~fired] -= self.side_effect_cost
         dones = fired | over | (self.env.age >= self.env.horizon)
-        ended = np.flatnonzero(dones)
-        self.episodes += len(ended)
+        rows = np.flatnonzero(dones)
+        self.episodes += len(rows)
         self.successes += int(fired.sum())
-        if len(ended):
-            self.env.restore_random(ended)
+        if len(rows):
+            self.env.restore_random(rows)
         return self.env.features(), rewards, dones, self._infos
 
 
@@ -130,9 +130,9 @@ class ChainedVecEnv(RowsVecEnv):
             lost[stuck] = dones[stuck] = True
         infos = self._infos
         if dones.any():
-            seen = env.features()
+            features = env.features()
             infos = [
-                {"terminal_observation": seen[row], "TimeLimit.truncated": not lost[row]} if dones[row] else {}
+                {"terminal_observation": features[row], "TimeLimit.truncated": not lost[row]} if dones[row] else {}
                 for row in range(self.num_envs)
             ]
             self.begin(np.flatnonzero(dones))
@@ -152,9 +152,12 @@ class _PPO:
             seed=seed,
             require_same_place=settings.require_same_place,
         )
-        chosen = PPOSettings(**settings.ppo)
+        ppo_settings = PPOSettings(**settings.ppo)
         return PPOLearner(
-            PracticeVecEnv(env, side_effect_cost=settings.side_effect_cost), chosen, seed=seed, init_policy=init_policy
+            PracticeVecEnv(env, side_effect_cost=settings.side_effect_cost),
+            ppo_settings,
+            seed=seed,
+            init_policy=init_policy,
         )
 
     def policy(self, weights: Mapping[str, np.ndarray], domain: Domain) -> Policy:

@@ -63,11 +63,11 @@ def skill_rows(library: SkillLibrary) -> Iterator[dict[str, Any]]:
 
 def _cells(skill: Skill) -> list[str]:
     low, high = skill.success_interval
-    measured = (f"{100 * skill.success_rate:.1f}", f"{100 * low:.1f} to {100 * high:.1f}")
+    rates = (f"{100 * skill.success_rate:.1f}", f"{100 * low:.1f} to {100 * high:.1f}")
     return [
         f"`{skill.name}`",
         _plain(skill.argument_examples[0]) if skill.takes_argument and skill.argument_examples else "none",
-        *(measured if skill.episodes else ("not measured", "")),
+        *(rates if skill.episodes else ("not measured", "")),
         f"{skill.episodes:,}",
         "" if skill.success_known is None else f"{100 * skill.success_known:.1f}",
         f"{skill.left_out:,}",
@@ -79,28 +79,28 @@ def _cells(skill: Skill) -> list[str]:
 
 def _section(skill: Skill) -> list[str]:
     texts = list(dict.fromkeys(skill.members))
-    shown = ", ".join(f'"{_plain(text)}"' for text in texts[:8]) + (", ..." if len(texts) > 8 else "")
-    return [f"## {skill.name}", "", _plain(skill.description), "", f"Learned from: {shown or 'nothing named'}", ""]
+    examples = ", ".join(f'"{_plain(text)}"' for text in texts[:8]) + (", ..." if len(texts) > 8 else "")
+    return [f"## {skill.name}", "", _plain(skill.description), "", f"Learned from: {examples or 'nothing named'}", ""]
 
 
 def _provenance(provenance: Mapping[str, Any]) -> list[str]:
     if not provenance:
         return []
-    spent = provenance.get("accounts")
+    accounts = provenance.get("accounts")
     plain = {key: value for key, value in provenance.items() if key != "accounts"}
-    cost = _costs(spent) if isinstance(spent, Mapping) else []
+    cost = _costs(accounts) if isinstance(accounts, Mapping) else []
     rows = [_row([_plain(str(key)), _plain(str(plain[key]))]) for key in sorted(plain)]
     return [*cost, "## Where it comes from", "", _row(["what", "value"]), _row(["---", "---"]), *rows, ""]
 
 
-def _costs(spent: Mapping[str, Any]) -> list[str]:
+def _costs(accounts: Mapping[str, Any]) -> list[str]:
     """Everything spent on the library, first the environment steps by stage."""
-    by_stage = spent.get("steps")
-    found = {f"steps: {name}": count for name, count in by_stage.items()} if isinstance(by_stage, Mapping) else {}
-    found |= {name: value for name, value in spent.items() if name != "steps"}
+    by_stage = accounts.get("steps")
+    entries = {f"steps: {name}": count for name, count in by_stage.items()} if isinstance(by_stage, Mapping) else {}
+    entries |= {name: value for name, value in accounts.items() if name != "steps"}
     rows = [
         _row([_plain(name), _plain(f"{value:,}" if isinstance(value, int | float) else str(value))])
-        for name, value in found.items()
+        for name, value in entries.items()
     ]
     return ["## What it cost", "", _row(["what", "spent"]), _row(["---", "---"]), *rows, ""]
 

@@ -133,8 +133,8 @@ def load_composed(path: Path) -> ComposedLibrary:
         if raw.get("sha256") != hashlib.sha256(canonical(body)).hexdigest():
             raise ValueError("it was damaged or edited: its checksum doesn't agree with its content")
         library = decode(ComposedLibrary, body, place=path.name)
-        if missing := {name for skill in library.skills for name in skill.uses}.difference(library.by_name()):
-            raise ValueError(f"a skill uses {min(missing)!r:.80}, which isn't among them")
+        if absent := {name for skill in library.skills for name in skill.uses}.difference(library.by_name()):
+            raise ValueError(f"a skill uses {min(absent)!r:.80}, which isn't among them")
         return library
     except (OSError, ValueError, AttributeError) as error:
         reason = getattr(error, "strerror", None) or error
@@ -165,19 +165,19 @@ def linked_source(source: str, skills: Mapping[str, ComposedSkill]) -> str:
     if tree is None:
         return ""
     own = {name for node in tree.body for name in names_at_top(node)}
-    read = {name for function in own for name in needed_names(function, tree.body)}
-    return "".join(f"\n\n{skills[name].source}" for name in _closed(read - own, skills))
+    names = {name for function in own for name in needed_names(function, tree.body)}
+    return "".join(f"\n\n{skills[name].source}" for name in _closure(names - own, skills))
 
 
-def _closed(names: Iterable[str], skills: Mapping[str, ComposedSkill]) -> list[str]:
+def _closure(names: Iterable[str], skills: Mapping[str, ComposedSkill]) -> list[str]:
     """The composed skills among these names, with those that they use."""
-    found: dict[str, None] = {}
+    order: dict[str, None] = {}
     new = sorted(set(names) & skills.keys())
     for name in new:
-        if name not in found:
-            found[name] = None
+        if name not in order:
+            order[name] = None
             new += skills[name].uses
-    return list(found)
+    return list(order)
 
 
 def reached_globals(source: str, behind: str) -> frozenset[str]:
@@ -188,10 +188,10 @@ def reached_globals(source: str, behind: str) -> frozenset[str]:
     if own is None:
         return frozenset()
     imports = _imports(theirs)
-    bound = {name for node in own.body for name in names_at_top(node)}
-    bound |= {name for name, what in _imports(own).items() if imports.get(name) != what}
+    definitions = {name for node in own.body for name in names_at_top(node)}
+    definitions |= {name for name, what in _imports(own).items() if imports.get(name) != what}
     return frozenset(
-        bound & _globals(symtable.symtable(behind, "", "exec")) | {REQUIRE, BEGIN, RESULT} & {*names_read(own)}
+        definitions & _globals(symtable.symtable(behind, "", "exec")) | {REQUIRE, BEGIN, RESULT} & {*names_read(own)}
     )
 
 
@@ -205,8 +205,8 @@ def _imports(tree: ast.Module) -> dict[str, tuple[str | None, str]]:
 
 def _globals(table: symtable.SymbolTable) -> set[str]:
     """Names that a table's functions read from the module and the builtins."""
-    found = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global() and symbol.is_referenced()}
-    return found.union(*map(_globals, table.get_children()))
+    names = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global() and symbol.is_referenced()}
+    return names.union(*map(_globals, table.get_children()))
 
 
 def rename_definition(node: ast.stmt, names: Mapping[str, str]) -> ast.stmt:

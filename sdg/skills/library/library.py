@@ -32,7 +32,7 @@ MAX_TENSORS = 256
 MAX_AXES = 8
 
 _NAME = re.compile(rf"[a-z][a-z0-9_]{{0,{MAX_NAME - 1}}}")
-_RESERVED = reserved_names() | {"program"}
+_RESERVED_NAMES = reserved_names() | {"program"}
 """Names with another meaning in programs: the sandbox's words, and their entry."""
 _TENSOR = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
 
@@ -131,8 +131,8 @@ class SkillLibrary:
     def __post_init__(self) -> None:
         names = [skill.name for skill in self.skills]
         _require_count("skills", len(names), low=0, high=MAX_SKILLS)
-        if repeated := sorted(name for name, count in Counter(names).items() if count > 1):
-            raise ValueError(f"skills share the names {repeated}")
+        if duplicates := sorted(name for name, count in Counter(names).items() if count > 1):
+            raise ValueError(f"skills share the names {duplicates}")
         if set(self.weights) != set(names):
             raise ValueError(f"weights are for {sorted(self.weights)}, skills are {sorted(names)}")
         for name in names:
@@ -152,9 +152,9 @@ class SkillLibrary:
         if learned.domain != self.domain:
             raise ValueError(f"{learned.skill.name} is of {learned.domain!r}, this library of {self.domain!r}")
         name = learned.skill.name
-        kept = tuple(skill for skill in self.skills if skill.name != name)
+        others = tuple(skill for skill in self.skills if skill.name != name)
         weights = {**self.weights, name: learned.weights}
-        return SkillLibrary((*kept, learned.skill), weights, self.provenance, self.domain)
+        return SkillLibrary((*others, learned.skill), weights, self.provenance, self.domain)
 
     def save(self, folder: str | Path) -> Path:
         """Write it to `folder`, for `sdg.load(folder)`; an existing library is replaced. Raises LibraryError."""
@@ -198,7 +198,7 @@ class LearnedSkill:
 
 def is_skill_name(name: str) -> bool:
     """Whether a program may call this: a lower-case ASCII identifier of bounded length, no keyword and not reserved."""
-    return _NAME.fullmatch(name) is not None and not keyword.iskeyword(name) and name not in _RESERVED
+    return _NAME.fullmatch(name) is not None and not keyword.iskeyword(name) and name not in _RESERVED_NAMES
 
 
 def name_skill(api_names: Sequence[str], *, taken: Collection[str] = ()) -> str:
@@ -208,12 +208,12 @@ def name_skill(api_names: Sequence[str], *, taken: Collection[str] = ()) -> str:
     """
     counts = Counter(_identifier(name) for name in api_names)
     words = Counter(word for name in api_names for word in _identifier(name).split("_"))
-    ranked = sorted(counts, key=lambda name: (-counts[name], -_centrality(name, words), name))
-    wanted = ranked[0] if ranked else "skill"
-    candidate, number = wanted, 1
+    candidates = sorted(counts, key=lambda name: (-counts[name], -_centrality(name, words), name))
+    best = candidates[0] if candidates else "skill"
+    candidate, number = best, 1
     while candidate in taken or not is_skill_name(candidate):
         number += 1
-        candidate = f"{wanted[: MAX_NAME - 5]}_{number}"
+        candidate = f"{best[: MAX_NAME - 5]}_{number}"
     return candidate
 
 

@@ -201,9 +201,9 @@ def _refuse_names_of_the_world(library: SkillLibrary) -> None:
         world = domain_of_data(library.domain)
     except RegistryError:
         return
-    taken = {*world.perceivable.functions, world.forgets}
+    functions = {*world.perceivable.functions, world.forgets}
     for skill in library.skills:
-        if skill.name in taken:
+        if skill.name in functions:
             raise ValueError(
                 f"skill {skill.name} has the name of a function of {library.domain}: rename or learn it again"
             )

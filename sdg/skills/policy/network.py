@@ -124,8 +124,8 @@ class BitsPolicy:
 def random_policy(inputs: Inputs, rng: np.random.Generator, *, hidden: tuple[int, int] = (128, 64)) -> BitsPolicy:
     """A policy with random weights: the row of Table 1 that shows what learning contributes."""
     sizes = shapes(inputs, hidden)
-    drawn = {name: (rng.standard_normal(s) / np.sqrt(s[0])).astype(np.float32) for name, s in sizes.items()}
-    return BitsPolicy(drawn, inputs)
+    weights = {name: (rng.standard_normal(s) / np.sqrt(s[0])).astype(np.float32) for name, s in sizes.items()}
+    return BitsPolicy(weights, inputs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,9 +142,9 @@ class MLPPolicy:
     def __post_init__(self) -> None:
         depth, actions = (len(self.weights) + 1) // 2, self.inputs.actions
         depth -= self.inputs.bounds is not None
-        wanted = {f"{kind}{layer}" for layer in range(1, depth + 1) for kind in "wb"}
-        wanted |= {"log_std"} if self.inputs.bounds is not None else set()
-        if not depth or set(self.weights) != wanted:
+        names = {f"{kind}{layer}" for layer in range(1, depth + 1) for kind in "wb"}
+        names |= {"log_std"} if self.inputs.bounds is not None else set()
+        if not depth or set(self.weights) != names:
             raise ValueError(f"a policy has the arrays w1, b1, w2, b2, ..., got {', '.join(sorted(self.weights))}")
         width = self.inputs.size
         for layer in range(1, depth + 1):
@@ -153,7 +153,7 @@ class MLPPolicy:
             if matrix.shape != (width, out) or bias.shape != (out,):
                 raise ValueError(f"layer {layer} has shapes {matrix.shape} and {bias.shape}, expected {width} inputs")
             width = out
-        if "log_std" in wanted and self.weights["log_std"].shape != (actions,):
+        if "log_std" in names and self.weights["log_std"].shape != (actions,):
             raise ValueError(f"log_std has shape {self.weights['log_std'].shape}, expected ({actions},)")
         layers = tuple((self.weights[f"w{layer}"], self.weights[f"b{layer}"]) for layer in range(1, depth + 1))
         object.__setattr__(self, "_layers", layers)
@@ -190,14 +190,14 @@ class MLPPolicy:
         return values @ matrix + bias
 
     def _draw(self, means: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        drawn = means + np.exp(self.weights["log_std"]) * rng.standard_normal(means.shape, np.float32)
+        samples = means + np.exp(self.weights["log_std"]) * rng.standard_normal(means.shape, np.float32)
         assert self.inputs.bounds is not None
-        return np.clip(drawn, *self.inputs.bounds).astype(np.float32)
+        return np.clip(samples, *self.inputs.bounds).astype(np.float32)
 
 
 def random_mlp(policy: Policy, rng: np.random.Generator) -> MLPPolicy:
     """A policy of the same shape with random weights."""
     assert isinstance(policy, MLPPolicy)
-    drawn = {name: rng.standard_normal(w.shape) / np.sqrt(max(1, w.shape[0])) for name, w in policy.weights.items()}
-    weights = {name: array.astype(np.float32) for name, array in drawn.items()}
+    arrays = {name: rng.standard_normal(w.shape) / np.sqrt(max(1, w.shape[0])) for name, w in policy.weights.items()}
+    weights = {name: array.astype(np.float32) for name, array in arrays.items()}
     return MLPPolicy(weights | {name: policy.weights[name] for name in ("log_std",) if name in weights}, policy.inputs)

@@ -28,13 +28,13 @@ def faults(start: Starts, checks: Sequence[CheckFunction], *, steps: int, seed: 
 
     Raises `Refused` for a check that the guard doesn't admit.
     """
-    asked = [compile_check(check, start.domain) for check in checks]
+    functions = [compile_check(check, start.domain) for check in checks]
     env = _walkers(start, checks[:1], seed)
     snapshots = [env.rows.perception(0)]
     for _ in range(steps):
         env.step(env.random_actions())
         snapshots += [env.rows.perception(row) for row in range(ROWS)]
-    return [fault_of(check, snapshots) for check in asked], env.steps
+    return [fault_of(check, snapshots) for check in functions], env.steps
 
 
 def agreement(start: Starts, check: CheckFunction, *, steps: int, seed: int) -> Agreement:
@@ -49,9 +49,9 @@ def agreement(start: Starts, check: CheckFunction, *, steps: int, seed: int) -> 
         both += int(np.count_nonzero(fired & succeeded))
         only_check += int(np.count_nonzero(fired & ~succeeded))
         only_world += int(np.count_nonzero(~fired & succeeded))
-        ended = np.flatnonzero(over | fired | (t % 10 == 9))
-        if len(ended):
-            env.restore(ended, np.zeros(len(ended), np.int64))
+        rows = np.flatnonzero(over | fired | (t % 10 == 9))
+        if len(rows):
+            env.restore(rows, np.zeros(len(rows), np.int64))
     return Agreement(both, only_check, only_world)
 
 

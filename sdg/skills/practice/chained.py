@@ -44,8 +44,8 @@ class ChainedPractice(PracticeEnv):
         for _ in range(DRAWS):
             self.start_of[stale] = self.rng.integers(len(self.starts), size=len(stale))
             self.targets[stale] = self.starts.targets[self.start_of[stale]]
-            done = self.reward(self.memory, self.starts.check_of[self.start_of])[rows]
-            stale = rows[done | ~self.are_possible(rows)]
+            verdicts = self.reward(self.memory, self.starts.check_of[self.start_of])[rows]
+            stale = rows[verdicts | ~self.are_possible(rows)]
             if not len(stale):
                 break
         return stale
@@ -53,8 +53,10 @@ class ChainedPractice(PracticeEnv):
     def are_possible(self, rows: np.ndarray) -> np.ndarray:
         """bool (n,): whether the subgoal of each of these rows is possible there, by what its agent has perceived."""
         domain = self.starts.domain
-        named = ((int(row), domain.language.description_of(self.targets[row])) for row in rows)
-        return np.array([domain.persistence.is_possible(self.rows.perception(row), what) for row, what in named], bool)
+        arguments = ((int(row), domain.language.description_of(self.targets[row])) for row in rows)
+        return np.array(
+            [domain.persistence.is_possible(self.rows.perception(row), what) for row, what in arguments], bool
+        )
 
     def are_lost(self) -> np.ndarray:
         """bool (n,): whether the body of each row was lost since its subgoal began."""

@@ -115,6 +115,6 @@ def play(
         after.rows.put(new, env.rows, new)
         reached[new], steps[new] = True, t
         dead |= over
-    failed = np.flatnonzero(~reached)
-    after.rows.put(failed, env.rows, failed)
+    failures = np.flatnonzero(~reached)
+    after.rows.put(failures, env.rows, failures)
     return reached, steps, after

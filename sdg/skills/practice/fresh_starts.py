@@ -53,20 +53,20 @@ def restore_starts(members: Sequence[Member], domain: Domain) -> Starts:
     """The states in which the members' subgoals began, by replaying their saved actions."""
     parts = []
     for level in sorted({member.level for member in members}):
-        chosen = [member for member in members if member.level == level]
-        seeds = sorted({member.seed for member in chosen})
-        places = [seeds.index(member.seed) for member in chosen]
-        actions = [member.restore_actions for member in chosen]
+        group = [member for member in members if member.level == level]
+        seeds = sorted({member.seed for member in group})
+        places = [seeds.index(member.seed) for member in group]
+        actions = [member.restore_actions for member in group]
         world = restore(domain, domain.layouts(level, seeds), places, actions=actions)
-        parts.append(_starts(world, [member.stage for member in chosen]))
+        parts.append(_starts(world, [member.stage for member in group]))
     return join(parts)
 
 
 def keeps_to_its_place(members: Sequence[Member], domain: Domain) -> bool:
     """Whether most of a skill's members ended in the part of the world in which they began."""
     levels = sorted({member.level for member in members})
-    moved = [_have_moved(level, [m for m in members if m.level == level], domain) for level in levels]
-    return float(np.mean(np.concatenate(moved))) < MOVERS
+    moves = [_have_moved(level, [m for m in members if m.level == level], domain) for level in levels]
+    return float(np.mean(np.concatenate(moves))) < MOVERS
 
 
 def _have_moved(level: str, members: Sequence[Member], domain: Domain) -> np.ndarray:
@@ -75,8 +75,8 @@ def _have_moved(level: str, members: Sequence[Member], domain: Domain) -> np.nda
     spans = [(len(member.restore_actions), len(member.actions)) for member in members]
     moments = [moment for i, (before, own) in enumerate(spans) for moment in ((i, before), (i, before + own))]
     actions = [(*member.restore_actions, *member.actions) for member in members]
-    chosen = [seeds.index(member.seed) for member in members]
-    places = restore(domain, domain.layouts(level, seeds), chosen, actions=actions, moments=moments).places()
+    layout_numbers = [seeds.index(member.seed) for member in members]
+    places = restore(domain, domain.layouts(level, seeds), layout_numbers, actions=actions, moments=moments).places()
     return places[0::2] != places[1::2]
 
 
@@ -101,21 +101,21 @@ def fresh_starts(
     if not playable:
         return None
     parts = []
-    drawn = [playable[i] for i in rng.integers(len(playable), size=count)]
-    for level in sorted({member.level for member in drawn}):
-        chosen = [member for member in drawn if member.level == level]
+    sample = [playable[i] for i in rng.integers(len(playable), size=count)]
+    for level in sorted({member.level for member in sample}):
+        group = [member for member in sample if member.level == level]
         mine = layouts[level]
-        numbers = rng.integers(len(mine), size=len(chosen))
+        numbers = rng.integers(len(mine), size=len(group))
         missions = [mine.mission(int(number)) for number in numbers]
-        plans = [_transfer(each, said, domain.language) for each, said in zip(chosen, missions, strict=True)]
+        plans = [_transfer(each, mission, domain.language) for each, mission in zip(group, missions, strict=True)]
         # The same plan on the same layout gives nearly the same start, so it is taken once.
-        varied = {(int(numbers[i]), vary(plan, rng)): i for i, plan in enumerate(plans) if plan is not None}
-        fit = [(i, plan) for (_, plan), i in varied.items()]
+        variants = {(int(numbers[i]), vary(plan, rng)): i for i, plan in enumerate(plans) if plan is not None}
+        fit = [(i, plan) for (_, plan), i in variants.items()]
         if fit:
             begun = domain.begin(mine, numbers[[i for i, _ in fit]])
-            told = [plan for _, plan in fit]
-            found = _play_through(begun, told, policies, horizon=horizon, rng=rng, on_steps=on_steps)
-            parts += [found] if found is not None else []
+            fit_plans = [plan for _, plan in fit]
+            part = _play_through(begun, fit_plans, policies, horizon=horizon, rng=rng, on_steps=on_steps)
+            parts += [part] if part is not None else []
     return join(parts) if parts else None
 
 
@@ -140,11 +140,11 @@ LEFT_OUT, AGAIN = 0.3, 0.4
 
 def vary(plan: Sequence[ChainStep], rng: np.random.Generator) -> tuple[ChainStep, ...]:
     """The plan, or at times one with a stage less or repeated."""
-    drawn = rng.random()
+    chance = rng.random()
     if not any(stage.argument for stage in plan):
-        plan = (*plan, replace(plan[0], forgets=True), *plan[1:]) if drawn < AGAIN else plan
-        drawn = rng.random()
-    if len(plan) > 2 and drawn < LEFT_OUT:
+        plan = (*plan, replace(plan[0], forgets=True), *plan[1:]) if chance < AGAIN else plan
+        chance = rng.random()
+    if len(plan) > 2 and chance < LEFT_OUT:
         plan = (*plan[:-2], plan[-1])
     return tuple(plan)
 
@@ -170,25 +170,25 @@ def _play_through(
 ) -> Starts | None:
     begun.begin_subgoals()
     depth = np.array([len(plan) - 1 for plan in plans])
-    waiting = _starts(begun, [plan[0] for plan in plans])
-    rows, arrived = np.arange(len(plans)), []
+    ready = _starts(begun, [plan[0] for plan in plans])
+    rows, arrivals = np.arange(len(plans)), []
     for t in range(int(depth.max()) + 1):
         here = np.flatnonzero(depth[rows] == t)
         if len(here):
-            arrived.append(waiting.take(here))
-        going = np.flatnonzero(depth[rows] > t)
-        if not len(going):
+            arrivals.append(ready.take(here))
+        onward = np.flatnonzero(depth[rows] > t)
+        if not len(onward):
             break
-        rows, waiting = _advance(
-            waiting.take(going), rows[going], plans, t, policies=policies, horizon=horizon, rng=rng, on_steps=on_steps
+        rows, ready = _advance(
+            ready.take(onward), rows[onward], plans, t, policies=policies, horizon=horizon, rng=rng, on_steps=on_steps
         )
         if not len(rows):
             break
-    return join(arrived) if arrived else None
+    return join(arrivals) if arrivals else None
 
 
 def _advance(
-    waiting: Starts,
+    ready: Starts,
     rows: np.ndarray,
     plans: Sequence[tuple[ChainStep, ...]],
     t: int,
@@ -200,28 +200,28 @@ def _advance(
 ) -> tuple[np.ndarray, Starts]:
     """Play stage t of every row with its skill; returns rows that reached it, ready for stage t + 1."""
     skills = np.array([plans[row][t].skill for row in rows])
-    kept_rows, kept = [], []
+    row_parts, parts = [], []
     for skill in np.unique(skills):
         mine = np.flatnonzero(skills == skill)
-        here = waiting.take(mine)
+        here = ready.take(mine)
         if int(skill) in policies:
-            reached, taken, after = play(policies[int(skill)], here, horizon=horizon, seed=int(rng.integers(2**31)))
-            on_steps(int(taken.sum()))
+            reached, lengths, after = play(policies[int(skill)], here, horizon=horizon, seed=int(rng.integers(2**31)))
+            on_steps(int(lengths.sum()))
         else:  # No skill was learned, because this stage was always done already: go on where it is again.
             reached, after = BatchReward(here.checks, here.domain)(here.memory, here.check_of), here
         good = np.flatnonzero(reached)
         if len(good):
-            kept_rows.append(rows[mine[good]])
-            kept.append(after.take(good))
-    if not kept:
-        return np.zeros(0, np.int64), waiting
-    order = np.concatenate(kept_rows)
-    joined = join(kept)
+            row_parts.append(rows[mine[good]])
+            parts.append(after.take(good))
+    if not parts:
+        return np.zeros(0, np.int64), ready
+    order = np.concatenate(row_parts)
+    world = join(parts)
     for i, row in enumerate(order):
         if plans[row][t + 1].forgets:
-            joined.rows.forget(i)
-    joined.rows.begin_subgoals()
-    return order, _starts(joined.rows, [plans[row][t + 1] for row in order])
+            world.rows.forget(i)
+    world.rows.begin_subgoals()
+    return order, _starts(world.rows, [plans[row][t + 1] for row in order])
 
 
 def _starts(rows: BatchWorld, stages: Sequence[ChainStep]) -> Starts:

@@ -71,21 +71,21 @@ def restore(
 
     A new subgoal begins there. `forgot[i]` are the steps before which the agent forgot where it had been.
     """
-    moments = [(i, len(played)) for i, played in enumerate(actions)] if moments is None else moments
+    moments = [(i, len(row_actions)) for i, row_actions in enumerate(actions)] if moments is None else moments
     world = domain.begin(layouts, np.asarray(chosen))
-    found = domain.blank(len(moments))
-    wanted, forgets = _by_step(moments), _by_step([(i, t) for i, steps in enumerate(forgot) for t in steps])
-    for t in range(max(wanted, default=-1) + 1):
+    states = domain.blank(len(moments))
+    moments_at, forgets = _by_step(moments), _by_step([(i, t) for i, steps in enumerate(forgot) for t in steps])
+    for t in range(max(moments_at, default=-1) + 1):
         for _, i in forgets.get(t, ()):
             world.forget(i)
-        if t in wanted:
-            numbers, of = np.array(wanted[t]).T
-            found.put(numbers, world, of)
-        taken = [played[t] if t < len(played) else domain.wait for played in actions]
+        if t in moments_at:
+            numbers, of = np.array(moments_at[t]).T
+            states.put(numbers, world, of)
+        step_actions = [row_actions[t] if t < len(row_actions) else domain.wait for row_actions in actions]
         # Some worlds' actions are single numbers in some rows and several in others: then there is no array of them.
-        world.step(np.array(taken) if len({np.shape(action) for action in taken}) <= 1 else taken)  # type: ignore[arg-type]
-    found.begin_subgoals()
-    return found
+        world.step(np.array(step_actions) if len({np.shape(action) for action in step_actions}) <= 1 else step_actions)  # type: ignore[arg-type]
+    states.begin_subgoals()
+    return states
 
 
 def perturb_starts(starts: Starts, *, most: int, seed: int) -> Starts:
@@ -104,15 +104,15 @@ def perturb_starts(starts: Starts, *, most: int, seed: int) -> Starts:
 
 def _by_step(moments: Iterable[tuple[int, int]]) -> dict[int, list[tuple[int, int]]]:
     """(number of the moment, i) by t."""
-    found: dict[int, list[tuple[int, int]]] = {}
+    by_step: dict[int, list[tuple[int, int]]] = {}
     for number, (i, t) in enumerate(moments):
-        found.setdefault(t, []).append((number, i))
-    return found
+        by_step.setdefault(t, []).append((number, i))
+    return by_step
 
 
 def target_of(check: CheckFunction, language: Language) -> np.ndarray:
     """What a check is about, as a target i16 (w,): the last description in its source (put A next to *B*)."""
     nothing = language.row("")
-    described = [language.row(text) for text in string_constants(check.source)]
-    described = [target for target in described if not np.array_equal(target, nothing)]
-    return described[-1] if described else nothing
+    targets = [language.row(text) for text in string_constants(check.source)]
+    targets = [target for target in targets if not np.array_equal(target, nothing)]
+    return targets[-1] if targets else nothing

@@ -54,10 +54,10 @@ class Explorer:
         self.possible += possible.sum(axis=0)
         bonus = np.minimum(RARE * np.log(self.moments / self.possible), MOST_RARE)
         bonus[self.hands] = 0.0
-        added = np.tile(bonus.astype(np.float32), (len(possible), 1))
+        bonuses = np.tile(bonus.astype(np.float32), (len(possible), 1))
         for action in np.flatnonzero(bonus > 0.0):
-            added[self.trial.env.rows.spoils(np.full(len(possible), action)), action] = 0.0
-        return added
+            bonuses[self.trial.env.rows.spoils(np.full(len(possible), action)), action] = 0.0
+        return bonuses
 
 
 class CountSearch(TrialSearch):

@@ -74,9 +74,9 @@ class SearchedRows(ChainedVecEnv):
         good = fired & (won if self.must_succeed else won | ~over) & self.first
         self.inconsistent += int((fired & self.first & ~good).sum())
         for row in np.flatnonzero(good).tolist():
-            done = bool(won[row]) and not self.must_succeed
-            if self.found is None or self.done or not done:
-                self.found, self.done = (tuple(self.ways[row]), self.env.rows.take(np.array([row]))), done
+            is_won = bool(won[row]) and not self.must_succeed
+            if self.found is None or self.done or not is_won:
+                self.found, self.done = (tuple(self.ways[row]), self.env.rows.take(np.array([row]))), is_won
         cut_short = won & ~fired & self.first
         self.cut_short += int(cut_short.sum())
         self.first[cut_short] = False
@@ -119,13 +119,13 @@ class LearnedSearch:
         )
         if rows.env.reward(start.memory, np.zeros(1, np.int64))[0] and not must_succeed:
             return nothing_to_do(start)
-        weights, met = self.learned
+        weights, tasks = self.learned
         policy = MLPPolicy(weights, start.domain.inputs) if weights else None
         learner = SB3Learner(rows, settings, seed=seed, init_policy=policy)
-        spent = lambda: rows.is_settled or rows.env.steps + rows.num_envs > budget  # noqa: E731
-        if not spent():
-            learner.learn(budget, callback=lambda *_: True, should_stop=spent)
-        self.learned = dict(learner.policy().weights), (*(each for each in met if each != task), task)[-MET:]
+        is_over = lambda: rows.is_settled or rows.env.steps + rows.num_envs > budget  # noqa: E731
+        if not is_over():
+            learner.learn(budget, callback=lambda *_: True, should_stop=is_over)
+        self.learned = dict(learner.policy().weights), (*(each for each in tasks if each != task), task)[-MET:]
         return self._result(start, rows, steps=rows.env.steps)
 
     def _pool(self, start: Starts, task: Task) -> Starts:
@@ -136,17 +136,17 @@ class LearnedSearch:
         return Starts(moments, targets, tuple(check for check, _ in tasks), np.arange(len(tasks)))
 
     def _result(self, start: Starts, rows: SearchedRows, *, steps: int) -> Searched:
-        told = f"{rows.reached} of {rows.tried} attempts of at most {rows.env.horizon} steps"
+        tally = f"{rows.reached} of {rows.tried} attempts of at most {rows.env.horizon} steps"
         if rows.found is None:
-            cause = f"was reached in {told}, {steps} searched steps; {rows.lost} attempts ended with the body lost"
+            cause = f"was reached in {tally}, {steps} searched steps; {rows.lost} attempts ended with the body lost"
             if rows.cut_short:
                 cause += (
                     f"; in {rows.cut_short} others the task was done while the check still said no: it asks too much"
                 )
             if rows.must_succeed and rows.inconsistent:
                 cause = f"was reached {rows.inconsistent} times but the environment did not call the task done"
-            left = rows.env.rows if steps else start.rows  # without a budget there was no attempt
-            after = replace(start, rows=left.take(np.zeros(1, np.int64)))
+            rest = rows.env.rows if steps else start.rows  # without a budget there was no attempt
+            after = replace(start, rows=rest.take(np.zeros(1, np.int64)))
             return Searched(False, (), after, steps, rows.tried, rows.inconsistent, cause)
         actions, world = rows.found
         end = world.perception(0)

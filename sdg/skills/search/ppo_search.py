@@ -41,8 +41,8 @@ class SearchVecEnv(RowsVecEnv):
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Observations u8 (n, size), rewards f32 (n,), dones bool (n,) and empty infos."""
-        paid, ended = self.trial.step(self.trial.env.unmirror(self._actions))
-        rewards = paid.astype(np.float32) + self.trial.novelty()
+        gains, ended = self.trial.step(self.trial.env.unmirror(self._actions))
+        rewards = gains.astype(np.float32) + self.trial.novelty()
         return self.trial.env.features(), rewards, ended, self._infos
 
 
@@ -84,13 +84,13 @@ class PPOSearch(TrialSearch):
         self._learner.search(trial, budget=trial.budget, seed=seed)
 
     def _ppo(self) -> PPOSettings:
-        chosen = self.settings
+        settings = self.settings
         return PPOSettings(
-            n_steps=chosen.n_steps,
-            batch_size=chosen.n_envs * chosen.n_steps,
+            n_steps=settings.n_steps,
+            batch_size=settings.n_envs * settings.n_steps,
             n_epochs=4,
-            learning_rate=chosen.learning_rate,
-            ent_coef=chosen.ent_coef,
+            learning_rate=settings.learning_rate,
+            ent_coef=settings.ent_coef,
             gamma=0.99,
             hidden=(64, 64),
         )

@@ -57,8 +57,8 @@ class SkillCalls:
             except ValueError:
                 self._calls[key] = None
             else:
-                target, done = self.domain.language.row(argument), BatchReward((check,), self.domain)
-                self._calls[key] = MarkedCall(skill, argument, self._policies[skill.name], target, done)
+                target, reward = self.domain.language.row(argument), BatchReward((check,), self.domain)
+                self._calls[key] = MarkedCall(skill, argument, self._policies[skill.name], target, reward)
         return self._calls[key]
 
     def is_apt(self, skill: Skill, *, holding: bool) -> bool:
@@ -75,9 +75,9 @@ class SkillCalls:
 
     def likeness(self, check: CheckFunction, argument: str) -> np.ndarray:
         """How similar each skill's own checks are to a check, in [0, 1]; `argument` is what the check is about."""
-        asked = asked_by(check, argument)
+        signature = asked_by(check, argument)
         shares = [
-            [similarity(asked, asked_by(own.check, own.argument)) for own in skill.checks] for skill in self.skills
+            [similarity(signature, asked_by(own.check, own.argument)) for own in skill.checks] for skill in self.skills
         ]
         return np.array([max(each) for each in shares])
 
@@ -85,8 +85,10 @@ class SkillCalls:
         """How likely each skill is to come after another ("" at the beginning), summing to 1."""
         alike = np.full(len(self.skills), 1 / len(self.skills))
         counts = self._follows.get(last, {})
-        seen = np.array([_count(counts.get(skill.name)) for skill in self.skills])
-        return alike if not seen.sum() else (1 - LEARNED) * alike + LEARNED * seen / seen.sum()
+        follow_counts = np.array([_count(counts.get(skill.name)) for skill in self.skills])
+        return (
+            alike if not follow_counts.sum() else (1 - LEARNED) * alike + LEARNED * follow_counts / follow_counts.sum()
+        )
 
 
 def _table(value: object) -> dict[str, Mapping[str, Any]]:

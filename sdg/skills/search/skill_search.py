@@ -113,7 +113,7 @@ class SkillChains:
             self.calls[row], self.left[row] = call, max(SHORTEST, call.skill.horizon // 2)
 
     def _draw_call(self, row: int) -> MarkedCall | None:
-        holding = bool(self.rows.holding()[row] >= 0)
+        is_holding = bool(self.rows.holding()[row] >= 0)
         # Possible arguments: what the check is about, and what was seen so far.
         names = {self.language.kinds_of(thing) for thing in self.rows.perception(row).elements() if not thing.held}
         arguments = sorted(names | ({self.aim} if self.aim else set()))
@@ -126,7 +126,7 @@ class SkillChains:
                 continue
             fit = [argument for argument in arguments if self.tools.suits(skill, argument)]
             call = self.tools.call(skill, self._argument(fit)) if fit or not skill.takes_argument else None
-            if call is None or not self.tools.is_apt(skill, holding=holding) or self._is_done(call, row, view):
+            if call is None or not self.tools.is_apt(skill, holding=is_holding) or self._is_done(call, row, view):
                 continue
             if self.rng.random() < 1 / (1 + self.failed[self._place(call, row)]):
                 return call
@@ -142,11 +142,11 @@ class SkillChains:
 
     def _first_calls(self) -> list[MarkedCall]:
         """Every skill once, on what the check is about; skills whose own checks are most like it come first."""
-        holding, view = bool(self.rows.holding()[0] >= 0), self._view()
-        ranked = [self.tools.skills[number] for number in np.argsort(-self.likeness, kind="stable")]
-        apt = [skill for skill in ranked if self.tools.is_apt(skill, holding=holding)]
-        called = [(skill, self.aim if skill.takes_argument else "") for skill in apt]
-        calls = [self.tools.call(skill, on) for skill, on in called if on or not skill.takes_argument]
+        is_holding, view = bool(self.rows.holding()[0] >= 0), self._view()
+        skills = [self.tools.skills[number] for number in np.argsort(-self.likeness, kind="stable")]
+        apt = [skill for skill in skills if self.tools.is_apt(skill, holding=is_holding)]
+        pairs = [(skill, self.aim if skill.takes_argument else "") for skill in apt]
+        calls = [self.tools.call(skill, on) for skill, on in pairs if on or not skill.takes_argument]
         return [call for call in calls if call is not None and not self._is_done(call, 0, view)]
 
     def _view(self) -> Any:
@@ -178,18 +178,18 @@ class SkillSearch:
                 prior=weights / weights.sum(),
                 seed=seed,
             ).run()
-        found = trial.result()
-        if found.reached:
-            return found
-        rest = self.inner(start, check, must_succeed=must_succeed, budget=budget - found.steps, seed=seed)
-        steps, inconsistent = found.steps + rest.steps, found.inconsistent + rest.inconsistent
+        first = trial.result()
+        if first.reached:
+            return first
+        rest = self.inner(start, check, must_succeed=must_succeed, budget=budget - first.steps, seed=seed)
+        steps, inconsistent = first.steps + rest.steps, first.inconsistent + rest.inconsistent
         cause = f"was not reached in {steps} searched steps, learned skills included"
         if must_succeed and inconsistent:
             cause = f"was reached {inconsistent} times but the environment did not call the task done"
         return replace(
             rest,
             steps=steps,
-            episodes=found.episodes + rest.episodes,
+            episodes=first.episodes + rest.episodes,
             inconsistent=inconsistent,
             cause="" if rest.reached else cause,
         )

@@ -130,7 +130,7 @@ class Trial:
         self.inconsistent += int(np.count_nonzero(fired & ~good))
         self.lost += int(np.count_nonzero(over & ~good))
         if good.any() and self.found is None:
-            self.found = self._searched(int(np.argmax(good)))
+            self.found = self._success(int(np.argmax(good)))
         ended = good | over | (self.env.age >= self.env.horizon)
         rows = np.flatnonzero(ended)
         if len(rows) and not self.over:
@@ -156,7 +156,7 @@ class Trial:
             out[row] = self.settings.bonus / self.visits[key] ** 0.5
         return out
 
-    def _searched(self, row: int) -> Searched:
+    def _success(self, row: int) -> Searched:
         world = self.env.rows.take(np.array([row]))
         end = world.perception(0)
         world.begin_subgoals()
@@ -235,15 +235,15 @@ class ReplaySearch:
 
     def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
         """See `sdg.skills.search.trial.Search`."""
-        spent = 0
+        steps = 0
         for actions in self.known.get(check, ()):
-            found = _play_actions(start, check, actions, must_succeed=must_succeed, budget=budget - spent)
-            spent += found.steps
+            replay = _play_actions(start, check, actions, must_succeed=must_succeed, budget=budget - steps)
+            steps += replay.steps
             about_hands = any(word in check.source for word in start.domain.hints.about_hands)
-            if found.reached and (about_hands or bool(start.rows.holding()[0] == found.after.rows.holding()[0])):
-                return replace(found, steps=spent)
-        rest = self.inner(start, check, must_succeed=must_succeed, budget=budget - spent, seed=seed)
-        return replace(rest, steps=rest.steps + spent)
+            if replay.reached and (about_hands or bool(start.rows.holding()[0] == replay.after.rows.holding()[0])):
+                return replace(replay, steps=steps)
+        rest = self.inner(start, check, must_succeed=must_succeed, budget=budget - steps, seed=seed)
+        return replace(rest, steps=rest.steps + steps)
 
 
 def _play_actions(

@@ -78,22 +78,22 @@ class LevelBank:
         With more than one worker the layouts are made in that many processes. Raises ValueError when there is no such
         level, LayoutError when its generation fails, BankError when the cached file is torn.
         """
-        wanted = _as_seeds(seeds)
+        all_seeds = _as_seeds(seeds)
         name = level_name(level)
-        path = _cache_path(name, wanted, cache_dir)
+        path = _cache_path(name, all_seeds, cache_dir)
         if path.exists():
             bank = LevelBank.load(path)
-            if bank.levels != (name,) or not np.array_equal(bank.seeds, wanted):
+            if bank.levels != (name,) or not np.array_equal(bank.seeds, all_seeds):
                 raise BankError(f"{path} holds other layouts than its name says; delete it to have it made again")
             return bank
-        parts = Parallel(min(workers, len(wanted)))(
-            delayed(generate)(name, part) for part in np.array_split(wanted, min(workers, len(wanted)))
+        parts = Parallel(min(workers, len(all_seeds)))(
+            delayed(generate)(name, part) for part in np.array_split(all_seeds, min(workers, len(all_seeds)))
         )
-        layouts = _records(np.concatenate([made for made, _ in parts]))
-        said = [text for _, missions in parts for text in missions]
-        numbers = {text: number for number, text in enumerate(dict.fromkeys(said))}
-        layouts.mission = [numbers[text] for text in said]
-        bank = LevelBank((name,), np.zeros(len(wanted), np.int16), wanted, layouts, tuple(numbers))
+        layouts = _records(np.concatenate([records for records, _ in parts]))
+        texts = [text for _, missions in parts for text in missions]
+        numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+        layouts.mission = [numbers[text] for text in texts]
+        bank = LevelBank((name,), np.zeros(len(all_seeds), np.int16), all_seeds, layouts, tuple(numbers))
         try:
             if not READ_ONLY:
                 bank.save(path)
@@ -110,9 +110,11 @@ class LevelBank:
         missions = tuple(dict.fromkeys(text for bank in banks for text in bank.missions))
         numbers = {text: number for number, text in enumerate(missions)}
         layouts = _records(np.concatenate([bank.layouts for bank in banks]))
-        renumbered = [np.array([numbers[t] for t in bank.missions], np.int32)[bank.layouts.mission] for bank in banks]
+        mission_numbers = [
+            np.array([numbers[t] for t in bank.missions], np.int32)[bank.layouts.mission] for bank in banks
+        ]
         level = [np.array([levels.index(t) for t in bank.levels], np.int16)[bank.level] for bank in banks]
-        layouts.mission = np.concatenate(renumbered)
+        layouts.mission = np.concatenate(mission_numbers)
         seeds = np.concatenate([bank.seeds for bank in banks])
         return LevelBank(levels, np.concatenate(level), seeds, layouts, missions)
 
@@ -189,10 +191,10 @@ def _validate(bank: LevelBank) -> None:
         raise ValueError("seeds or levels have the wrong type or shape, or there are none")
     limits = {"direction": 3, "carried": MAX_OBJECTS, "inside": MAX_OBJECTS, "mission": len(bank.missions) - 1}
     limits |= dict.fromkeys(("width", "height", "room_size", "columns"), MAX_SIZE)
-    wrong = [name for name, limit in limits.items() if layouts[name].min() < 0 or layouts[name].max() > limit]
-    kinds, lying = layouts.cells & KIND_MASK, layouts.where > 0
+    bad_fields = [name for name, limit in limits.items() if layouts[name].min() < 0 or layouts[name].max() > limit]
+    kinds, is_lying = layouts.cells & KIND_MASK, layouts.where > 0
     index = np.clip(layouts.where.astype(np.int64) - GRID.start, 0, kinds.shape[1] - 1)
-    found = np.isin(np.take_along_axis(kinds, index, axis=1), _THINGS) & lying
+    is_object = np.isin(np.take_along_axis(kinds, index, axis=1), _THINGS) & is_lying
     faults = {
         "a level or a time limit is out of range": bank.level.min() < 0
         or bank.level.max() >= len(bank.levels)
@@ -200,14 +202,14 @@ def _validate(bank: LevelBank) -> None:
         "a mission has a clause of an unknown kind": layouts.program[:, KINDS:STRICT].max() > PUT_NEXT,
         "a mission speaks of objects that do not exist": (layouts.targets >> np.uint64(MAX_OBJECTS)).any(),
         "spot lies outside the grid": not _is_inside(layouts.spot, 1).all(),
-        "where lies outside the grid": not (_is_inside(layouts.where, 0) | ~lying).all(),
+        "where lies outside the grid": not (_is_inside(layouts.where, 0) | ~is_lying).all(),
         "a cell holds what the engine does not know": not np.isin(kinds, [EMPTY, WALL, *_THINGS]).all()
         or (layouts.cells >> COLOUR_SHIFT).max() >= len(COLOURS),
         # What lies in a cell is an object with that spot.
-        "objects do not lie where the cells show them": (found != lying).any()
-        or (found.sum(1) != np.isin(kinds, _THINGS).sum(1)).any(),
+        "objects do not lie where the cells show them": (is_object != is_lying).any()
+        or (is_object.sum(1) != np.isin(kinds, _THINGS).sum(1)).any(),
     }
-    for fault in [f"{name} is outside 0..{limits[name]}" for name in wrong] + [k for k, v in faults.items() if v]:
+    for fault in [f"{name} is outside 0..{limits[name]}" for name in bad_fields] + [k for k, v in faults.items() if v]:
         raise ValueError(fault)
 
 

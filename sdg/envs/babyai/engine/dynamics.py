@@ -55,10 +55,10 @@ def _pick_up(row, front):  # type: ignore[no-untyped-def]
 
 @inner_kernel
 def _drop(row, front):  # type: ignore[no-untyped-def]
-    held = row.carried
-    if held == 0:
+    number = row.carried
+    if number == 0:
         return
-    row.carried, row.where[held - 1], row.cells[front], row.moved = 0, front, row.code[held - 1], 1
+    row.carried, row.where[number - 1], row.cells[front], row.moved = 0, front, row.code[number - 1], 1
 
 
 @inner_kernel
@@ -68,8 +68,8 @@ def _toggle(row, front, kind, colour):  # type: ignore[no-untyped-def]
     elif kind == DOOR_CLOSED:
         row.cells[front] = DOOR_OPEN | colour
     elif kind == DOOR_LOCKED:
-        held = row.carried
-        if held and row.code[held - 1] == KEY | colour:
+        number = row.carried
+        if number and row.code[number - 1] == KEY | colour:
             row.cells[front] = DOOR_OPEN | colour
     else:
         box = object_at(row, front)

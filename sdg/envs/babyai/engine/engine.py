@@ -92,19 +92,19 @@ def reset_row(row, layout, number, views, k):  # type: ignore[no-untyped-def]
     )
     row.room_size, row.width, row.height = layout.room_size, layout.width, layout.height
     view_row(row, views, k)
-    held = layout.carried
-    if held:
-        row.cells[row.where[held - 1]] = EMPTY
-        row.carried, row.where[held - 1], row.moved = held, 0, 1
+    thing = layout.carried
+    if thing:
+        row.cells[row.where[thing - 1]] = EMPTY
+        row.carried, row.where[thing - 1], row.moved = thing, 0, 1
 
 
 @kernel
-def _reset_rows(state, layouts, rows, chosen, limit, step):  # type: ignore[no-untyped-def]
+def _reset_rows(state, layouts, rows, numbers, limit, step):  # type: ignore[no-untyped-def]
     views, directions, _, _, _ = step
     for r in range(len(rows)):
         i = rows[r]
         row = state[i]
-        reset_row(row, layouts[chosen[r]], chosen[r], views, i)
+        reset_row(row, layouts[numbers[r]], numbers[r], views, i)
         if limit > 0:
             row.max_steps = limit
         directions[i] = row.direction
@@ -124,9 +124,9 @@ def _step_all(state, layouts, order, cursor, actions, limit, auto_reset, step, f
         if auto_reset and (terminations[i] or truncations[i]):
             view_row(row, final_views, i)
             final_directions[i], final_steps[i], final_layouts[i] = row.direction, row.steps, row.layout
-            chosen = order[cursor[0] % len(order)]
+            number = order[cursor[0] % len(order)]
             cursor[0] += 1
-            reset_row(row, layouts[chosen], chosen, views, i)
+            reset_row(row, layouts[number], number, views, i)
             if limit > 0:
                 row.max_steps = limit
         else:
@@ -172,11 +172,13 @@ class BabyAIEngine:
         Returns views u8 [N, 7, 7] and directions u8 [N] of all environments, valid until the next call.
         Raises ValueError on rows or layouts out of range or of the wrong shape or dtype.
         """
-        chosen_rows = np.arange(self.n_envs) if rows is None else _indices(rows, below=self.n_envs, name="rows")
-        chosen = self._next(chosen_rows) if layouts is None else _indices(layouts, below=len(self.bank), name="layouts")
-        if len(chosen) != len(chosen_rows):
-            raise ValueError(f"{len(chosen_rows)} rows but {len(chosen)} layouts")
-        _reset_rows(self.state, self.bank.layouts, chosen_rows, chosen, self._limit, tuple(self._step))
+        row_numbers = np.arange(self.n_envs) if rows is None else _indices(rows, below=self.n_envs, name="rows")
+        layout_rows = (
+            self._next(row_numbers) if layouts is None else _indices(layouts, below=len(self.bank), name="layouts")
+        )
+        if len(layout_rows) != len(row_numbers):
+            raise ValueError(f"{len(row_numbers)} rows but {len(layout_rows)} layouts")
+        _reset_rows(self.state, self.bank.layouts, row_numbers, layout_rows, self._limit, tuple(self._step))
         return self._step.views, self._step.directions
 
     def step(self, actions: np.ndarray) -> EngineStep:
@@ -186,11 +188,11 @@ class BabyAIEngine:
             raise ValueError(f"actions must be integers of shape ({self.n_envs},), got {actions.dtype} {actions.shape}")
         actions = actions.astype(np.int64, copy=False)
         buffers = tuple(self._step), tuple(self.final)
-        wrong = _step_all(
+        bad_row = _step_all(
             self._rows, self._layouts, self._order, self._begun, actions, self._limit, self.auto_reset, *buffers
         )
-        if wrong >= 0:
-            raise ValueError(f"action {int(actions[wrong])} of environment {wrong} is not in 0..{N_ACTIONS - 1}")
+        if bad_row >= 0:
+            raise ValueError(f"action {int(actions[bad_row])} of environment {bad_row} is not in 0..{N_ACTIONS - 1}")
         return self._step
 
     def reshuffle(self, seed: int) -> None:
@@ -200,9 +202,9 @@ class BabyAIEngine:
 
     def _next(self, rows: np.ndarray) -> np.ndarray:
         """The layouts that come next."""
-        chosen: np.ndarray = self._order[(self._begun[0] + np.arange(len(rows))) % len(self._order)]
+        numbers: np.ndarray = self._order[(self._begun[0] + np.arange(len(rows))) % len(self._order)]
         self._begun += len(rows)
-        return chosen.astype(np.int64)
+        return numbers.astype(np.int64)
 
     def observe(self) -> tuple[np.ndarray, np.ndarray]:
         """Draw all views again (after rows of `state` were replaced): views u8 [N, 7, 7], directions u8 [N]."""

@@ -87,11 +87,11 @@ def _write(layouts: np.recarray, row: int, env: Any) -> None:
         raise LayoutError(f"a grid of {env.width} x {env.height} is larger than {MAX_SIZE} x {MAX_SIZE}")
     # A record array looks a field up by its name in some 40 us: once here, not once a cell.
     codes, code, where, inside = (layouts[name][row] for name in ("cells", "code", "where", "inside"))
-    lying = [(env.grid.get(x, y), spot_of(x, y)) for x in range(env.width) for y in range(env.height)]
+    contents = [(env.grid.get(x, y), spot_of(x, y)) for x in range(env.width) for y in range(env.height)]
     if env.carrying is not None:  # PutNext*Carrying: the first observation still shows it where it lay
-        lying.append((env.carrying, spot_of(*map(int, env.carrying.init_pos))))
+        contents.append((env.carrying, spot_of(*map(int, env.carrying.init_pos))))
     items, spots = [], []
-    for item, spot in lying:
+    for item, spot in contents:
         codes[spot - GRID.start] = cells.EMPTY if item is None else _code(item)
         if item is not None and item.type != "wall":
             items.append(item)
@@ -145,7 +145,7 @@ def _write_mission(program: np.ndarray, targets: np.ndarray, mission: Any, numbe
 
 def _members(description: ObjDesc, numbers: Mapping[int, int], *, walls_count: bool) -> int:
     """The objects that a description meant at reset, as bits. "a grey object" matches walls too."""
-    lost = [item.type for item in description.obj_set if id(item) not in numbers]
-    for kind in [kind for kind in lost if walls_count or kind != "wall"][:1]:
+    kinds = [item.type for item in description.obj_set if id(item) not in numbers]
+    for kind in [kind for kind in kinds if walls_count or kind != "wall"][:1]:
         raise LayoutError(f"the mission speaks of a {kind} that the engine does not track")
     return sum({1 << numbers[id(item)] for item in description.obj_set if id(item) in numbers})

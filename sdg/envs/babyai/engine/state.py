@@ -33,7 +33,7 @@ PROGRAM_SIZE = 12
 GRID = slice(PAD * SIDE, (PAD + MAX_SIZE) * SIDE)
 """The spots that a layout stores: columns x = 0..21 with their borders above and below."""
 
-_SHARED: list[tuple[Any, ...]] = [
+_SHARED_FIELDS: list[tuple[Any, ...]] = [
     ("targets", np.uint64, (N_CLAUSES, 2)),  # sets of object indices of each clause (bit k = object k), fixed at reset
     ("max_steps", np.int32),  # the time limit, which also scales the reward
     ("where", np.uint16, (MAX_OBJECTS,)),  # spot of each object and door; 0 = held, in a box, or gone
@@ -51,7 +51,7 @@ _SHARED: list[tuple[Any, ...]] = [
 
 LAYOUT = np.dtype(
     [
-        *_SHARED,
+        *_SHARED_FIELDS,
         ("mission", np.int32),  # index of the mission's text
         ("cells", np.uint8, (MAX_SIZE * SIDE,)),  # code at spots GRID, the robot not drawn
     ],
@@ -62,7 +62,7 @@ LAYOUT = np.dtype(
 ROW = np.dtype(
     [
         ("cells", np.uint8, (SIDE * SIDE,)),  # code at each spot, the robot not drawn
-        *_SHARED,
+        *_SHARED_FIELDS,
         ("layout", np.int32),  # row of the bank the episode began from
         ("steps", np.int32),  # steps since reset
         ("listed", np.uint16, (MAX_OBJECTS,)),  # `where` when the verifier last refreshed it: at reset, on drop actions
@@ -122,13 +122,13 @@ def _light_table() -> np.ndarray:
     for case in range(1 << 14):
         lit = [bool(case >> i & 1) for i in range(VIEW)]
         opaque = [bool(case >> (VIEW + i) & 1) for i in range(VIEW)]
-        following = [False] * VIEW
+        next_lit = [False] * VIEW
         for cells, step in ((range(VIEW - 1), 1), (range(VIEW - 1, 0, -1), -1)):
             for i in cells:
                 if lit[i] and not opaque[i]:
-                    lit[i + step] = following[i + step] = following[i] = True
+                    lit[i + step] = next_lit[i + step] = next_lit[i] = True
         table[case, 0] = sum(1 << i for i in range(VIEW) if lit[i])
-        table[case, 1] = sum(1 << i for i in range(VIEW) if following[i])
+        table[case, 1] = sum(1 << i for i in range(VIEW) if next_lit[i])
     return table
 
 
@@ -149,12 +149,12 @@ def view_row(row, views, k):  # type: ignore[no-untyped-def]
             opaque |= OPAQUE[cells[spot]] << np.uint64(i)
             spot += right
         case = lit | opaque << np.uint64(VIEW)
-        shown = LIGHT[case, 0]
+        visible_bits = LIGHT[case, 0]
         spot = start
         for i in range(VIEW):
-            views[k, i, j] = cells[spot] * ((shown >> i) & np.uint8(1))  # times 0 is UNSEEN
+            views[k, i, j] = cells[spot] * ((visible_bits >> i) & np.uint8(1))  # times 0 is UNSEEN
             spot += right
         lit = np.uint64(LIGHT[case, 1])
         start += ahead
-    held = row.carried
-    views[k, 3, 6] = row.code[held - 1] if held else np.uint8(EMPTY)
+    number = row.carried
+    views[k, 3, 6] = row.code[number - 1] if number else np.uint8(EMPTY)

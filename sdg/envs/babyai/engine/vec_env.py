@@ -44,10 +44,10 @@ class BabyAIVectorEnv(VectorEnv[Any, Any, Any]):
         """
         if seed is not None and not isinstance(seed, int):
             raise ValueError('one seed for all environments, or none: choose layouts by options={"layouts": rows}')
-        chosen = dict(options or {})
-        layouts = chosen.pop("layouts", None)
-        if chosen:
-            raise ValueError(f"unknown options {sorted(chosen)}; there is layouts")
+        rest = dict(options or {})
+        layouts = rest.pop("layouts", None)
+        if rest:
+            raise ValueError(f"unknown options {sorted(rest)}; there is layouts")
         if seed is not None:
             self.engine.reshuffle(seed)
         self.engine.reset(layouts=layouts)
@@ -58,9 +58,9 @@ class BabyAIVectorEnv(VectorEnv[Any, Any, Any]):
         """Step all. ValueError on actions of the wrong shape or dtype or out of range."""
         step = self.engine.step(actions)
         rewards, terminated, truncated = step.rewards.astype(np.float64), step.terminated.copy(), step.truncated.copy()
-        ended = np.flatnonzero(terminated | truncated)
-        info = self._final(ended, rewards) if len(ended) else {}
-        for i in ended:
+        rows = np.flatnonzero(terminated | truncated)
+        info = self._final(rows, rewards) if len(rows) else {}
+        for i in rows:
             self._missions[i] = self.engine.mission(int(i))
         return self._observation(), rewards, terminated, truncated, info
 
@@ -72,13 +72,13 @@ class BabyAIVectorEnv(VectorEnv[Any, Any, Any]):
             "mission": tuple(self._missions),
         }
 
-    def _final(self, ended: np.ndarray, rewards: np.ndarray) -> dict[str, Any]:
+    def _final(self, rows: np.ndarray, rewards: np.ndarray) -> dict[str, Any]:
         final = self.engine.final
         observations = np.full(self.num_envs, None, dtype=object)
-        for i, image in zip(ended, decode(final.views[ended]), strict=True):
+        for i, image in zip(rows, decode(final.views[rows]), strict=True):
             observations[i] = {"image": image, "direction": int(final.directions[i]), "mission": self._missions[i]}
         mask = np.zeros(self.num_envs, np.bool_)
-        mask[ended] = True
+        mask[rows] = True
         episode = {"r": np.where(mask, rewards, 0.0), "_r": mask, "l": np.where(mask, final.steps, 0), "_l": mask}
         final_info = {"episode": episode, "_episode": mask}
         return {"final_obs": observations, "_final_obs": mask, "final_info": final_info, "_final_info": mask}

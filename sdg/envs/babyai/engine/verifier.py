@@ -53,9 +53,9 @@ def _any_near(places, members, spot, gap):  # type: ignore[no-untyped-def]
 
 
 @inner_kernel
-def _contains(members, held):  # type: ignore[no-untyped-def]
-    """Is the object of index held - 1 in this set? (held 0 is nothing)"""
-    return held != 0 and (members >> np.uint64(held - 1)) & np.uint64(1) != 0
+def _contains(members, number):  # type: ignore[no-untyped-def]
+    """Is the object of index number - 1 in this set? (number 0 is nothing)"""
+    return number != 0 and (members >> np.uint64(number - 1)) & np.uint64(1) != 0
 
 
 @inner_kernel
@@ -72,15 +72,15 @@ def _verify_clause(row, clause, action, front):  # type: ignore[no-untyped-def]
             return SUCCESS
         is_door = ahead == DOOR_OPEN or ahead == DOOR_CLOSED or ahead == DOOR_LOCKED
         return FAILURE if strict and is_door else CONTINUE
-    before, carried = row.held_before[clause], row.carried
-    row.held_before[clause] = carried
+    before, after = row.held_before[clause], row.carried
+    row.held_before[clause] = after
     if kind == PICK_UP:
         if action != PICKUP_ACTION:
             return CONTINUE
-        if before == 0 and _contains(members, carried):
+        if before == 0 and _contains(members, after):
             return SUCCESS
-        return FAILURE if strict and carried != 0 else CONTINUE
-    if strict and action == PICKUP_ACTION and carried != 0:
+        return FAILURE if strict and after != 0 else CONTINUE
+    if strict and action == PICKUP_ACTION and after != 0:
         return FAILURE
     if action != DROP_ACTION or not _contains(members, before):
         return CONTINUE

@@ -47,12 +47,12 @@ def unseen_cells(memory: Memory, i: int) -> int:
     """How many cells of the room that the robot is in it has never seen, walls and doors included, corners not."""
     pitch, columns, room = int(memory.pitch[i]), int(memory.columns[i]), int(memory.room[i])
     left, top = room % columns * pitch, room // columns * pitch
-    unseen = 0
+    count = 0
     for x in range(left, min(left + pitch + 1, MAX_SIZE)):
         for y in range(top, min(top + pitch + 1, MAX_SIZE)):
             corner = (x == left or x == left + pitch) and (y == top or y == top + pitch)
-            unseen += memory.cells[i, x, y] == UNSEEN and not corner
-    return unseen
+            count += memory.cells[i, x, y] == UNSEEN and not corner
+    return count
 
 
 @inner_kernel
@@ -92,8 +92,8 @@ def fill_row(memory: Memory, i: int, k: int, row: np.ndarray) -> None:
     x, y, door = int(memory.at[i, k, 0]), int(memory.at[i, k, 1]), is_door(code)
     robot_x, robot_y, front = int(memory.pose[i, 0]), int(memory.pose[i, 1]), front_cell(memory, i)
     # A door, or a thing put down where a wall was left out, is of the room that it was first seen from.
-    held, room = x == HELD, wide(memory.seen_from[i, k])
-    if held:
+    is_held, room = x == HELD, wide(memory.seen_from[i, k])
+    if is_held:
         x, y, room = robot_x, robot_y, wide(memory.room[i])
     elif x % pitch != 0 and y % pitch != 0:
         room = (y // pitch) * memory.columns[i] + x // pitch
@@ -103,7 +103,7 @@ def fill_row(memory: Memory, i: int, k: int, row: np.ndarray) -> None:
     row[3], row[4] = to_start_frame(memory, i, x, y)
     row[5], row[6] = to_start_frame(memory, i, wide(memory.home[i, k, 0]), wide(memory.home[i, k, 1]))
     row[7], row[8] = abs(x - robot_x) + abs(y - robot_y), x == front[0] and y == front[1]
-    row[9], row[10], row[11] = memory.seen_at[i, k] == memory.steps[i], held, number
+    row[9], row[10], row[11] = memory.seen_at[i, k] == memory.steps[i], is_held, number
     row[12], row[13] = (code & KIND_MASK) - DOOR_OPEN + 1 if door else 0, is_explored(memory, i, k)
     row[14], row[15], row[16] = memory.picked_up_at[i, k], memory.dropped_at[i, k], memory.opened_at[i, k]
     row[17], row[18] = (other, one) if other == number else (one, other)
@@ -161,7 +161,7 @@ def flood(cells: np.ndarray, x: int, y: int, steps: np.ndarray, queue: np.ndarra
     steps[:] = -1
     steps[x, y] = 0
     queue[0] = x * MAX_SIZE + y
-    first, last, unseen = 0, 1, 0
+    first, last, n_unseen = 0, 1, 0
     while first < last:
         x, y = queue[first] // MAX_SIZE, queue[first] % MAX_SIZE
         first += 1
@@ -172,9 +172,9 @@ def flood(cells: np.ndarray, x: int, y: int, steps: np.ndarray, queue: np.ndarra
                 continue
             code = cells[a, b]
             if code == UNSEEN:
-                unseen += 1
+                n_unseen += 1
             if is_passable(code):
                 steps[a, b] = steps[x, y] + 1
                 queue[last] = a * MAX_SIZE + b
                 last += 1
-    return unseen
+    return n_unseen

@@ -49,16 +49,16 @@ Row = Target | np.ndarray
 
 @lru_cache(maxsize=4096)
 def _parse(description: str) -> Target:
-    found = _GRAMMAR.fullmatch(re.sub(r"\s+", " ", description).strip().lower())
-    if found is None:
+    match = _GRAMMAR.fullmatch(re.sub(r"\s+", " ", description).strip().lower())
+    if match is None:
         raise ValueError(
             f"{description!r} describes nothing: say [a|the] [{'|'.join(COLOURS)}] (door|key|ball|box|object) "
             "[on your left|on your right|in front of you|behind you] [#id], for example 'the red ball'"
         )
-    kind, color = found["type"], (found["color"] or "").replace("gray", "grey")
-    location = {"left": 1, "right": 2}.get(found["side"] or "", 0)
-    location = 3 if found["front"] else 4 if found["behind"] else location
-    number = int(found["id"] or ANY)
+    kind, color = match["type"], (match["color"] or "").replace("gray", "grey")
+    location = {"left": 1, "right": 2}.get(match["side"] or "", 0)
+    location = 3 if match["front"] else 4 if match["behind"] else location
+    number = int(match["id"] or ANY)
     if number >= MAX_OBJECTS:
         raise ValueError(f"{description!r} names an id that nothing has: ids go from 0 to {MAX_OBJECTS - 1}")
     return Target(
@@ -129,7 +129,7 @@ def matches(memory: Memory, i: int, k: int, target: Row) -> bool:
 def mentions(sentence: str) -> list[str]:
     """The descriptions in a sentence such as a mission, in the order in which they stand and in their shortest form."""
     words = re.sub(r"\s+", " ", sentence).strip().lower()
-    return [text(_parse(found.group(0))) for found in _MENTION.finditer(words)]
+    return [text(_parse(match.group(0))) for match in _MENTION.finditer(words)]
 
 
 _MENTION = re.compile(rf"\b{_GRAMMAR.pattern}\b")

@@ -182,10 +182,10 @@ def _advance(memory: Memory, i: int, view: np.ndarray, x: int, y: int) -> None:
     of it is true, except for the thing that was already held at the first view.
     """
     code = memory.cells[i, x, y]
-    moved = is_passable(code)
+    has_moved = is_passable(code)
     if memory.steps[i] == 1 and memory.carried[i] < 0 and is_thing(code) and view[3, 6] == code:
-        moved = view[3, 5] != code  # the first view showed what the robot holds already: see recall_carried
-    if moved:
+        has_moved = view[3, 5] != code  # the first view showed what the robot holds already: see recall_carried
+    if has_moved:
         memory.pose[i, 0], memory.pose[i, 1] = x, y
 
 

@@ -65,12 +65,12 @@ class PaperPerception:
     def get_doors_in_observation(self) -> list[SeenDoor]:
         """The doors that the robot sees now, nearest first."""
         doors = [(self._paper_view(each), each) for each in self._in_view() if each.type == "door"]
-        return [SeenDoor(**asdict(seen), status=e.status, explored=e.explored, rooms=e.rooms) for seen, e in doors]
+        return [SeenDoor(**asdict(view), status=e.status, explored=e.explored, rooms=e.rooms) for view, e in doors]
 
     def get_carried(self) -> Seen | None:
         """The thing that the robot carries, at position (0, 0), or None."""
-        held = self._snapshot.get_carried()
-        return None if held is None else self._paper_view(held)
+        load = self._snapshot.get_carried()
+        return None if load is None else self._paper_view(load)
 
     def get_current_room(self) -> int:
         """The number of the room the robot is in. Rooms are numbered from 0 in the order in which they became
@@ -89,17 +89,17 @@ class PaperPerception:
 
     def describe(self) -> str:
         """All that was seen in a few lines, out of view or not: a repair begins with it (the paper's loses it)."""
-        snapshot, held = self._snapshot, self._snapshot.get_carried()
+        snapshot, load = self._snapshot, self._snapshot.get_carried()
         rooms = ", ".join(map(str, snapshot.get_visited_rooms()))
         lines = [
             f"Step {snapshot.get_steps()}. The robot is in room {snapshot.get_current_room()}; rooms visited: {rooms}.",
-            f"It carries {f'{held.name} #{held.id}' if held else 'nothing'}. Positions count from where it stands now.",
+            f"It carries {f'{load.name} #{load.id}' if load else 'nothing'}. Positions count from where it stands now.",
         ]
         return "\n".join([*lines, *(self._line(each) for each in snapshot.get_observed_objects() if not each.held)])
 
     def _in_view(self) -> Iterator[Object]:
-        shown = [thing for thing in self._snapshot.get_observed_objects() if thing.visible and not thing.held]
-        return iter(sorted(shown, key=lambda thing: (thing.distance, thing.id)))
+        things = [thing for thing in self._snapshot.get_observed_objects() if thing.visible and not thing.held]
+        return iter(sorted(things, key=lambda thing: (thing.distance, thing.id)))
 
     def _position(self, thing: Object) -> tuple[int, int]:
         x, y = self._snapshot.get_position()
@@ -112,8 +112,8 @@ class PaperPerception:
 
     def _line(self, thing: Object) -> str:
         status = f", {thing.status}" if thing.status else ""
-        seen = "in view" if thing.visible else "seen before"
-        return f"- {thing.name} #{thing.id}{status} at {self._position(thing)}, distance {thing.distance}, {seen}"
+        sight = "in view" if thing.visible else "seen before"
+        return f"- {thing.name} #{thing.id}{status} at {self._position(thing)}, distance {thing.distance}, {sight}"
 
 
 NAMES: tuple[str, ...] = (

@@ -68,13 +68,13 @@ class BabyAIPerception:
     It is honest by construction: a memory is made of views alone. Records are built when they are asked for.
     """
 
-    __slots__ = ("_cells", "_facts", "_located", "_pitch", "_records", "_rows", "_start", "_table")
+    __slots__ = ("_cells", "_facts", "_locations", "_pitch", "_records", "_rows", "_start", "_table")
 
     def __init__(self, memory: Memory, row: int) -> None:
         table = np.empty((MAX_OBJECTS, len(FIELDS)), np.int16)
         facts = np.empty(len(FACTS), np.int32)
-        self._located = np.empty(MAX_OBJECTS, np.uint8)
-        n = take_snapshot(memory, row, table, self._located, facts)
+        self._locations = np.empty(MAX_OBJECTS, np.uint8)
+        n = take_snapshot(memory, row, table, self._locations, facts)
         self._cells = memory.cells[row].copy()
         self._rows: list[list[int]] = table[:n].tolist()
         self._facts: list[int] = facts.tolist()
@@ -93,15 +93,15 @@ class BabyAIPerception:
         """The objects and doors seen so far that match the description, for example "red ball", nearest first; [] if
         there are none."""
         target = parse(description)
-        found = [
+        matches = [
             (row[7], row[0], index)
             for index, row in enumerate(self._rows)
             if target.type in (ANY, row[1])
             and target.color in (ANY, row[2])
             and target.id in (ANY, row[0])
-            and (target.location == 0 or self._located[index] >> (target.location - 1) & 1)
+            and (target.location == 0 or self._locations[index] >> (target.location - 1) & 1)
         ]
-        return [self._record(index) for _, _, index in sorted(found)]
+        return [self._record(index) for _, _, index in sorted(matches)]
 
     def get_carried(self) -> Object | None:
         """The object that the robot carries, or None."""
@@ -171,12 +171,12 @@ class BabyAIPerception:
 
     def describe(self) -> str:
         """The snapshot in a few lines of text, as a guard or a model is shown it."""
-        carried, faced, front = self.get_carried(), self.get_facing(), self.get_front_position()
+        load, ahead_thing, front = self.get_carried(), self.get_facing(), self.get_front_position()
         rooms = ", ".join(map(str, self.get_visited_rooms()))
         lines = [
             f"Step {self.get_steps()}. The robot is at {self.get_position()} in room {self.get_current_room()}; "
             f"rooms visited: {rooms}.",
-            f"It carries {_label(carried)}. Straight ahead at {front}: {_label(faced)}.",
+            f"It carries {_label(load)}. Straight ahead at {front}: {_label(ahead_thing)}.",
             f"The cell straight ahead is {'free' if self.is_free(front) else 'not free'}.",
         ]
         return "\n".join(lines + [_line(record) for record in self.get_observed_objects()])
@@ -258,7 +258,7 @@ def _label(record: Object | None) -> str:
 
 def _line(record: Object) -> str:
     status = f", {record.status}" if record.status else ""
-    seen = "carried" if record.held else "in view" if record.visible else "remembered"
+    sight = "carried" if record.held else "in view" if record.visible else "remembered"
     where = "rooms {} and {}".format(*record.rooms) if record.status else f"room {record.room}"
     acts = {
         "picked up": record.picked_up_at,
@@ -266,5 +266,5 @@ def _line(record: Object) -> str:
         "opened": record.opened_at,
         "passed": record.passed_at,
     }
-    done = "".join(f", {act} at step {step}" for act, step in acts.items() if step >= 0)
-    return f"- {_label(record)}{status} at {record.position}, distance {record.distance}, {where}, {seen}{done}"
+    history = "".join(f", {act} at step {step}" for act, step in acts.items() if step >= 0)
+    return f"- {_label(record)}{status} at {record.position}, distance {record.distance}, {where}, {sight}{history}"

@@ -115,17 +115,17 @@ def recall_carried(memory: Memory, i: int, code: int) -> None:
 
     In PutNext*Carrying the first view shows the object in its cell although the robot carries it already.
     """
-    found = -1
+    number = -1
     if memory.steps[i] == 1:
         for k in range(wide(memory.n_objects[i])):
             if memory.code[i, k] == code:
-                found = k if found < 0 else -2
-    if found < 0:
-        found = _add(memory, i, code, wide(memory.pose[i, 0]), wide(memory.pose[i, 1]))
-        if found >= 0:
-            memory.at[i, found, 0] = HELD
-    if found >= 0:
-        _take(memory, i, found)
+                number = k if number < 0 else -2
+    if number < 0:
+        number = _add(memory, i, code, wide(memory.pose[i, 0]), wide(memory.pose[i, 1]))
+        if number >= 0:
+            memory.at[i, number, 0] = HELD
+    if number >= 0:
+        _take(memory, i, number)
 
 
 @inner_kernel

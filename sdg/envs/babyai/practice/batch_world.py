@@ -98,8 +98,8 @@ class BabyAIRows:
 
     def begin(self, bank: LevelBank, layouts: np.ndarray) -> BabyAIRows:
         """Reset row i to layout `layouts[i]` of the bank and let its robot look."""
-        chosen, rows = np.asarray(layouts, np.int64), np.arange(len(layouts))
-        begin_rows(self.state, self.memory, bank.layouts, rows, chosen, self._views, _NO_LIMIT)
+        numbers, rows = np.asarray(layouts, np.int64), np.arange(len(layouts))
+        begin_rows(self.state, self.memory, bank.layouts, rows, numbers, self._views, _NO_LIMIT)
         return self
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -147,8 +147,8 @@ class BabyAIRows:
     def spoils(self, actions: np.ndarray) -> np.ndarray:
         """bool (n,): whether an action opens a box, which is gone then: the cell ahead as it is remembered."""
         x, y, direction = self.memory.pose.T.astype(np.int64)
-        seen = self.memory.cells[np.arange(len(x)), x + _AHEAD[direction, 0], y + _AHEAD[direction, 1]]
-        facing_box: np.ndarray = (seen & KIND_MASK) == BOX
+        codes = self.memory.cells[np.arange(len(x)), x + _AHEAD[direction, 0], y + _AHEAD[direction, 1]]
+        facing_box: np.ndarray = (codes & KIND_MASK) == BOX
         return facing_box & (actions == TOGGLE)
 
     def novelty(self, row: int) -> bytes:
@@ -206,8 +206,8 @@ _FIELDS = {name: (INT, name) for name in FIELDS if name not in ("x", "y", "start
 _COLUMNS = (*FIELDS, "name")
 
 
-def _numbers(names: tuple[str, ...], wanted: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, tuple[int, ...]]]:
-    return {name: (kind, tuple(map(names.index, columns))) for name, (kind, *columns) in wanted.items()}
+def _numbers(names: tuple[str, ...], entries: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, tuple[int, ...]]]:
+    return {name: (kind, tuple(map(names.index, columns))) for name, (kind, *columns) in entries.items()}
 
 
 @kernel
@@ -218,10 +218,10 @@ def _fill(memory, tables, facts, counts):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _match(memory, rows, ids, targets, found):  # type: ignore[no-untyped-def]
+def _match(memory, rows, ids, targets, mask):  # type: ignore[no-untyped-def]
     for k in range(len(rows)):
-        for place in range(found.shape[1]):
-            found[k, place] &= matches(memory, rows[k], wide(ids[k, place]), targets[k])
+        for place in range(mask.shape[1]):
+            mask[k, place] &= matches(memory, rows[k], wide(ids[k, place]), targets[k])
 
 
 @kernel
@@ -231,7 +231,7 @@ def _are_free(cells, start, rows, x, y, out):  # type: ignore[no-untyped-def]
         out[k] = near and is_free_cell(cells[rows[k]], start[rows[k]], x[k], y[k])
 
 
-def _read(memory: Memory) -> Columns:
+def _read_columns(memory: Memory) -> Columns:
     n = len(memory.steps)
     tables = np.zeros((n, MAX_OBJECTS, len(_COLUMNS)), np.int16)
     facts, counts = np.zeros((n, len(FACTS)), np.int32), np.zeros(n, np.int64)
@@ -242,9 +242,9 @@ def _read(memory: Memory) -> Columns:
 
 
 def _matches(memory: Memory, rows: np.ndarray, columns: Columns, targets: np.ndarray) -> np.ndarray:
-    found = columns.present.copy()
-    _match(memory, rows, columns.things[:, :, 0], targets, found)
-    return found
+    mask = columns.present.copy()
+    _match(memory, rows, columns.things[:, :, 0], targets, mask)
+    return mask
 
 
 def _is_free_at(memory: Memory, rows: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -263,7 +263,7 @@ COLUMN_READER = ColumnReader(
         "name": [f"{color} {kind}" for color in COLOURS for kind in TYPES],
     },
     parse=parse,
-    read=_read,
+    read=_read_columns,
     matches=_matches,
     is_free_at=_is_free_at,
     all_things="get_observed_objects",

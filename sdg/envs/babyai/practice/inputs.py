@@ -92,18 +92,18 @@ def write_features(memory: Memory, i: int, target: np.ndarray, side: int, out: n
                 out[_TARGET + cell] = 1
             if is_door(memory.code[i, k]) and not is_explored(memory, i, k):
                 out[_UNEXPLORED + cell] = 1
-    carried = wide(memory.carried[i])
-    if carried >= 0:
-        out[_SCALARS], out[_SCALARS + 1] = 1, matches(memory, i, carried, target)
-        out[_SCALARS + 2] = memory.code[i, carried] & KIND_MASK == KEY
+    thing = wide(memory.carried[i])
+    if thing >= 0:
+        out[_SCALARS], out[_SCALARS + 1] = 1, matches(memory, i, thing, target)
+        out[_SCALARS + 2] = memory.code[i, thing] & KIND_MASK == KEY
     out[_SCALARS + 3] = memory.room[i] >= 0 and (memory.visited_before[i] >> memory.room[i]) & 1
 
 
 @inner_kernel
 def _write_map(memory: Memory, i: int, frame: tuple[int, int, int, int, int, int], out: np.ndarray) -> None:
     x, y, fx, fy, rx, ry = frame
-    held = memory.code[i, memory.carried[i]] if memory.carried[i] >= 0 else np.uint8(0)
-    opens = held >> COLOUR_SHIFT if held & KIND_MASK == KEY else -1
+    hand = memory.code[i, memory.carried[i]] if memory.carried[i] >= 0 else np.uint8(0)
+    opens = hand >> COLOUR_SHIFT if hand & KIND_MASK == KEY else -1
     for forward in range(-FAR, FAR + 1):
         for right in range(-FAR, FAR + 1):
             gx, gy = x + forward * fx + right * rx, y + forward * fy + right * ry
@@ -170,15 +170,15 @@ def mask_noop_actions(memory: Memory, row: int, logits: np.ndarray) -> None:
     kind = code & KIND_MASK
     if kind == UNSEEN:
         return
-    held = memory.code[row, memory.carried[row]] if memory.carried[row] >= 0 else np.uint8(0)
+    hand = memory.code[row, memory.carried[row]] if memory.carried[row] >= 0 else np.uint8(0)
     movable = is_thing(code) and not is_door(code)
     if movable or kind == WALL or kind == DOOR_CLOSED or kind == DOOR_LOCKED:
         logits[FORWARD] = NEVER
-    if not movable or held > 0:
+    if not movable or hand > 0:
         logits[PICKUP] = NEVER
-    if kind != EMPTY or held == 0:
+    if kind != EMPTY or hand == 0:
         logits[DROP] = NEVER
-    opens = held & KIND_MASK == KEY and held >> COLOUR_SHIFT == code >> COLOUR_SHIFT
+    opens = hand & KIND_MASK == KEY and hand >> COLOUR_SHIFT == code >> COLOUR_SHIFT
     if not (kind == DOOR_OPEN or kind == DOOR_CLOSED or kind == BOX or (kind == DOOR_LOCKED and opens)):
         logits[TOGGLE] = NEVER
 
@@ -237,8 +237,8 @@ _NUMBERS = {word: number for number, word in enumerate(WORDS, start=2)}
 @lru_cache(maxsize=50_000)
 def numbers_of(text: str) -> tuple[int, ...]:
     """The words of a text as numbers; at least one, for a text of no words is one unknown word."""
-    found = tuple(_NUMBERS.get(word, UNKNOWN) for word in re.findall(r"[a-z]+|#\d+", text.lower()))
-    return found or (UNKNOWN,)
+    numbers = tuple(_NUMBERS.get(word, UNKNOWN) for word in re.findall(r"[a-z]+|#\d+", text.lower()))
+    return numbers or (UNKNOWN,)
 
 
 def pad_texts(texts: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -270,9 +270,12 @@ def write_views(memory: Memory, out: np.ndarray) -> None:
                 code = code_at(memory, n, x + far * dx - right * dy, y + far * dy + right * dx, WALL)
                 out[n, i, j] = code
                 opaque |= OPAQUE[code] << np.uint64(i)
-            shown, lit = LIGHT[lit | opaque << np.uint64(VIEW), 0], np.uint64(LIGHT[lit | opaque << np.uint64(VIEW), 1])
+            visible_bits, lit = (
+                LIGHT[lit | opaque << np.uint64(VIEW), 0],
+                np.uint64(LIGHT[lit | opaque << np.uint64(VIEW), 1]),
+            )
             for i in range(VIEW):
-                if not (shown >> i) & 1:
+                if not (visible_bits >> i) & 1:
                     out[n, i, j] = UNSEEN
-        held = memory.carried[n]
-        out[n, 3, VIEW - 1] = memory.code[n, held] if held >= 0 else EMPTY
+        thing = memory.carried[n]
+        out[n, 3, VIEW - 1] = memory.code[n, thing] if thing >= 0 else EMPTY
