@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from itertools import pairwise
 from typing import cast
-from unicodedata import category, normalize
+from unicodedata import category, combining, normalize
 
 from sdg.envs.ui.affordances import CLICK, POINTING, asked_for
 from sdg.envs.ui.captions import at_point
@@ -21,7 +21,16 @@ from sdg.envs.world import Observation
 from sdg.gate.executor import CONFIRMATION, Command, Verdict
 from sdg.gate.phones import element_of
 
-_TEXT = (resources.files(__package__) / "words.txt").read_text("utf-8")
+
+def _folded(text: str) -> str:
+    """Without invisible signs and the marks on letters that only help to read them."""
+    marked = normalize("NFKC", text).replace("İ", "I")
+    return "".join(each for each in marked if category(each) != "Cf" and combining(each) not in _MARKS)
+
+
+_MARKS = {*range(10, 37), *range(200, 241)}
+"""The classes of such marks: those of Hebrew, of Arabic, and what stands over or under any letter."""
+_TEXT = _folded((resources.files(__package__) / "words.txt").read_text("utf-8"))
 WORDS: Mapping[str, frozenset[str]] = {
     name: frozenset(words.split()) for name, words in re.findall(r"(?ms)^\[(\w+)\].*?$(.*?)(?=^\[|\Z)", _TEXT)
 }
@@ -83,7 +92,7 @@ def final_label(command: Command, observation: Observation) -> str:
     else:
         return ""
     for label in labels:
-        words = label.lower().replace("!", " ").replace(".", " ").split()
+        words = _folded(label).lower().replace("!", " ").replace(".", " ").split()
         if len(words) <= MOST_LABEL_WORDS and _is_final(words):
             return f"{label[:60]!r}"
     return ""
@@ -100,7 +109,7 @@ def final_press(press: Press) -> str:
     for text in (press.words, *press.labels.split("\n")):
         if _is_final_text(text, press.role):
             return repr(text[:60])
-    words, hints = _words(press.words or press.labels), _words(press.hints)
+    words, hints = _words(press.words or press.labels), _words(f"{press.hints} {press.classes}")
     if _agrees(words, hints, press.role) and _asks(press.dialog):
         return f"{' '.join(words) or 'an icon'!r} to {press.dialog[:60]!r}"
     told = set(_words(press.dialog)) if press.role == "slider" else set()
@@ -111,9 +120,10 @@ def final_press(press: Press) -> str:
     if (FINAL | WORDS["icons"]) - (NOUNS if press.role == "a" else set()) & set(hints):
         return f"an icon ({' '.join(hints)[:60]})"
     names = [each for each in _words(_MADE_UP.sub(" ", press.hints)) if each not in WORDS["nameless"]]
-    named = any(len(each) > 2 or not each.isascii() for each in names)
+    named = any(len(each) > 2 or not each.isascii() for each in names) or WORDS["clear"] & set(hints)
+    glyphs = any(category(each) in ("So", "Co", "Cn") and each not in WORDS["glyphs"] for each in press.words)
     acts = press.role in ("button", "control", "drop")
-    return "a picture without words" if press.picture and acts and not named else ""
+    return "a picture without words" if (press.picture or glyphs) and acts and not named else ""
 
 
 def _agrees(words: Sequence[str], hints: Sequence[str], role: str) -> bool:
@@ -126,7 +136,7 @@ def _agrees(words: Sequence[str], hints: Sequence[str], role: str) -> bool:
 def _is_final_text(text: str, role: str) -> bool:
     """Whether the words on an element of this role are final: few with such a word, or any number that begin so; any
     number on a button; those of an entry and beside a checkbox only where they begin so."""
-    words, joined = _words(text), "".join(text.split())
+    words, joined = _words(text), _joined(text)
     if role in ("option", "checkbox"):
         short = role == "option" or len(words) <= MOST_TICK_WORDS
         return short and (_begins_final(words, but=NOUNS) or joined.startswith(SIGNS))
@@ -153,12 +163,12 @@ def _asks(dialog: str) -> bool:
     """Whether a dialog's text begins a line with a final word, or asks about one ("Order 7", not "Order history")."""
     lines = dialog.splitlines()
     for part in [dialog] if len(dialog) < LONG else lines:
-        words, signs = _words(part), any(each in "".join(part.split()) for each in SIGNS)
+        words, signs = _words(part), any(each in _joined(part) for each in SIGNS)
         if (signs or _is_final(words) or WORDS["done"] & set(words)) and re.search("[?？؟]", part):
             return True
     return any(
         _begins_final(_words(line), but=frozenset() if re.search(r"\d", line) else NOUNS)
-        or "".join(line.split()).startswith(SIGNS)
+        or _joined(line).startswith(SIGNS)
         for line in lines
     )
 
@@ -168,7 +178,10 @@ def _is_final(words: Sequence[str]) -> bool:
     return bool(final or (ENDING & set(words) and OWNED & set(words)))
 
 
+def _joined(text: str) -> str:
+    return "".join(_folded(text).split())
+
+
 def _words(text: str) -> list[str]:
-    """Its words in small letters; invisible signs within them don't count."""
-    shown = "".join(each for each in normalize("NFKC", text) if category(each) != "Cf")
-    return re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", shown).lower())
+    """Its words in small letters, folded."""
+    return re.findall(r"(?:[^\W\d_]|[\u0e31-\u0e4e])+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", _folded(text)).lower())

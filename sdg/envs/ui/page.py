@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -55,6 +56,10 @@ _WAYS: Mapping[str, str] = {
     **dict.fromkeys(("<Up>", "<Down>", "<Left>", "<Right>"), CHOOSES),
 }
 """How keys press; others press nothing."""
+_LETTERS = {"<Enter>": "\r", "<Space>": " "}
+_SIGNS = ";=,-./`[\\]':+<_>?~{|}\")!@#$%^&*("
+_CODES = dict(zip(_SIGNS, [*[*range(186, 193), *range(219, 223)] * 2, *range(48, 58)], strict=True))
+"""Keys that put in a letter, and the codes of those that aren't their letter's."""
 POINTING = ("CLICK_COORDS", "DBLCLICK_COORDS", "MOUSEDOWN_COORDS", "MOUSEUP_COORDS")
 SETTLE_MS, WAIT_MS, REST_MS = 1500, 2000, 120
 SEEN_MS = 10_000
@@ -167,11 +172,12 @@ class PageWorld:
 
     def _press(self, name: str, argument: str) -> Press:
         way = CLICKS if name in POINTING else _WAYS.get(argument, "") if name == "PRESS_KEY" else ""
-        if name == "TYPE_TEXT":
-            way = BREAKS if {"\n", "\r"} & set(argument) else TYPES
-        if not way:
+        if not way and name != "TYPE_TEXT":
             return Press()
-        found = self._look(way, argument)
+        found = self._look(way or TYPES, argument)
+        if name == "TYPE_TEXT" and {"\n", "\r"} & set(argument):  # its letters press, too
+            ends, labels = self._look(BREAKS, argument), (found.words, found.labels)
+            return replace(ends, labels="\n".join(filter(None, (ends.labels, *labels))))
         if name == "MOUSEUP_COORDS" and not found.is_still(self._held):
             return self._look(DROPS, argument)
         if name == "PRESS_KEY" and way == TYPES:  # beside a field, the key deletes what is chosen
@@ -212,7 +218,7 @@ class PageWorld:
     def _act(self, name: str, argument: str, judged: Press) -> None:
         mouse = self.page.mouse
         if name == "PRESS_KEY":
-            self._strike(argument, judged)
+            self._press_key(argument, judged)
         elif name == "TYPE_TEXT":
             self._type(argument, judged)
         elif name == "GO_BACK":
@@ -254,31 +260,43 @@ class PageWorld:
                 if not still or (name == "DBLCLICK_COORDS" and count == 1 and not self._is_still(judged, name, place)):
                     return
 
-    def _strike(self, key: str, judged: Press) -> None:
-        """Press a key on what was judged; Enter acts only where that has the focus after the page heard of the key."""
-        if key in _WAYS and not self._is_still(judged, "PRESS_KEY", key):
-            return
-        if key != "<Enter>":
+    def _press_key(self, key: str, judged: Press) -> None:
+        """Press a key on what was judged."""
+        if key in _LETTERS:
+            self._strike(_LETTERS[key], lambda: self._is_still(judged, "PRESS_KEY", key))
+        elif key not in _WAYS or self._is_still(judged, "PRESS_KEY", key):
             self.page.keyboard.press(PAGE_KEYS[key])
-            return
-        enter = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13}
-        self._session.send("Input.dispatchKeyEvent", enter | {"type": "rawKeyDown"})
-        if self._is_still(judged, "PRESS_KEY", key):
-            self._session.send("Input.dispatchKeyEvent", enter | {"type": "char", "text": "\r"})
-        self._session.send("Input.dispatchKeyEvent", enter | {"type": "keyUp"})
+
+    def _strike(self, letter: str, still: Callable[[], bool]) -> bool:
+        """A key goes down, its letter comes, and it goes up, as long as nothing changed; Space acts as it goes up."""
+        code = {"\r": "Enter", " ": "Space"}.get(letter, f"Key{letter.upper()}" if letter.isalpha() else "")
+        key = {"key": "Enter" if letter == "\r" else letter, "code": code,
+               "windowsVirtualKeyCode": _CODES.get(letter, ord(letter.upper()))}  # fmt: skip
+        for event in ({"type": "rawKeyDown"}, {"type": "char", "text": letter}, {"type": "keyUp"}):
+            if (event["type"] != "keyUp" or letter == " ") and not still():
+                return False
+            self._session.send("Input.dispatchKeyEvent", key | event)
+        return True
 
     def _type(self, text: str, judged: Press) -> None:
         """Type as by hand, as long as the focus is in such a field; in one of many lines, a line break is put in and
         isn't Enter, which may send."""
         first = self._look(TYPES, text)
-        for each in re.findall(r"\r\n|[\s\S]", text):
-            ends = each in ("\r\n", "\r", "\n")
-            if not (
-                judged.is_still(self._press("TYPE_TEXT", text)) if ends else first.is_still(self._look(TYPES, text))
-            ):
-                self._note("what has the focus changed while the text was typed: look again")
-                return
-            (self.page.keyboard.insert_text if ends and judged.lines else self.page.keyboard.type)(each)
+
+        def is_still(ends: bool) -> bool:
+            now = self._press("TYPE_TEXT", text) if ends else self._look(TYPES, text)
+            return (judged if ends else first).is_still(now)
+
+        still = is_still(ends=True)
+        for each in text.replace("\r\n", "\r").replace("\n", "\r"):
+            check = partial(is_still, each == "\r")
+            if judged.lines if each == "\r" else not " " <= each <= "~":
+                if still := still and check():
+                    self.page.keyboard.insert_text(each.replace("\r", "\n"))
+            else:
+                still = still and self._strike(each, check)
+        if not still:
+            self._note("what has the focus changed while the text was typed: look again")
 
     def _tried(self, act: Callable[[], Any]) -> Any:
         """What the act gives; tried again where the page led elsewhere, or was loaded again, in the middle."""

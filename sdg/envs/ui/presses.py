@@ -6,11 +6,14 @@ origins are entered, too. What lies in a closed shadow root nobody sees: `unseen
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sdg.envs.ui.browser import PageError, page_error
 
+Point = Sequence[float | None]
+"""x and y, or None twice for where the focus is."""
 DEEPEST = 8
 """Frames within frames that are looked into."""
 CLICKS, DROPS, ENTERS, BREAKS, SPACES, TYPES, CHOOSES = "click", "drop", "enter", "break", "space", "type", "choose"
@@ -21,8 +24,9 @@ an arrow where the focus is."""
 @dataclass(frozen=True, slots=True)
 class Press:
     """What a command presses: its `role` (button, control, option, checkbox, slider, drop, or a tag), the words on
-    it, the names of its icon, whether it shows a picture, whether it takes text; its `labels`, a line each, with all
-    else that the command may set off, and the words of the `dialog` around it.
+    it, the names of its icon (`hints`, and `classes` with those of styles and files), whether it shows a picture,
+    whether it takes text; its `labels`, a line each, with all else that the command may set off, and the words of the
+    `dialog` around it.
 
     `unseen`: it lies where nobody can see. `lines`: a line break is text there, in a field of many lines.
     """
@@ -30,6 +34,7 @@ class Press:
     role: str = ""
     words: str = ""
     hints: str = ""
+    classes: str = ""
     picture: bool = False
     field: bool = False
     labels: str = ""
@@ -39,17 +44,19 @@ class Press:
 
     def is_still(self, now: Press) -> bool:
         """Whether this is what is pressed now; an icon without words goes by its names."""
-        icons = self.words or self.labels or self.hints == now.hints
+        icons = self.words or self.labels or (self.hints, self.classes) == (now.hints, now.classes)
         return bool(icons) and (self.role, self.words, self.labels, self.dialog, self.unseen) == (
             now.role, now.words, now.labels, now.dialog, now.unseen,
         )  # fmt: skip
 
 
 _DEEP = r"""
+const get = (node, name) => Reflect.get(Object.getPrototypeOf(node), name, node);  // a form's fields hide its own
 const within = root => x === null ? root.activeElement : root.elementFromPoint(x, y);
 const deep = root => {
   let node = within(root);
-  for (let inner; node?.shadowRoot && (inner = within(node.shadowRoot)) && inner !== node; node = inner);
+  for (let inner, root; node && (root = get(node, 'shadowRoot')) && (inner = within(root)) && inner !== node;)
+    node = inner;
   return node;
 };"""
 _HELP = r"""
@@ -59,128 +66,165 @@ const pressed = 'button, a, input, select, textarea, summary, label, [role=butto
   '[role=option], [role=tab], [onclick], [tabindex]';
 const buttons = 'button, input[type=submit], input[type=image], input[type=button], [role=button]';
 const ends = 'button:not([type=button]):not([type=reset]), input[type=submit], input[type=image]';
-const above = node => node.parentElement || node.getRootNode().host || null;
-const writes = node => node.isContentEditable || node.ownerDocument.designMode === 'on';
-const field = node => writes(node) || node.matches('textarea, select, [role=textbox], [role=combobox], ' +
+const dialogs = 'dialog, [role=dialog], [role=alertdialog], [aria-modal=true]';
+const is = (node, what) => Element.prototype.matches.call(node, what);
+const attr = (node, name) => Element.prototype.getAttribute.call(node, name) || '';
+const seen = node => Element.prototype.checkVisibility.call(node);
+const above = node => get(node, 'assignedSlot') || get(node, 'parentElement') || get(node, 'parentNode')?.host || null;
+const up = (node, what) => { while (node && !is(node, what)) node = above(node); return node || null; };
+const parts = node => {  // what is drawn in it: of its open shadow root, and in a slot what is put there
+  const put = node instanceof HTMLSlotElement ? node.assignedNodes() : [];
+  return put.length ? put : get(get(node, 'shadowRoot') || node, 'childNodes');
+};
+const flat = function* (node) {
+  yield node;
+  for (const each of parts(node)) if (each instanceof Element) yield* flat(each);
+};
+const all = (node, what) => [...flat(node)].filter(each => is(each, what));
+const words = (node, most = 4000) => {  // those that are shown, of styles too, as innerText has them
+  let said = '';
+  const add = (node, style) => {
+    const made = part => { for (const [, text] of getComputedStyle(node, part).content.matchAll(/"((?:[^"\\]|\\.)*)"/g))
+      said += text; };
+    const edge = /^(inline|contents|ruby)/.test(style.display) ? '' : /cell/.test(style.display) ? '\t' : '\n';
+    said += is(node, 'br') ? '\n' : edge;
+    made('::before');
+    if (!is(node, 'textarea, iframe, canvas, video, audio, object')) for (const each of parts(node)) {
+      if (said.length > most) return;
+      if (each instanceof Element) {
+        const own = getComputedStyle(each);
+        if (own.display === 'contents' || seen(each)) add(each, own);
+      } else if (each instanceof Text && style.visibility === 'visible')
+        said += /pre|break/.test(style.whiteSpace) ? each.data : each.data.replace(/\s+/g, ' ');
+    }
+    made('::after');
+    said += edge;
+  };
+  add(node, getComputedStyle(node));
+  return said.trim().slice(0, most);
+};
+const text = each => is(each, 'input') ? each.value || {submit: 'Submit', reset: 'Reset'}[each.type] :
+  is(each, 'option') ? each.label : words(each, 200);
+const writes = node => get(node, 'isContentEditable') || document.designMode === 'on';
+const field = node => writes(node) || is(node, 'textarea, select, [role=textbox], [role=combobox], ' +
   '[role=listbox], [role=searchbox], iframe, canvas, embed, object') ||
-  node.matches('input') && !/^(button|submit|reset|image|checkbox|radio|file|color)$/.test(node.type);
+  is(node, 'input') && !/^(button|submit|reset|image|checkbox|radio|file|color)$/.test(node.type);
 const points = node => getComputedStyle(node).cursor === 'pointer';
 const meant = node => {
-  let found = node;
-  while (found && !found.matches(pressed)) found = above(found);
-  found = found || node;
-  for (let up = found; up && up !== document.body && points(up); up = above(up)) if (up.matches(pressed)) found = up;
+  let found = up(node, pressed) || node;
+  for (let at = found; at && at !== document.body && points(at); at = above(at)) if (is(at, pressed)) found = at;
   return found;
 };
-const formOf = node => { let form = node.form;
-  for (let up = node; !form && up; up = above(up)) if (up.matches('form')) form = up;
-  return form; };
-const searches = node => { const form = formOf(node); return [node, form].some(each => each && [each.type,
+const formOf = node => get(node, 'form') || up(node, 'form');
+const searches = node => { const form = formOf(node); return [node, form].some(each => each && [get(each, 'type'),
   ...['role', 'name', 'id', 'placeholder', 'aria-label', 'title', 'action', 'class'].map(name =>
-  each.getAttribute(name)), ...[...each.labels || []].map(label => label.textContent)]
+  attr(each, name)), ...[...get(each, 'labels') || []].map(label => label.textContent)]
   .some(text =>
   /search|suche|query|find|filter|recherch|busca|cerca|zoek|szuka|sök|поиск|搜|検索|검색|بحث|^q$/i
   .test(text || ''))); };
 const endings = node => {  // the buttons that Enter in a field may press: those that end its form, or those beside it
   const form = formOf(node), search = searches(node), box = form || above(above(node) || node) || node;
-  const own = form ? [...form.getRootNode().querySelectorAll(ends)].filter(each => each.form === form) : [];
-  return own.length ? (search ? own.slice(0, 1) : own) : search ? [] : [...box.querySelectorAll(buttons)];
+  const own = form ? [...get(form, 'getRootNode').call(form).querySelectorAll(ends)]
+    .filter(each => each.form === form) : [];
+  return own.length ? (search ? own.slice(0, 1) : own) : search ? [] : all(box, buttons);
 };
 const short = each => each.maxLength > 0 && each.maxLength <= 8;
 const codes = node => node.form && short(node) &&  // a form of a few digits alone may send itself with the last of them
-  [...node.form.elements].filter(each => field(each) && each.type !== 'hidden').every(short);
-const chosen = (node, way, typed) => {  // the entries that a key, or a letter, may choose
-  const all = [...node.options || node.getRootNode().querySelectorAll('input[type=radio]')]
-    .filter(each => !each.disabled && (node.options || each.name === node.name && each.form === node.form));
-  const at = node.options ? all.indexOf(node.selectedOptions[0]) : all.indexOf(node);
-  const open = node.options && node.matches(':open'), step = /Down|Right/.test(typed) ? 1 : -1;
-  const first = text => text.trim().toLowerCase()[0];
-  if (way === 'type') return all.filter(each => first(each.text) === first(typed));
-  return open ? all : [all[(at + step + all.length) % all.length]];
+  [...get(node.form, 'elements')].filter(each => field(each) && each.type !== 'hidden').every(short);
+const labelled = node => [...get(node, 'labels') || []].map(each => words(each, 200)).join(' ');
+const titles = node => ['aria-label', 'title', 'alt'].map(name => attr(node, name));
+const entries = (node, typed) => {  // all that arrows, or any of these letters, may choose, and with their groups
+  const first = text => text.trim().normalize('NFKD').toLowerCase()[0];
+  if (!node.options) return [...node.getRootNode().querySelectorAll('input[type=radio]')]
+    .filter(each => each.name === node.name && each.form === node.form).map(each => [labelled(each), ...titles(each)]
+    .find(tidy) || '');
+  return [...node.options].filter(each => !typed || [...typed].some(letter => first(letter) === first(each.label)))
+    .flatMap(each => [each.label, ...is(each, 'optgroup *') ? [`${each.parentNode.label} ${each.label}`] : []]);
 };
-const labelled = node => [...node.labels || []].map(each => each.innerText).join(' ');
-const titles = node => ['aria-label', 'title', 'alt'].map(name => node.getAttribute(name));
 const labels = (node, inner) => [...inner.flatMap(titles), ...inner.filter(each => each.tagName === 'title')
-  .map(each => each.textContent), ...(node.getAttribute('aria-labelledby') || '').split(/\s+/)
-  .map(id => id && node.getRootNode().getElementById?.(id)?.textContent), ...['::before', '::after']
-  .map(part => getComputedStyle(node, part).content).map(text => /^"/.test(text) ? text : '')].map(clean)
+  .map(each => each.textContent), ...attr(node, 'aria-labelledby').split(/\s+/)
+  .map(id => id && get(node, 'getRootNode').call(node).getElementById?.(id)?.textContent)].map(clean)
   .filter(Boolean).join('\n');
-const told = bare => node => ['aria-label', 'title', 'alt', 'value', 'data-icon', 'href', 'src', 'xlink:href', 'class',
-  'id']
-  .filter(name => !(name === 'value' && field(node)) && !(name === 'href' && !bare && node.matches('a')))
-  .map(name => node.getAttribute(name) || '').concat(drawn(node))
-  .map(text => text.startsWith('data:') ? '' : text.replace(/^https?:\/\/[^/]*|\.(svg|png|gif|jpe?g|webp)\b/g, ' ')
-    .replace(/[\w-]*(hover|focus|active|pressed|ripple)[\w-]*/gi, ''))
-  .join(' ');
 const drawn = node => { const style = getComputedStyle(node);
   return [style.backgroundImage, style.maskImage].map(each => /^url\("(?!data:)/.test(each || '') ? each.slice(5, -2)
     .replace(/^.*\//, '') : ''); };
+const plain = text => text.startsWith('data:') ? '' : text
+  .replace(/^https?:\/\/[^/]*|\.(svg|png|gif|jpe?g|webp)\b/g, ' ')
+  .replace(/[\w-]*(hover|focus|active|pressed|ripple)[\w-]*/gi, '');
+const told = bare => node => ['aria-label', 'title', 'alt', 'value', 'data-icon', 'href', 'xlink:href']
+  .filter(name => !(name === 'value' && field(node)) && !(name === 'href' && !bare && is(node, 'a')))
+  .map(name => attr(node, name));
+const classes = node => [...['src', 'class', 'id'].map(name => attr(node, name)), ...drawn(node)];
 const grown = (node, most) => { let box = node;
-  for (let up = above(node); up && (up.innerText || '').length < most; up = above(up)) box = up;
+  for (let at = above(node); at && words(at, most).length < most; at = above(at)) box = at;
   return box; };
 const around = node => {  // the words of the dialog, or of the little around a button and what the page asks
-  const own = node.closest('dialog, [role=dialog], [role=alertdialog], [aria-modal=true]');
+  const own = up(node, dialogs);
   const box = own || grown(node, 300), page = own || grown(node, 3000);
-  const others = new Set([...page.querySelectorAll(buttons)].map(each => tidy(each.innerText || each.value)));
-  const heads = new Set([...page.querySelectorAll('h1, h2, h3, [role=heading]')].map(each => tidy(each.innerText)));
-  const lines = (node, most) => (node.innerText || '').slice(0, most).split('\n').map(tidy).filter(line => line &&
+  const others = new Set(all(page, buttons).map(each => tidy(text(each))));
+  const heads = new Set(all(page, 'h1, h2, h3, [role=heading]').map(each => tidy(words(each))));
+  const lines = (node, most) => words(node, most).split('\n').map(tidy).filter(line => line &&
     !(others.has(line) && !/[?？؟]$/.test(line)));
   const asked = box === page ? [] : lines(page, 3000).filter(line => /[?？؟]/.test(line) || heads.has(line));
   return [...new Set([...lines(box, own ? 4000 : 600), ...asked])].join('\n');
 };
 const hosts = node => /-|^(article|aside|blockquote|div|footer|h[1-6]|header|main|nav|p|section|span)$/i
-  .test(node.tagName) && !node.shadowRoot && !writes(node);
+  .test(get(node, 'tagName')) && !get(node, 'shadowRoot') && !writes(node);
 const hidden = node => {  // has the focus without being able to, or shows nothing of its own: a closed shadow root
-  const words = tidy(node.innerText) || titles(node).some(Boolean);
-  const scrolls = node.scrollHeight > node.clientHeight && /auto|scroll/.test(getComputedStyle(node).overflowY);
-  return hosts(node) && !(words && (node.hasAttribute('tabindex') || scrolls));
+  const shown = tidy(words(node, 120)) || titles(node).some(Boolean);
+  const scrolls = get(node, 'scrollHeight') > get(node, 'clientHeight') &&
+    /auto|scroll/.test(getComputedStyle(node).overflowY);
+  return hosts(node) && !(shown && (is(node, '[tabindex]') || scrolls));
 };"""
 _NAMES = rf"""([x, y, way, typed]) => {{ {_DEEP} {_HELP}
   let node = deep(document), more = [];
   if (!node) return {{}};
-  if (node.matches('iframe, frame, object, embed')) {{
-    const box = node.getBoundingClientRect();
-    return {{frame: true, left: box.left + node.clientLeft, top: box.top + node.clientTop}};
-  }}
-  const types = field(node), keys = x === null, radio = node.matches('input[type=radio]');
-  const active = keys && node.getAttribute('aria-activedescendant');
-  if (way === 'choose' && !radio && !node.matches('select')) return {{}};
-  if (way === 'choose' || keys && node.matches('select') &&
-      (way === 'type' && typed.trim() || way === 'enter' && node.matches(':open'))) {{
-    const texts = chosen(node, way, typed).map(each => clean(radio ? labelled(each) : each.text));
+  if (is(node, 'iframe, frame, object, embed')) return {{frame: true}};
+  const types = field(node), keys = x === null, radio = is(node, 'input[type=radio]'), select = is(node, 'select');
+  const slides = is(node, 'input[type=range], [role=slider]');
+  if (way === 'choose' && !radio && !select && !slides) return {{}};
+  if (way === 'choose' && !slides || keys && select &&
+      (way === 'type' && typed.trim() || /enter|break/.test(way) && is(node, ':open'))) {{
+    const texts = entries(node, way === 'type' ? typed : '').map(clean);
     return {{role: radio ? 'checkbox' : 'option', words: texts[0] || '', field: types,
       labels: texts.slice(1).join('\n')}};
   }}
+  if (keys && is(node, 'body, html') && !writes(node)) {{  // the page itself hears of the key, and may agree
+    const asks = all(node, dialogs).filter(seen).pop() || (words(node, 300).length < 300 ? node : null);
+    return {{role: 'button', hints: asks ? 'ok' : '', dialog: asks ? around(asks) : '',
+      labels: asks ? all(asks, buttons).filter(seen).map(each => clean(text(each))).join('\n') : ''}};
+  }}
   if (keys && (way === 'type' && !codes(node) || way === 'space' ||
-      way === 'break' && (node.matches('textarea') || writes(node))) && types)
+      way === 'break' && (is(node, 'textarea') || writes(node))) && types)
     return {{role: node.tagName.toLowerCase(), field: true, lines: way === 'break'}};
   if (keys && way !== 'type' && hidden(node)) return {{role: 'host', unseen: true, field: types}};
-  if (!keys) node = node.matches('option') ? node : meant(node);
-  else if (active && way !== 'space') node = node.getRootNode().getElementById(active) || node;
-  else if (way !== 'space' && (types || node.matches('input:not([type=button], [type=reset], [type=file])'))) {{
-    const pressed = endings(node);  // Enter in a field presses the button that ends its form
-    if (!pressed.length && types && !searches(node)) return {{role: 'enter', unseen: true, field: types}};
-    [node, ...more] = pressed.length ? pressed : [node];
+  if (!keys) node = is(node, 'option') ? node : meant(node);
+  else if (!/space|choose/.test(way)) {{
+    const fills = types || is(node, 'input:not([type=button], [type=reset], [type=file])');
+    const marked = get(node, 'getRootNode').call(node).getElementById?.(attr(node, 'aria-activedescendant'));
+    const found = [...fills ? endings(node) : [], ...marked ? [marked] : []];  // Enter presses what ends its form
+    if (!found.length && types && !searches(node)) return {{role: 'enter', unseen: true, field: types}};
+    [node, ...more] = found.length ? found : [node];
   }}
-  const tag = node.matches('label') && labelled(node.control || node) || '';
-  if (node.matches('label') && node.control) node = node.control;
-  const button = node.matches(buttons), fills = field(node), slides = node.matches('input[type=range], [role=slider]');
-  const box = node.matches('input[type=checkbox], input[type=radio]');
-  const control = !fills && !box && !node.matches('label, summary') && (node.matches(pressed) || points(node)) &&
-    !node.matches('a[href]:not([href="#"], [href^="javascript:"])');
-  const inner = [node, ...node.querySelectorAll('*')].slice(0, 40);
-  const text = each => each.matches('input') ? each.value : each.innerText ?? each.textContent;
-  const shown = clean(box ? labelled(node) : fills || node.matches('input') && !button ? '' : text(node));
-  const entry = node.matches('option, [role=option]');
+  const tag = is(node, 'label') && labelled(node.control || node) || '';
+  if (is(node, 'label') && node.control) node = node.control;
+  const button = is(node, buttons), fills = field(node);
+  const box = is(node, 'input[type=checkbox], input[type=radio]');
+  const control = !fills && !box && !is(node, 'label, summary') && (is(node, pressed) || points(node)) &&
+    !is(node, 'a[href]:not([href="#"], [href^="javascript:"])');
+  const inner = [...flat(node)].slice(0, 40);
+  const shown = clean(box ? labelled(node) : fills || is(node, 'input') && !button ? '' : text(node));
+  const bare = !/[\p{{L}}\p{{N}}]/u.test(shown), entry = is(node, 'option, [role=option]');
   const role = slides ? 'slider' : box ? 'checkbox' : button ? 'button' : entry ? 'option' : control ? 'control' :
-    way === 'drop' && !fills ? 'drop' : node.tagName.toLowerCase();
-  const asks = slides || (button || control ? shown.length < 60 : node.matches('a') && shown.length < 25);
+    way === 'drop' && !fills ? 'drop' : get(node, 'tagName').toLowerCase();
+  const asks = slides || (button || control ? shown.length < 60 : is(node, 'a') && shown.length < 25);
   const beside = [clean(tag), ...more.flatMap(each => [clean(text(each)), labels(each, [each])])].filter(Boolean);
+  const names = said => clean(inner.map(each => said(each).map(plain).join(' ')).join(' '));
   return {{role, words: shown, field: types,
     labels: [...fills ? [] : [labels(node, button ? inner : [node])], ...beside].filter(Boolean).join('\n'),
-    hints: clean(inner.map(told(!shown)).join(' ')), dialog: asks ? around(node) : '',
-    picture: !fills && inner.some(each => each.matches('svg, img, i, canvas, input[type=image]')) ||
-      !shown && (getComputedStyle(node, '::before').content.length > 2 || drawn(node).some(Boolean))}};
+    hints: names(told(bare)), classes: names(classes), dialog: asks ? around(node) : '',
+    picture: !fills && inner.some(each => is(each, 'svg, img, i, canvas, input[type=image]')) ||
+      !shown && drawn(node).some(Boolean)}};
 }}"""
 """What lies at a point, or has the focus (x is null): what is pressed there, in words and by the names of its icon."""
 _NODE = f"([x, y]) => {{ {_DEEP} return deep(document); }}"
@@ -202,31 +246,50 @@ class Frame:
             raise PageError(f"it can't be looked at: {str(found['exceptionDetails'])[:200]}")
         return found["result"].get("value") if plain else found["result"].get("objectId")
 
-    def inner(self, at: list[float | None]) -> Frame | None:
-        """The frame that lies at a point, or has the focus; one of another process has a session of its own."""
-        node = self._session.send("DOM.describeNode", {"objectId": self.ask(_NODE, at, plain=False)})["node"]
-        error, name = page_error(), node.get("frameId")
-        if name is None:
-            return None
-        for part in (None, *self._page.frames):
+    def inner(self, at: Point, on_screen: Point) -> tuple[Frame, Point, Point] | None:
+        """The frame that lies at a point, or has the focus, and the point in it; None for one that nobody can enter.
+        One of another process has a session of its own, whose screen it is (`on_screen`)."""
+        asked = {"objectId": self.ask(_NODE, at, plain=False)}
+        error, name = page_error(), self._session.send("DOM.describeNode", asked)["node"].get("frameId")
+        for part in (None, *self._page.frames) if name else ():
             try:
-                return Frame(self._page, self._page.context.new_cdp_session(part) if part else self._session, name)
+                session = self._page.context.new_cdp_session(part) if part else self._session
+                frame = Frame(self._page, session, name)
             except error:
                 continue
+            place = (None, None)
+            if on_screen[0] is not None:
+                quad = self._session.send("DOM.getBoxModel", asked)["model"]["content"]
+                place = _within(quad, on_screen, frame.ask("() => [innerWidth, innerHeight]"))
+                if place is None:
+                    return None
+            return frame, place, place if part else on_screen
         return None
+
+
+def _within(quad: Sequence[float], at: Sequence[float], size: Sequence[float]) -> Point | None:
+    """Where a point lies in a frame of this size that is drawn as this quad, turned or scaled; None where that is no
+    parallelogram."""
+    x, y, right, down, x2, y2, left, low = quad
+    (a, b), (c, d) = (right - x, down - y), (left - x, low - y)
+    area = a * d - b * c
+    if abs(x + x2 - right - left) + abs(y + y2 - down - low) > 1 or not area:
+        return None
+    across, along = at[0] - x, at[1] - y
+    return (across * d - along * c) / area * size[0], (along * a - across * b) / area * size[1]
 
 
 def pressed_on(page: Any, session: Any, point: tuple[float, float] | None, way: str, typed: str = "") -> Press:
     """What is pressed there, None for where the focus is; `unseen` in a frame that isn't to be entered. `typed`: the
     text that is typed, or the key."""
-    frame, at = Frame(page, session), list[float | None](point or (None, None))
+    frame, at = Frame(page, session), point or (None, None)
+    on_screen: Point = at
     for _ in range(DEEPEST):
         found = frame.ask(_NAMES, [*at, way, typed])
-        inner = frame.inner(at) if found.get("frame") else None
+        inner = frame.inner(at, on_screen) if found.get("frame") else None
         if inner is None:
             break
-        at = [x - found[side] for x, side in zip(at, ("left", "top"), strict=True) if x is not None] or at
-        frame = inner
+        frame, at, on_screen = inner
     if found.pop("frame", False):
         return Press("frame", unseen=True, field=True)
     return Press(**found)
