@@ -213,7 +213,8 @@ class PageWorld:
                 self._note(f"the page led to {origin_of(self.page.url)}, which isn't permitted, and was led back")
                 self.page.goto(here, timeout=LOAD_TIMEOUT_MS, wait_until="domcontentloaded")
             if entries := self._ask(_ENTRIES, MOST_ENTRIES):
-                self._note(f"the dropdown with the focus has the entries: {'; '.join(map(str, entries))}")
+                some = "; ".join(map(str, entries))
+                self._note(f"the dropdown with the focus has these entries, to be chosen by typing: {some}")
 
     def _act(self, name: str, argument: str, judged: Press) -> None:
         mouse = self.page.mouse
