@@ -246,44 +246,42 @@ class Frame:
             raise PageError(f"it can't be looked at: {str(found['exceptionDetails'])[:200]}")
         return found["result"].get("value") if plain else found["result"].get("objectId")
 
-    def inner(self, at: Point, on_screen: Point) -> tuple[Frame, Point, Point] | None:
-        """The frame that lies at a point, or has the focus, and the point in it; None for one that nobody can enter.
-        One of another process has a session of its own, whose screen it is (`on_screen`)."""
+    def inner(self, at: Point, on_screen: Point | None) -> tuple[Frame, Point, Point | None] | None:
+        """The frame that lies at a point, or has the focus, the point in it and on its screen, unless it is scaled;
+        None for one that nobody can enter. One of another process has a session, and a screen, of its own."""
         asked = {"objectId": self.ask(_NODE, at, plain=False)}
         error, name = page_error(), self._session.send("DOM.describeNode", asked)["node"].get("frameId")
-        for part in (None, *self._page.frames) if name else ():
+        for part in (None, *self._page.frames) if name and on_screen else ():
             try:
                 session = self._page.context.new_cdp_session(part) if part else self._session
                 frame = Frame(self._page, session, name)
             except error:
                 continue
-            place = (None, None)
-            if on_screen[0] is not None:
-                quad = self._session.send("DOM.getBoxModel", asked)["model"]["content"]
-                place = _within(quad, on_screen, frame.ask("() => [innerWidth, innerHeight]"))
-                if place is None:
-                    return None
-            return frame, place, place if part else on_screen
+            if None in at:
+                return frame, at, at
+            quad = self._session.send("DOM.getBoxModel", asked)["model"]["content"]
+            place, scaled = _within(quad, on_screen, frame.ask("() => [innerWidth, innerHeight]"))
+            return (frame, place, None if scaled else place if part else on_screen) if place else None
         return None
 
 
-def _within(quad: Sequence[float], at: Sequence[float], size: Sequence[float]) -> Point | None:
-    """Where a point lies in a frame of this size that is drawn as this quad, turned or scaled; None where that is no
-    parallelogram."""
-    x, y, right, down, x2, y2, left, low = quad
-    (a, b), (c, d) = (right - x, down - y), (left - x, low - y)
-    area = a * d - b * c
-    if abs(x + x2 - right - left) + abs(y + y2 - down - low) > 1 or not area:
-        return None
-    across, along = at[0] - x, at[1] - y
-    return (across * d - along * c) / area * size[0], (along * a - across * b) / area * size[1]
+def _within(quad: Sequence[float], at: Point, size: Sequence[float]) -> tuple[Point | None, bool]:
+    """Where a point lies in a frame of this size that is drawn as this quad, None where that is no parallelogram, and
+    whether it is turned or scaled."""
+    x, y, right, top, x2, y2, left, low = quad
+    (a, b), (c, d) = (right - x, top - y), (left - x, low - y)
+    if max(abs(x + x2 - right - left), abs(y + y2 - top - low)) > 1 or not (area := a * d - b * c):
+        return None, True
+    across, along = (float(each or 0) - start for each, start in zip(at, (x, y), strict=True))
+    place = (across * d - along * c) / area * size[0], (along * a - across * b) / area * size[1]
+    return place, max(abs(a - size[0]), abs(d - size[1])) > 1
 
 
 def pressed_on(page: Any, session: Any, point: tuple[float, float] | None, way: str, typed: str = "") -> Press:
     """What is pressed there, None for where the focus is; `unseen` in a frame that isn't to be entered. `typed`: the
     text that is typed, or the key."""
     frame, at = Frame(page, session), point or (None, None)
-    on_screen: Point = at
+    on_screen: Point | None = at
     for _ in range(DEEPEST):
         found = frame.ask(_NAMES, [*at, way, typed])
         inner = frame.inner(at, on_screen) if found.get("frame") else None

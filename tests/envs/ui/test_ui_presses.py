@@ -29,7 +29,82 @@ HOST = "<div id=h></div><script>const r=h.attachShadow({mode:'closed'});r.innerH
 FOCUS, CLICK = "<script>i.focus()</script>", ("CLICK_COORDS", "60,40")
 WRITTEN = "<div id=i contenteditable aria-label=Message>hello</div>"
 ACTIONS = "<select id=i><option>Actions<option>Delete all mail<option>Archive</select>"
+TWO = (
+    "<body style=margin:0><button style=position:fixed;top:0;width:200px;height:60px>Pay 12.50 EUR now</button>"
+    "<button style=position:fixed;top:60px;width:200px;height:60px>Next</button>"
+)
+FRAME = "<iframe style='position:absolute;left:0;top:0;width:200px;height:120px;border:0;{}' srcdoc='{}'></iframe>"
+NESTED = FRAME.format("zoom:2", f'<body style=margin:0><iframe style=border:0;margin-top:30px srcdoc="{TWO}"></iframe>')
+
+
+def component(tag: str, inner: str) -> str:
+    """A script that defines an element with this in its open shadow root."""
+    return (
+        f"<script>customElements.get('{tag}')||customElements.define('{tag}',class extends HTMLElement{{constructor(){{"
+        f"super();this.attachShadow({{mode:'open'}}).innerHTML=`{inner}`}}}})</script>"
+    )
+
+
+NATIVE = component("x-native", "<button class=button-native style='width:100%;height:100%'><slot></slot></button>")
+SLOTTED = component("x-slot", "<div role=dialog><p>Delete everything?</p><slot></slot></div>")
+AROUND = component("x-around", f"<div role=dialog><slot></slot><button class=primary-action {AT}>Yes</button></div>")
+LABEL = component("x-label", "<span>Pay 12.50 EUR now</span>")
+RADIOS = "<label><input type=radio name=a id=i checked>Keep</label><label hidden><input type=radio name=a>File</label>"
 ASKED = {
+    "a padded frame": (FRAME.format("padding-top:60px", TWO), "CLICK_COORDS", "60,90"),
+    "a scaled frame": (FRAME.format("transform:scale(2);transform-origin:0 0", TWO), "CLICK_COORDS", "60,90"),
+    "a zoomed frame": (FRAME.format("zoom:2", TWO), "CLICK_COORDS", "60,90"),
+    "a turned frame": (FRAME.format("transform:rotate(180deg)", TWO), "CLICK_COORDS", "60,90"),
+    "a frame out of flat": (FRAME.format("transform:perspective(90px) rotateX(9deg)", TWO), "CLICK_COORDS", "60,90"),
+    "a frame in a zoomed one": (NESTED, "CLICK_COORDS", "60,190"),
+    "letters and a line break": (f"<form>{ACTIONS}<button>Next</button></form>{FOCUS}", "TYPE_TEXT", "del\n"),
+    "an entry by its label": (
+        f"<select id=i><option>Sort<option label='Delete all mail'></select>{FOCUS}",
+        "PRESS_KEY",
+        "<Down>",
+    ),
+    "an entry of a group": (
+        f"<select id=i><option>Sort<optgroup label=Delete><option>All</select>{FOCUS}",
+        "TYPE_TEXT",
+        "a",
+    ),
+    "a hidden entry between": (
+        f"<select id=i><option>Sort<option hidden>File<option>Delete it</select>{FOCUS}",
+        "PRESS_KEY",
+        "<Down>",
+    ),
+    "a hidden radio button between": (
+        f"{RADIOS}<label><input type=radio name=a>Delete it</label>{FOCUS}",
+        "PRESS_KEY",
+        "<Down>",
+    ),
+    "a slot in a button": (f"{NATIVE}<x-native {AT}>Pay 12.50 EUR now</x-native>", "CLICK_COORDS", "200,30"),
+    "a question around a slot": (f"{SLOTTED}<x-slot><button {AT}>Yes</button></x-slot>", *CLICK),
+    "a question in a slot": (f"{AROUND}<x-around><p>Delete everything?</p></x-around>", *CLICK),
+    "words in a shadow root": (f"{LABEL}<button class=paybar {AT}><x-label></x-label></button>", *CLICK),
+    "words of a style": (
+        f"<style>b::after{{content:'Pay 12.50 EUR now'}}</style><button {AT}><b></b></button>",
+        *CLICK,
+    ),
+    "a button without a name": (f"<p>Delete everything?<input type=submit class=form-row {AT}>", *CLICK),
+    "a class that says nothing": (f"<button class=toolbar {AT}><svg></svg></button>", *CLICK),
+    "a letter of an icon font": (f"<button class=toolbar {AT}>&#xe872;</button>", *CLICK),
+    "fields that hide a form's own": (
+        f"<form><p>Delete everything?<button {AT}>Yes</button><input type=hidden name=innerText>"
+        "<input type=hidden name=parentElement><input type=hidden name=childNodes></form>",
+        *CLICK,
+    ),
+    "Enter on a page": (
+        "<div role=dialog><h2>Delete all of your files?</h2><button>Yes</button></div>",
+        "PRESS_KEY",
+        "<Enter>",
+    ),
+    "an entry that isn't open": (
+        f"<form><input id=i aria-activedescendant=o><button>Send</button></form><div id=o>Blue</div>{FOCUS}",
+        "PRESS_KEY",
+        "<Enter>",
+    ),
+    "a slider by an arrow": (f"<p>Slide to pay 20 EUR<input type=range id=i>{FOCUS}", "PRESS_KEY", "<Right>"),
     "long": (f"<button {AT}>Delete my account and all of my data now</button>", "CLICK_COORDS", "60,40"),
     "a part that is pressed": (f"<div onclick=1 {AT}>Delete all of my mails</div>", "CLICK_COORDS", "60,40"),
     "a label": (f"<button aria-label='Delete account' {AT}>OK</button>", "CLICK_COORDS", "60,40"),
@@ -93,6 +168,12 @@ ASKED = {
     "Delete on a row": ("<div id=i tabindex=0>Mail</div><script>i.focus()</script>", "PRESS_KEY", "<Delete>"),
 }
 NOT_ASKED = {
+    "the other of a padded frame": (FRAME.format("padding-top:60px", TWO), "CLICK_COORDS", "60,150"),
+    "Enter on a page of cookies": (
+        "<div role=dialog>We use cookies.<button>Accept</button></div>", "PRESS_KEY", "<Enter>"),
+    "a clear class": (f"<button class=search-toggle {AT}><svg></svg></button>", *CLICK),
+    "a harmless sign": (f"<button class=like {AT}>★</button>", *CLICK),
+    "a slotted word": (f"{NATIVE}<x-native {AT}>Next</x-native>", "CLICK_COORDS", "200,30"),
     "typing": (SENDS, "TYPE_TEXT", "hello"),
     "Tab": (SENDS, "PRESS_KEY", "<Tab>"),
     "Delete in a field": (SENDS, "PRESS_KEY", "<Delete>"),
@@ -140,6 +221,15 @@ CHANGES = {
     "a letter moves the focus": (
         "<input id=a oninput='b.focus()'><button id=b onclick=\"document.title='gone'\">Erase</button>"
         "<script>a.focus()</script>", "TYPE_TEXT", "a b c"),
+    "a line break moves the focus": (
+        "<form onsubmit='return false'><input id=a name=q onkeydown=\"if(event.key=='Enter')b.focus()\"></form>"
+        "<button id=b onclick=\"document.title='gone'\">Erase</button><script>a.focus()</script>", "TYPE_TEXT", "a\n"),
+    "a letter's key moves the focus": (
+        "<input id=a onkeydown='b.focus()'><select id=b onchange=\"document.title='gone'\"><option>Actions<option>Delete"
+        "</select><script>a.focus()</script>", "TYPE_TEXT", "d"),
+    "Space changes as it goes down": (
+        f"<button id=a onkeydown=\"{SWAPS}\" onclick=\"{DELETED}\">Next</button><script>a.focus()</script>",
+        "PRESS_KEY", "<Space>"),
 }  # fmt: skip
 
 
@@ -190,6 +280,9 @@ def test_common_keys_do_what_they_do_by_hand(page: Any) -> None:
     world.step("TYPE_TEXT", "lamp")
     world.step("PRESS_KEY", "<Enter>")
     assert (page.title(), world.notices) == ("lamp", [])
+    page.set_content('<form onsubmit="document.title+=i.value;return false"><input id=i name=q></form>' + FOCUS)
+    world.step("TYPE_TEXT", "Lamp, ü!\r\n")
+    assert (page.title(), world.notices) == ("Lamp, ü!", [])
     page.set_content(
         "<input id=i maxlength=1 oninput='j.focus()'><input id=j maxlength=1>"
         "<input type=checkbox id=k onchange=\"document.title='ticked'\">" + FOCUS

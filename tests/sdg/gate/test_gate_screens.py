@@ -168,7 +168,12 @@ def test_final_presses_need_a_yes(name: str, argument: str) -> None:
         ("Cancel", False), ("Close menu", False), ("Your account", False), ("Leave a comment", False),
         ("Absenden", True), ("Zahlungspflichtig buchen", True), ("Usuń konto", True), ("Удалить", True),
         ("Place bid: 500 EUR", True), ("Satın al", True), ("حذف الحساب", True), ("계정 삭제", True), ("हटाएं", True),
-        ("How to write a letter to a bank in time", False), ("Meine Bestellungen", False), ("Später", False),
+        ("KALDIR", True), ("SİPARİŞ VER", True), ("SATIN AL", True), ("Satin sheets", False), ("D̲e̲l̲e̲t̲e̲", True),
+        ("حَذْف", True), ("Smazat účet", True), ("Видалити обліковий запис", True), ("Ta bort", True), ("Köp nu", True),
+        ("Slet konto", True), ("Kjøp nå", True), ("Poista tili", True), ("Fiók törlése", True), ("Törlés", True),
+        ("Șterge contul", True), ("ΔΙΑΓΡΑΦΗ", True), ("Διαγραφή λογαριασμού", True), ("מחק חשבון", True),
+        ("ลบ", True), ("ลบบัญชี", True), ("ข้อมูลบัญชี", False), ("ส่ง", True), ("การจัดส่ง", False),
+        ("Zrušit předplatné", True), ("Zrušit", False), ("➤", True), ("★", False), ("How to write a letter to a bank in time", False), ("Meine Bestellungen", False), ("Später", False),
     ],
 )  # fmt: skip
 def test_what_ends_something_of_the_user_s_is_final(label: str, final: bool) -> None:
