@@ -7,7 +7,7 @@ Everything that is shown, recorded or filmed passes through here, and commands g
 from xml.etree import ElementTree
 
 from sdg.envs.phone.actions import ActionError, Device, Key, Point
-from sdg.envs.phone.tree import FLAGS, DumpError, bounds_of, parse_dump
+from sdg.envs.phone.tree import FLAGS, MOST_TEXT, Bounds, DumpError, bounds_of, parse_dump
 from sdg.envs.ui.parser.screen import painted_over, picture_of, png_of
 from sdg.privacy.memory import PLACEHOLDER
 from sdg.privacy.protector import Protector
@@ -21,11 +21,12 @@ _KEPT = {*FLAGS, *_NAMED[:2], "bounds", "index", "rotation"}
 
 class PrivateDevice:
     """A device (`sdg.envs.phone.actions.Device`) whose values are masked. Where its tree can't be read, the whole
-    picture is hidden, because nobody can know what is on it."""
+    picture is hidden, because nobody can know what is on it; without any values it is the device itself."""
 
     def __init__(self, device: Device, protector: Protector) -> None:
         self._device, self._protector = device, protector
         self._typed: set[str] = set()
+        self._hidden: list[Bounds] = []
 
     @property
     def size(self) -> tuple[int, int]:
@@ -34,22 +35,25 @@ class PrivateDevice:
 
     def dump(self) -> str:
         """The tree with its texts masked; "" where it can't be read."""
+        dumped = self._device.dump()
+        if not any(self._protector.memory):
+            return dumped
+        self._hidden = [(0, 0, *self.size)]
         try:
-            top = parse_dump(self._device.dump())
+            top = parse_dump(dumped)
         except DumpError:
             return ""
-        self._mask(top)
+        self._hidden = [place for each in self._mask(top) if (place := bounds_of(each.get("bounds", "")))]
         return ElementTree.tostring(top, "unicode")
 
     def screenshot(self) -> bytes:
-        """The picture, painted over wherever text is masked."""
-        picture = picture_of(self._device.screenshot())
-        try:
-            secret = self._mask(parse_dump(self._device.dump()))
-        except DumpError:
-            return png_of(painted_over(picture, [(0, 0, *self.size)]))
-        places = [place for node in secret if (place := bounds_of(node.get("bounds", ""))) is not None]
-        return png_of(painted_over(picture, [[max(edge, 0) for edge in place] for place in places]))
+        """The picture, painted over wherever text was masked just before it, or is right after it."""
+        png, before = self._device.screenshot(), self._hidden
+        if not any(self._protector.memory):
+            return png
+        self.dump()
+        hidden = [[max(edge, 0) for edge in place] for place in (*before, *self._hidden)]
+        return png_of(painted_over(picture_of(png), hidden))
 
     def _mask(self, top: ElementTree.Element) -> list[ElementTree.Element]:
         """Mask a tree, and say which nodes show something else now: labels as texts that stand side by side on the
@@ -61,7 +65,7 @@ class PrivateDevice:
         said = [node.get(name, "").rpartition("/" if name == "resource-id" else "\n") for node, name in places]
         fields = [n for n, (node, name) in enumerate(places) if name == "text" and _is_field(node)]
         masked = memory.mask_screen([each[2] for each in said], fields=fields, typed=self._typed)
-        changed = [n for n, each in enumerate(said) if each[2] != masked[n]]
+        changed = [n for n, each in enumerate(said) if each[2] != masked[n] or len(each[2]) >= MOST_TEXT]
         for n in changed:
             places[n][0].set(places[n][1], "".join(said[n][:2]) + masked[n])
         for node in nodes:

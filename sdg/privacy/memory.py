@@ -78,6 +78,8 @@ class Placeholders:
 
     def mask_lines(self, texts: Sequence[str]) -> list[str]:
         """As `mask_parts`, of texts that are read together: a value may be spread over them."""
+        if not self._values:
+            return list(texts)
         masked, found = [self._mask(text) for text in texts], []
         outside = [_outside(text) for text in masked]
         for text, seen, spread in zip(masked, outside, self._apart.owners_of_all(outside), strict=True):
@@ -95,6 +97,8 @@ class Placeholders:
         A value may also be spread over several texts. Those at `fields` can show values named in `typed`; there, a few
         letters are enough, if they are half of the text.
         """
+        if not self._values:
+            return list(texts)
         masked = [self._mask(text) for text in texts]
         outside = [_outside(text) for text in masked]
         names = [set(self._parts.owners(text, misread=True)) for text in outside]

@@ -201,15 +201,15 @@ class Work:
     def question(self) -> tuple[Message, ...] | None:
         """What the model is asked next; None when the episode is over."""
         if self._end is None and self._desktop.ending is not None:
-            self._stop("solved" if self._desktop.ending else "failed")
+            self.stop("solved" if self._desktop.ending else "failed")
         if self._end is None and self._completions >= self._most:
-            self._stop("out of completions")
+            self.stop("out of completions")
         if self._end is not None:
             return None
         try:
             return self._messages()
         except BrokenDesktop as error:
-            self._stop("page", str(error))
+            self.stop("page", str(error))
             return None
 
     def answer(self, reply: Completion) -> None:
@@ -239,9 +239,9 @@ class Work:
             self._spoilt += 1
             self._told.append(f"Answer {self._completions} wasn't carried out: {one_line(str(error))}")
             if self._spoilt >= MOST_SPOILT:
-                self._stop("no command", str(error))
+                self.stop("no command", str(error))
         except BrokenDesktop as error:
-            self._stop("page", str(error))
+            self.stop("page", str(error))
 
     def take_turn(self, model: LanguageModel, *, sampling: Sampling = SAMPLING) -> bool:
         """Ask for one answer, after a description in modes that have one; False when the episode is over. For harnesses
@@ -261,7 +261,11 @@ class Work:
 
     def fail(self, error: ModelError) -> None:
         """The model gave no answer."""
-        self._stop("model", str(error))
+        self.stop("model", str(error))
+
+    def stop(self, end: End, detail: str = "") -> None:
+        """End it, for this reason."""
+        self._end, self._detail = end, one_line(detail, 500)
 
     def result(self) -> UIEpisode:
         """How it ended. RuntimeError while it goes on."""
@@ -316,12 +320,9 @@ class Work:
         self._refused = self._refused + 1 if outcome.error else 0
         declined = bool(outcome.error) and any(each.source == CONFIRMATION for each in outcome.verdicts)
         if self._replans is not None and (declined or self._refused > self._replans):
-            self._stop("infeasible", outcome.error)
+            self.stop("infeasible", outcome.error)
         return not outcome.error
 
     def _note(self, step: Step) -> None:
         self._steps.append(step)
         self._told.append(f"{len(self._steps)}. {step.command}: {step.outcome}")
-
-    def _stop(self, end: End, detail: str = "") -> None:
-        self._end, self._detail = end, one_line(detail, 500)

@@ -21,6 +21,8 @@ from sdg.errors import SDGError
 Bounds = tuple[int, int, int, int]
 
 MAX_DUMP_CHARS = 4_000_000
+MOST_TEXT = 4000
+"""Letters of a text; longer ones are cut."""
 MAX_DEPTH = 200
 MAX_ID = 999
 FLAGS = (
@@ -96,8 +98,8 @@ class UiTree:
 
 
 def parse_dump(xml: str) -> ElementTree.Element:
-    """A dump's own nodes, with each of their texts on one line and single blanks in it: what everybody reads who reads
-    a dump. Raises DumpError for one that is empty, malformed, too large or too deep."""
+    """A dump's own nodes, each of their texts on one line with single blanks, cut: what everybody reads who reads a
+    dump. Raises DumpError for one that is empty, malformed, too large or too deep."""
     if not xml.strip():
         raise DumpError("the dump is empty")
     if len(xml) > MAX_DUMP_CHARS:
@@ -116,7 +118,7 @@ def parse_dump(xml: str) -> ElementTree.Element:
     if level:
         raise DumpError(f"the dump is nested deeper than {MAX_DEPTH}")
     for node in top.iter():
-        node.attrib.update({name: " ".join(said.split()) for name, said in node.items()})
+        node.attrib.update({name: " ".join(said.split())[:MOST_TEXT] for name, said in node.items()})
     return top
 
 

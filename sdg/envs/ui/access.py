@@ -24,7 +24,14 @@ class Access:
     others: tuple[str, ...] = ()
 
     def opens(self, address: str, *, part: bool = False) -> bool:
-        """Whether an address may be opened; `part`: as a stylesheet, script, picture or font of the page."""
+        """Whether an address may be opened; `part`: as a stylesheet, script, picture or font of the page. One that
+        can't be read, or names what can't be a file, may not."""
+        try:
+            return self._opens(address, part)
+        except (ValueError, OSError, RuntimeError):
+            return False
+
+    def _opens(self, address: str, part: bool) -> bool:
         at, own = urlsplit(address), urlsplit(self.start)
         if at.scheme in ("data", "blob", "about"):
             return True

@@ -3,51 +3,75 @@ roots too, turned and faint ones as well. No script of the page's is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
+
+from sdg.envs.ui.browser import page_error
 
 Placed = tuple[str, tuple[int, int, int, int]]
 """A text and its box [x0, y0, x1, y1] on the screen in pixels."""
+MOST_TEXT = 4000
+"""Letters of a text; longer ones are cut."""
+EVERYWHERE = (0, 0, 1 << 20, 1 << 20)
+_TOLD = ("placeholder", "alt", "label")
+"""Attributes that are shown where there is nothing else."""
 
 
 def texts_of(page: Any) -> list[Placed]:
-    """Each line of text, and what is in each field, of a page of Playwright's in Chromium."""
+    """Each line of text, what is in each field or may be shown in it, and the entries of each dropdown, of a page of
+    Playwright's in Chromium."""
     session = page.context.new_cdp_session(page)
     asked = {"computedStyles": [], "includeDOMRects": True}
     try:
         found = session.send("DOMSnapshot.captureSnapshot", asked)
-        places: dict[int, Sequence[float]] = {}
-        return [each for n in range(len(found["documents"])) for each in _texts(found, n, places, session)]
+        places: dict[int, _Place] = {}
+        return [each for n in range(len(found["documents"])) for each in _texts(session, found, n, places)]
     finally:
         session.detach()
 
 
-def _place(session: Any, node: int) -> Sequence[float]:
-    """Where the page in a frame begins: x, y; all of its box where the frame is turned or scaled."""
-    model = session.send("DOM.getBoxModel", {"backendNodeId": node})["model"]
-    (x, y, right, top, _, low, *_), across, down = model["border"], model["content"][::2], model["content"][1::2]
-    changed = abs(right - x - model["width"]), abs(low - y - model["height"]), abs(top - y)
-    box = min(across), min(down), max(across), max(down)
-    return box if max(changed) > 1 else box[:2]
+_Place = tuple[float, float, tuple[int, int, int, int] | None]
+"""Where a frame's document begins, and the box of a frame that is turned, zoomed or drawn to scale: all of it stands
+for each text in it."""
 
 
-def _texts(found: dict[str, Any], n: int, places: dict[int, Sequence[float]], session: Any) -> Iterator[Placed]:
-    """The texts of a document, and into `places` where the documents of its frames begin."""
+def _texts(session: Any, found: dict[str, Any], n: int, places: dict[int, _Place]) -> Iterator[Placed]:
+    """The texts of a document, and into `places` where the documents of its frames lie."""
     document, words = found["documents"][n], found["strings"]
     nodes, layout, lines = document["nodes"], document["layout"], document["textBoxes"]
-    across, down, *far = places.get(n, (0.0, 0.0))
+    across, down, whole = places.get(n, (0.0, 0.0, None))
     across, down = across - document.get("scrollOffsetX", 0), down - document.get("scrollOffsetY", 0)
     at = {node: place for place, node in enumerate(layout["nodeIndex"])}
     frames = nodes["contentDocumentIndex"]
     for node, inner in zip(frames["index"], frames["value"], strict=True):
         if node in at:
-            places[inner] = places[n] if far else _place(session, nodes["backendNodeId"][node])
+            places[inner] = places[n] if whole else _place_of(session, nodes["backendNodeId"][node])
     rows = zip(*(lines[key] for key in ("layoutIndex", "start", "length", "bounds")), strict=True)
     said = [(words[layout["text"][each]][start : start + length], box) for each, start, length, box in rows]
-    for kind in ("inputValue", "textValue"):
-        fields = zip(nodes[kind]["index"], nodes[kind]["value"], strict=True)
-        said += [(words[text], layout["bounds"][at[node]]) for node, text in fields if node in at and text >= 0]
+    shown = [each for kind in ("inputValue", "textValue") for each in zip(*nodes[kind].values(), strict=True)]
+    for node, each in enumerate(nodes["attributes"]):
+        shown += [(node, said) for name, said in zip(each[::2], each[1::2], strict=True) if words[name] in _TOLD]
+    above, kinds = nodes["parentIndex"], [words[each] for each in nodes["nodeName"]]
+    shown += [(above[node], said) for node, said in enumerate(nodes["nodeValue"]) if kinds[above[node]] == "OPTION"]
+    for node, text in shown:
+        while node not in at and kinds[node] in ("OPTION", "OPTGROUP"):  # a closed dropdown shows one of them
+            node = above[node]
+        if node in at and text >= 0:
+            said.append((words[text], layout["bounds"][at[node]]))
     for text, (x, y, wide, high) in said:
         edges = (across + x - 2, down + y - 2, across + x + wide + 2, down + y + high + 2)
-        x0, y0, x1, y1 = (max(round(edge), 0) for edge in ([*places[n]] if far else edges))
-        yield text, (x0, y0, x1, y1)
+        x0, y0, x1, y1 = whole or (max(round(edge), 0) for edge in edges)
+        yield text[:MOST_TEXT], (x0, y0, x1, y1)
+
+
+def _place_of(session: Any, node: int) -> _Place:
+    """Where a frame's document lies in the viewport; all over it if the frame just went away."""
+    try:
+        model = session.send("DOM.getBoxModel", {"backendNodeId": node})["model"]
+    except page_error():
+        return 0, 0, EVERYWHERE
+    x, y = model["border"][::2], model["border"][1::2]
+    (x0, x1), (y0, y1) = (min(x), max(x)), (min(y), max(y))
+    upright = abs(x1 - x0 - model["width"]) < 1 and abs(y1 - y0 - model["height"]) < 1 and (x[0], y[0]) == (x0, y0)
+    left, top = model["content"][:2]
+    return left, top, None if upright else (max(int(x0), 0), max(int(y0), 0), int(x1) + 1, int(y1) + 1)

@@ -1,8 +1,10 @@
 """A task of the screen world as an agent uses it: its parsed screen and its commands, nothing of its HTML."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import cast
+from itertools import accumulate, zip_longest
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,7 +22,7 @@ from sdg.envs.ui.parser.screen import (
     picture_of,
     png_of,
 )
-from sdg.envs.ui.texts import Placed
+from sdg.envs.ui.texts import MOST_TEXT, Placed
 from sdg.envs.world import Observation
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.privacy.memory import PLACEHOLDER
@@ -46,6 +48,8 @@ COMMANDS: Mapping[str, str] = {
     "TYPE_TEXT": "type text where the focus is (an open dropdown takes the first letters of an entry)",
 }
 """What each command does, as a prompt says it."""
+MOST_LETTERS = 50_000
+"""Letters of a page's texts in which values are looked for; a screen shows fewer."""
 
 
 class LazyObservation(Observation):
@@ -84,7 +88,9 @@ class LazyObservation(Observation):
 class ScreenDesktop:
     """A world of the screen (`sdg.screen_agent.agent.ScreenBody`); each screen is parsed once, by pixels alone.
 
-    `screenshot` is the latest one, as PNG. `lazy` parses on first use, for parsers that need only the picture.
+    `screenshot` is the latest one, as PNG. `lazy` parses on first use, for parsers that need only the picture. With
+    `tells_texts`, `texts` has those on it with their places, as the page's browser lays them out before or after it;
+    none where it is no Chromium.
     """
 
     size: tuple[int, int] = (SCREEN, SCREEN)
@@ -93,8 +99,9 @@ class ScreenDesktop:
     def __init__(self, world: UIWorld, *, parser: Callable[[np.ndarray], Screen] = parse, lazy: bool = True) -> None:
         self._world, self._parser, self._lazy = world, parser, lazy
         self._seen: Observation | None = None
-        self._stale = False
+        self._stale = self.tells_texts = False
         self.screenshot = b""
+        self.texts: list[Placed] = []
 
     @property
     def instruction(self) -> str:
@@ -133,7 +140,8 @@ class ScreenDesktop:
         """The screen now."""
         if self._seen is None or (self._stale and not self._world.done):
             try:
-                png = self._world.screenshot()
+                before, png = self._placed(), self._world.screenshot()
+                self.texts = [*dict.fromkeys(before + self._placed())]
             except PageError as error:
                 raise BrokenDesktop(str(error)) from None
             if self._seen is None or png != self.screenshot:
@@ -145,15 +153,14 @@ class ScreenDesktop:
             self._stale = False
         return self._seen
 
-    def texts(self) -> list[Placed]:
-        """The texts on the screen with their places, as the page's browser lays them out; none where it is no Chromium,
-        or there is no page. Raises BrokenDesktop."""
+    def _placed(self) -> list[Placed]:
+        """The texts on the screen now. Raises PageError."""
         try:
-            found = getattr(self._world, "texts", list[Placed])()
+            found = getattr(self._world, "texts", list[Placed])() if self.tells_texts else []
         except PageError as error:
-            if "Chromium" in str(error):  # alone tells of its layout
-                return []
-            raise BrokenDesktop(str(error)) from None
+            if "Chromium" not in str(error):  # alone tells of its layout
+                raise
+            return []
         wide, high = self.size
         return [(text, box) for text, box in found if box[0] < min(box[2], wide) and box[1] < min(box[3], high)]
 
@@ -189,8 +196,10 @@ class ProtectedDesktop:
     def __init__(self, desktop: ScreenBody, protector: Protector) -> None:
         self._desktop, self._body, self._memory = desktop, ProtectedBody(desktop, protector), protector.memory
         self._typed: set[str] = set()
+        self._placed, self._hidden = list[Placed](), list[tuple[int, int, int, int]]()
         self.instruction, self.size = protector.admit(desktop.instruction), desktop.size
         self.prompt, self.max_completions = desktop.prompt, desktop.max_completions
+        cast(Any, desktop).tells_texts = any(self._memory)
 
     @property
     def ending(self) -> bool | None:
@@ -215,10 +224,19 @@ class ProtectedDesktop:
         lines |= dict(zip(others, self._memory.mask_lines(others), strict=True))
         text = "\n".join(lines[line] for line in seen.text.split("\n"))
         hidden = [_room(each) for each, shown in zip(elements, masked, strict=True) if each.text != shown.text]
-        placed = getattr(self._desktop, "texts", list[Placed])()  # beside what is read, because faint letters aren't
-        told = self._memory.mask_screen([text for text, _ in placed])
-        hidden += [box for (text, box), shown in zip(placed, told, strict=True) if text != shown]
+        hidden += self._covered(getattr(self._desktop, "texts", []))  # beside what is read: faint letters aren't
         return Observation(text, painted_over(cast(np.ndarray, seen.image), hidden), masked)
+
+    def _covered(self, placed: list[Placed]) -> list[tuple[int, int, int, int]]:
+        """Where values stand by these texts, once for each picture; what was cut, or is too much, may be one."""
+        if placed is not self._placed:
+            texts = [text for text, _ in placed]
+            ends = list(accumulate(map(len, texts)))
+            told = self._memory.mask_screen(texts[: bisect_right(ends, MOST_LETTERS)])
+            rows = zip_longest(placed, told)
+            self._placed = placed
+            self._hidden = [box for (text, box), shown in rows if text != shown or len(text) >= MOST_TEXT]
+        return self._hidden
 
     def _masked(self, elements: Sequence[ScreenElement]) -> tuple[ScreenElement, ...]:
         fields = [each for each in elements if each.kind in FIELDS]

@@ -27,13 +27,14 @@ from sdg.envs.ui.page import PAGE_ARGUMENTS, PAGE_KEYS, POINTING, PageWorld
 from sdg.envs.ui.parser.screen import draw_caption, picture_of, png_of
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation
+from sdg.errors import SDGError
 from sdg.experiments.play.desktop import COMMANDS, FORMS, ProtectedDesktop, ScreenDesktop
 from sdg.gate.executor import Command, GateGuard, IllegalCommand, SkillResult, Verdict
 from sdg.gate.registry import gate_of
-from sdg.llm.model import Completion, LanguageModel, ModelError, Sampling
+from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
 from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import Protected, Protector
-from sdg.privacy.recognisers import recognisers_of
+from sdg.privacy.recognisers import PrivacyError, recognisers_of
 from sdg.prompts.fill import one_line
 from sdg.screen_agent.agent import BrokenDesktop, UIEpisode, Work
 from sdg.screen_agent.modes import MODES
@@ -169,7 +170,7 @@ class _Filmed:
 
     def keep(self, words: str, point: tuple[int, ...] = ()) -> None:
         """Another frame."""
-        with contextlib.suppress(BrokenDesktop):
+        with contextlib.suppress(Exception):  # the page may be gone
             picture = picture_of(self._desktop.picture(marks=False))
             frame = draw_caption(picture, words, cast(Any, point) or None)
             frame.thumbnail((WIDEST, WIDEST))
@@ -237,15 +238,11 @@ def do_task(
     """Do a task on a page of Playwright's; `address` is opened first where one is given.
 
     `agrees` is asked in words before anything that can't be undone. With `private`, sensitive values of the task reach
-    only the page. What a page or a model does wrong is never raised: it is an `end`. Raises BudgetExceeded.
+    only the page. What a page or a model does wrong is never raised: it is an `end`. Raises PrivacyError for
+    values that can't be kept.
     """
     asked: list[str] = []
-
-    def asks(question: str) -> bool:
-        asked.append(_writable(question))
-        return agrees(asked[-1])
-
-    began = time.monotonic()
+    asks, began = _asks(agrees, asked), time.monotonic()
     world = PageWorld(page, task, access=access, agrees=asks, owned=owned)
     protector = Protector(recognisers_of(""), Placeholders()) if private else None
 
@@ -258,20 +255,22 @@ def do_task(
                 world.open(address)
             desktop = PageDesktop(world)
             seen = _Filmed(ProtectedDesktop(desktop, protector) if protector else desktop)
-        except PageError as error:
+        except PrivacyError:
+            raise
+        except Exception as error:
             task = one_line(protector.admit(world.mission) if protector else task)
-            return _summed(UIEpisode(task, "page", (), 0, detail=str(error)), "", "", asked, tell)
+            return _summed(UIEpisode(task, "page", (), 0, detail=_cause(error)), "", "", asked, tell)
         gate = gate_of(guards, usages={}, resolve=lambda *_: (), confirm=asks, presses=desktop.press_of)
         work = Work(
             cast(Any, seen), _Told(gate, tell), mode=MODES[mode], completions=answers, replans=REPLANS, ends=ENDS,
             changes=what_changed,
         )  # fmt: skip
         spoken = Protected(model, protector.mask) if protector else model
-        while (question := work.question()) is not None:
-            try:
-                work.answer(_readable(spoken.complete(question, sampling=SAMPLING)))
-            except ModelError as error:
-                work.fail(error)
+        try:
+            while (question := work.question()) is not None:
+                work.answer(_reply(spoken, question))
+        except Exception as error:
+            work.stop("model" if isinstance(error, ModelError) else "page", _cause(error))
         played, said = work.result(), tell(world.said)
         seen.keep(f"{END.get(played.end, played.end)}: {one_line(said or tell(played.detail), 200)}")
         address = "" if played.end == "page" else str(page.url)
@@ -279,13 +278,35 @@ def do_task(
     return found if folder is None else _write_trace(found, seen.frames, folder, seconds=time.monotonic() - began)
 
 
+def _asks(agrees: Callable[[str], bool], asked: list[str]) -> Callable[[str], bool]:
+    """`agrees`, with each question kept in `asked`; whoever can't be asked agrees to nothing."""
+
+    def ask(question: str) -> bool:
+        asked.append(_writable(question))
+        try:
+            return agrees(asked[-1])
+        except Exception:
+            return False
+
+    return ask
+
+
+def _cause(error: Exception) -> str:
+    """What went wrong, in a line; of an error that nobody foresaw its kind, too."""
+    return str(error) if isinstance(error, SDGError) else f"{type(error).__name__}: {error}"
+
+
 def _writable(words: str) -> str:
     """The words without half letters (lone surrogates), because no file takes them; models and pages make some."""
     return words.encode("utf-8", "replace").decode("utf-8")
 
 
-def _readable(reply: Completion) -> Completion:
-    """A model's reply without half letters."""
+def _reply(model: LanguageModel, question: Sequence[Message]) -> Completion:
+    """A model's reply without half letters. Raises ModelError, whatever the model raises."""
+    try:
+        reply = model.complete(question, sampling=SAMPLING)
+    except Exception as error:
+        raise ModelError(_cause(error)) from error
     text = _SURROGATE.sub(lambda found: found[1] or r"\ufffd", _writable(reply.text))
     return reply if text == reply.text else replace(reply, text=text)
 

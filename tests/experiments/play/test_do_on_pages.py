@@ -304,11 +304,12 @@ def test_access_is_what_was_named() -> None:
     opens = {
         "file:///home/a/page.html": True, "file:///home/a/other.html": False, "file:///data/x.html": True,
         "file:///home/a/../b/x.html": False, "http://www.example.org/x": True, "http://example.com/": False,
-        "data:text/html,x": True,
+        "data:text/html,x": True, "file:///home/a/%00.html": False, "http://[::1": False,
     }  # fmt: skip
     assert {each: access.opens(each) for each in opens} == opens
     assert access.opens("file:///home/a/style.css", part=True)
     assert not access.opens("file:///home/secret.css", part=True)
+    assert not access.opens("file:///home/a/%00.css", part=True)
     web = Access("https://a.org/x")
     assert [web.opens(each) for each in ("https://a.org/y", "wss://a.org/", "http://a.org/", "file:///etc/passwd")] == [
         True, True, False, False,

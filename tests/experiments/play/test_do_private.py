@@ -13,10 +13,12 @@ from PIL import Image
 
 from sdg.envs.ui.access import Access
 from sdg.envs.ui.browser import what_is_missing
+from sdg.envs.ui.commands import SCREEN
 from sdg.envs.ui.page import PageWorld
-from sdg.envs.ui.parser.screen import PAINT, Screen, ScreenElement, picture_of
+from sdg.envs.ui.parser.screen import PAINT, Screen, ScreenElement, picture_of, png_of
+from sdg.envs.ui.texts import MOST_TEXT, Placed
 from sdg.envs.world import Observation
-from sdg.experiments.play.desktop import ProtectedDesktop
+from sdg.experiments.play.desktop import ProtectedDesktop, ScreenDesktop
 from sdg.experiments.play.pages import PageDesktop, TaskPlayed, do_task, open_page
 from sdg.gate.executor import Command, SkillResult
 from sdg.llm.model import Completion, Message, Sampling
@@ -63,6 +65,57 @@ def test_text_elements_and_picture_hide_the_same() -> None:
         picture = picture_of(desktop.picture(marks=False))
         painted = [tuple(picture[30 * n + 5, 98]) == PAINT for n in range(3)]  # fields end farther right than they seem
         assert painted == [each.startswith("{") for each in texts]
+
+
+class Moves:
+    """A world whose texts are elsewhere, or others, each time that they are asked for."""
+
+    done, mission, reward = False, f"write {{note={NOTE}}}", 0.0
+
+    def __init__(self, *texts: list[Placed]) -> None:
+        self._texts, self.asked = texts, 0
+
+    def screenshot(self) -> bytes:
+        """White."""
+        return png_of(np.full((SCREEN, SCREEN, 3), 255, np.uint8))
+
+    def texts(self) -> list[Placed]:
+        """The next texts; the last stay."""
+        self.asked += 1
+        return self._texts[min(self.asked, len(self._texts)) - 1]
+
+
+LONG = "lorem ipsum " * 1000
+ROWS = [(n, (10, 30 * n, 60, 30 * n + 20)) for n in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("texts", "painted"),
+    [
+        ([[(NOTE, ROWS[0][1])], [(NOTE, ROWS[2][1])], []], [0, 2]),
+        ([[(LONG[:MOST_TEXT], ROWS[1][1]), ("Hello", ROWS[2][1])]], [1]),
+        ([[*((f"{n} {LONG}"[:3999], (70, 0, 90, 9)) for n in range(13)), ("Hello", ROWS[3][1])]], [3]),
+    ],
+)
+def test_what_may_be_a_value_is_painted_over_where_it_stood_before_and_after_the_picture(
+    texts: list[list[Placed]], painted: list[int]
+) -> None:
+    world: Any = Moves(*texts)
+    private = ProtectedDesktop(ScreenDesktop(world, parser=lambda _: Screen(())), Protector([], Placeholders()))
+    for _ in range(2):
+        picture = picture_of(private.picture(marks=False))
+        assert [n for n, (x0, y0, x1, y1) in ROWS if (picture[y0:y1, x0:x1] == PAINT).all()] == painted
+        assert all((picture[y0:y1, x0:x1] == 255).all() for n, (x0, y0, x1, y1) in ROWS if n not in painted)
+    assert world.asked == 2
+
+
+def test_without_values_nobody_asks_for_texts() -> None:
+    world: Any = Moves([])
+    world.mission = "look"
+    ProtectedDesktop(ScreenDesktop(world, parser=lambda _: Screen(())), Protector([], Placeholders())).observe()
+    assert world.asked == 0
+    memory, texts = Placeholders(), ["a" * 30_000_000]
+    assert memory.mask_screen(texts) == memory.mask_lines(texts) == texts
 
 
 class Says:
@@ -116,6 +169,65 @@ def test_parts_of_a_value_reach_no_question_and_no_file(tmp_path: Path, agrees: 
         frame = np.asarray(film.convert("RGB")).astype(int)
     for rows in (slice(16, 46), slice(78, 105)):  # the field and the button
         assert (np.abs(frame[rows, 80:250] - PAINT).max(axis=2) < 60).all()
+
+
+STYLE = "border:0;outline:0;background:#fff;color:#e4e4e4;font:26px Arial;width:450px"
+FAINT = f"<body style='margin:0'><div style='position:absolute;font:26px Arial;color:#e4e4e4;left:20px'>{NOTE}</div>"
+UNTOLD = {
+    **{
+        style: f'<iframe srcdoc="{FAINT}" style="width:460px;height:60px;border:0;{style}"></iframe>'
+        for style in ("padding:90px 0 0 0", "transform:scale(.6) translate(50px,150px)", "zoom:.6;margin-top:150px")
+    },
+    "scrolled": f'<iframe srcdoc="{FAINT}" style="border:0;width:460px;height:60px;margin:700px 0 1000px">'
+    "</iframe><script>onload = () => scrollTo(0, 600)</script>",
+    "placeholder": f"<style>input::placeholder{{color:#e4e4e4}}</style><input style='{STYLE}' placeholder='{NOTE}'>",
+    "select": f"<select style='appearance:none;{STYLE}'><option>{NOTE}</select>",
+    "alt": f"<img src='x.png' alt='{NOTE}' style='{STYLE};height:60px'>",
+}
+
+
+@browser
+@pytest.mark.parametrize("body", UNTOLD.values(), ids=UNTOLD)
+def test_what_only_the_layout_tells_of_is_covered_in_frames_and_fields(tmp_path: Path, body: str) -> None:
+    (tmp_path / "page.html").write_text(f"<!doctype html><body style='margin:0'>{body}")
+    access = Access((tmp_path / "page.html").as_uri())
+    with open_page(access) as page:
+        page.set_viewport_size({"width": 500, "height": 300})
+        with PageWorld(page, "look", access=access, owned=True) as world:
+            world.open(access.start)
+            inked = np.argwhere((picture_of(world.screenshot()) < 240).any(axis=2))
+            boxes = [box for text, box in world.texts() if text == NOTE]
+    assert len(inked) > 300
+    assert len(boxes) == 1
+    x0, y0, x1, y1 = boxes[0]
+    assert [each for each in inked.tolist() if not (y0 <= each[0] < y1 and x0 <= each[1] < x1)] == []
+
+
+class Gone(PageDesktop):
+    """A page that fails as nobody foresaw."""
+
+    def perform(self, command: Command) -> SkillResult:
+        """Fails."""
+        raise KeyError("walrus orchid")
+
+
+@browser
+@pytest.mark.parametrize("fails", ["nothing", "model", "page"])
+def test_whatever_raises_is_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str) -> None:
+    def nobody(question: str) -> bool:
+        raise EOFError
+
+    if fails == "page":
+        monkeypatch.setattr("sdg.experiments.play.pages.PageDesktop", Gone)
+    shown = "<p>Hello<img src='%00.png'><button onclick='confirm(1)' style='position:fixed;inset:0'>Go</button>"
+    (tmp_path / "page.html").write_text(f"<!doctype html>{shown}")
+    access = Access((tmp_path / "page.html").as_uri())
+    model = Says(*() if fails == "model" else (json.dumps({"commands": [each]}) for each in (PRESS, FINISH)))
+    with open_page(access) as page:
+        told = do_task(page, f"write {{note={NOTE}}}", model=model, agrees=nobody, access=access, owned=True,
+                       address=access.start, guards=("open",), folder=tmp_path / "out")  # fmt: skip
+    assert told.end == {"nothing": "finished"}.get(fails, fails)
+    assert "walrus" not in (tmp_path / "out" / "trace.txt").read_text("utf-8")
 
 
 HIDDEN = {

@@ -397,6 +397,29 @@ def test_a_sign_that_xml_can_t_hold_is_read_on_a_private_phone_too() -> None:
     assert [each.text for each in PhoneDesktop(private, "x").observe().elements] == ["hello {code}"]
 
 
+@pytest.mark.parametrize("shown", [0, 1])
+def test_a_value_that_comes_or_goes_while_the_picture_is_taken_isn_t_in_it(shown: int) -> None:
+    screens = dump(button("secret")), dump(button("saved"))
+    phone = ScriptedPhone(screens[shown])
+    private = PrivateDevice(phone, Protector((), Placeholders({"code": "secret"})))
+    private.dump()
+    phone.dumps = (screens[1 - shown],)
+    assert (picture_of(private.screenshot())[0:50, 0:100] == 120).all()
+    assert (picture_of(private.screenshot())[0:50, 0:100] == 120).all() == bool(shown)
+
+
+def test_a_text_without_end_is_cut_and_painted_over_on_a_private_phone() -> None:
+    private = PrivateDevice(ScriptedPhone(dump(button("ab " * 2000))), Protector((), Placeholders({"code": "secret"})))
+    assert len(private.dump()) < 5000
+    assert (picture_of(private.screenshot())[0:50, 0:100] == 120).all()
+
+
+def test_without_values_a_private_phone_is_the_phone() -> None:
+    phone = ScriptedPhone("not xml")
+    private = PrivateDevice(phone, Protector((), Placeholders()))
+    assert (private.dump(), private.screenshot()) == (phone.dump(), phone.screenshot())
+
+
 def test_a_private_screen_that_cannot_be_read_is_not_shown() -> None:
     private = PrivateDevice(ScriptedPhone("not xml"), Protector((), Placeholders({"code": "secret"})))
     assert private.dump() == ""
