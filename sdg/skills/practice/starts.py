@@ -81,9 +81,9 @@ def restore(
         if t in moments_at:
             numbers, of = np.array(moments_at[t]).T
             states.put(numbers, world, of)
-        step_actions = [row_actions[t] if t < len(row_actions) else domain.wait for row_actions in actions]
+        moves = [row_actions[t] if t < len(row_actions) else domain.wait for row_actions in actions]
         # Some worlds' actions are single numbers in some rows and several in others: then there is no array of them.
-        world.step(np.array(step_actions) if len({np.shape(action) for action in step_actions}) <= 1 else step_actions)  # type: ignore[arg-type]
+        world.step(np.array(moves) if len({np.shape(action) for action in moves}) <= 1 else moves)  # type: ignore[arg-type]
     states.begin_subgoals()
     return states
 
