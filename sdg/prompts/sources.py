@@ -12,7 +12,7 @@ MAX_STATEMENTS = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class SourcePart:
     """A statement at the top of a source, its text, the names that it binds, those of them that it can lend to others,
     and those that it reads."""
 
@@ -23,7 +23,7 @@ class Part:
     reads: frozenset[str]
 
 
-def prune_source(source: str, entry: str, *, others: Sequence[Sequence[Part]] = ()) -> str:
+def prune_source(source: str, entry: str, *, others: Sequence[Sequence[SourcePart]] = ()) -> str:
     """`source` without the functions that `entry` doesn't need, and with those of `others` that it lacks.
 
     Of `others`, parts of sources, the first that binds a missing name gives it. What isn't Python, has no `entry` or
@@ -43,7 +43,7 @@ def amend_source(source: str, entry: str, *, earlier: str) -> str:
     return _selection(source, parts, entry, [before])
 
 
-def _selection(source: str, parts: Sequence[Part], entry: str, others: Sequence[Sequence[Part]]) -> str:
+def _selection(source: str, parts: Sequence[SourcePart], entry: str, others: Sequence[Sequence[SourcePart]]) -> str:
     """Those parts of a source that `entry` needs, and those of others that it lacks; each was parsed once."""
     own_names = {name for part in parts for name in (*part.names, *part.lends)}
     if entry not in own_names:
@@ -73,10 +73,10 @@ def starts(node: ast.stmt) -> str:
     return ""
 
 
-def parts_of(source: str) -> list[Part]:
+def parts_of(source: str) -> list[SourcePart]:
     """The statements at the top of a source, each with the comments above it. What follows another on its line belongs
     to that one."""
-    tree, lines, end, parts = parse_code(source), source.split("\n"), 0, list[Part]()
+    tree, lines, end, parts = parse_code(source), source.split("\n"), 0, list[SourcePart]()
     for node in tree.body if tree is not None and len(tree.body) <= MAX_STATEMENTS else ():
         last = node.end_lineno or node.lineno
         if last > end:
@@ -85,6 +85,6 @@ def parts_of(source: str) -> list[Part]:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 lends = [name.asname or name.name.partition(".")[0] for name in node.names]
             text = "\n".join(lines[end:last]).strip("\n")
-            parts.append(Part(node, text, names, lends, frozenset(loads(node))))
+            parts.append(SourcePart(node, text, names, lends, frozenset(loads(node))))
         end = max(end, last)
     return parts

@@ -55,7 +55,7 @@ def press_on(action: PhoneAction, tree: UiTree, size: Point) -> Press:
         "button" if any(each.kind in ("Button", "ImageButton") for each in same) else "control",
         words,
         " ".join(each.resource for each in inside).replace("_", " ").lower(),
-        not words,
+        picture=not words,
         labels="\n".join(filter(None, labels)),
         dialog=around if len(words) < SHORT and len(around) < SMALL else "",
     )

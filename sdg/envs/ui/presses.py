@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from sdg.envs.ui.browser import PageError, page_error
 
@@ -251,7 +251,9 @@ class Frame:
         None for one that nobody can enter. One of another process has a session, and a screen, of its own."""
         asked = {"objectId": self.ask(_NODE, at, plain=False)}
         error, name = page_error(), self._session.send("DOM.describeNode", asked)["node"].get("frameId")
-        for part in (None, *self._page.frames) if name and on_screen else ():
+        if not name or not on_screen:
+            return None
+        for part in (None, *self._page.frames):
             try:
                 session = self._page.context.new_cdp_session(part) if part else self._session
                 frame = Frame(self._page, session, name)
@@ -280,7 +282,7 @@ def _within(quad: Sequence[float], at: Point, size: Sequence[float]) -> tuple[Po
 def pressed_on(page: Any, session: Any, point: tuple[float, float] | None, way: str, typed: str = "") -> Press:
     """What is pressed there, None for where the focus is; `unseen` in a frame that isn't to be entered. `typed`: the
     text that is typed, or the key."""
-    frame, at = Frame(page, session), point or (None, None)
+    frame, at = Frame(page, session), cast(Point, point or (None, None))
     on_screen: Point | None = at
     for _ in range(DEEPEST):
         found = frame.ask(_NAMES, [*at, way, typed])
