@@ -279,7 +279,7 @@ def do_task(
 
 
 def _asks(agrees: Callable[[str], bool], asked: list[str]) -> Callable[[str], bool]:
-    """`agrees`, with each question kept in `asked`; whoever can't be asked agrees to nothing."""
+    """`agrees`, with each question kept in `asked`; no if it raises."""
 
     def ask(question: str) -> bool:
         asked.append(_writable(question))
