@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from sdg.envs.ui.browser import PageError, page_error
 
@@ -280,8 +280,8 @@ def _within(quad: Sequence[float], at: Point, size: Sequence[float]) -> tuple[Po
 def pressed_on(page: Any, session: Any, point: tuple[float, float] | None, way: str, typed: str = "") -> Press:
     """What is pressed there, None for where the focus is; `unseen` in a frame that isn't to be entered. `typed`: the
     text that is typed, or the key."""
-    frame, at = Frame(page, session), point or (None, None)
-    on_screen: Point | None = at
+    at: Point = point or (None, None)
+    frame, on_screen = Frame(page, session), cast(Point | None, at)
     for _ in range(DEEPEST):
         found = frame.ask(_NAMES, [*at, way, typed])
         inner = frame.inner(at, on_screen) if found.get("frame") else None
