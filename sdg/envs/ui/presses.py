@@ -34,13 +34,13 @@ class Press:
     role: str = ""
     words: str = ""
     hints: str = ""
-    classes: str = ""
     picture: bool = False
     field: bool = False
     labels: str = ""
     dialog: str = ""
     unseen: bool = False
     lines: bool = False
+    classes: str = ""
 
     def is_still(self, now: Press) -> bool:
         """Whether this is what is pressed now; an icon without words goes by its names."""
@@ -251,7 +251,9 @@ class Frame:
         None for one that nobody can enter. One of another process has a session, and a screen, of its own."""
         asked = {"objectId": self.ask(_NODE, at, plain=False)}
         error, name = page_error(), self._session.send("DOM.describeNode", asked)["node"].get("frameId")
-        for part in (None, *self._page.frames) if name and on_screen else ():
+        if name is None or on_screen is None:
+            return None
+        for part in (None, *self._page.frames):
             try:
                 session = self._page.context.new_cdp_session(part) if part else self._session
                 frame = Frame(self._page, session, name)
