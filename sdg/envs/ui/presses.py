@@ -34,13 +34,13 @@ class Press:
     role: str = ""
     words: str = ""
     hints: str = ""
-    classes: str = ""
     picture: bool = False
     field: bool = False
     labels: str = ""
     dialog: str = ""
     unseen: bool = False
     lines: bool = False
+    classes: str = ""
 
     def is_still(self, now: Press) -> bool:
         """Whether this is what is pressed now; an icon without words goes by its names."""
@@ -251,7 +251,7 @@ class Frame:
         None for one that nobody can enter. One of another process has a session, and a screen, of its own."""
         asked = {"objectId": self.ask(_NODE, at, plain=False)}
         error, name = page_error(), self._session.send("DOM.describeNode", asked)["node"].get("frameId")
-        if not name or not on_screen:
+        if name is None or on_screen is None:
             return None
         for part in (None, *self._page.frames):
             try:
@@ -282,8 +282,8 @@ def _within(quad: Sequence[float], at: Point, size: Sequence[float]) -> tuple[Po
 def pressed_on(page: Any, session: Any, point: tuple[float, float] | None, way: str, typed: str = "") -> Press:
     """What is pressed there, None for where the focus is; `unseen` in a frame that isn't to be entered. `typed`: the
     text that is typed, or the key."""
-    frame, at = Frame(page, session), cast(Point, point or (None, None))
-    on_screen: Point | None = at
+    at: Point = point or (None, None)
+    frame, on_screen = Frame(page, session), cast(Point | None, at)
     for _ in range(DEEPEST):
         found = frame.ask(_NAMES, [*at, way, typed])
         inner = frame.inner(at, on_screen) if found.get("frame") else None

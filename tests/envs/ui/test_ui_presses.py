@@ -225,7 +225,7 @@ CHANGES = {
         "<form onsubmit='return false'><input id=a name=q onkeydown=\"if(event.key=='Enter')b.focus()\"></form>"
         "<button id=b onclick=\"document.title='gone'\">Erase</button><script>a.focus()</script>", "TYPE_TEXT", "a\n"),
     "a letter's key moves the focus": (
-        "<input id=a onkeydown='b.focus()'><select id=b onchange=\"document.title='gone'\"><option>Actions<option>Delete"
+        "<input id=a onkeydown='b.focus()'><select id=b onchange=\"document.title='gone'\"><option>Sort<option>Delete"
         "</select><script>a.focus()</script>", "TYPE_TEXT", "d"),
     "Space changes as it goes down": (
         f"<button id=a onkeydown=\"{SWAPS}\" onclick=\"{DELETED}\">Next</button><script>a.focus()</script>",

@@ -173,7 +173,8 @@ def test_final_presses_need_a_yes(name: str, argument: str) -> None:
         ("Slet konto", True), ("Kjøp nå", True), ("Poista tili", True), ("Fiók törlése", True), ("Törlés", True),
         ("Șterge contul", True), ("ΔΙΑΓΡΑΦΗ", True), ("Διαγραφή λογαριασμού", True), ("מחק חשבון", True),
         ("ลบ", True), ("ลบบัญชี", True), ("ข้อมูลบัญชี", False), ("ส่ง", True), ("การจัดส่ง", False),
-        ("Zrušit předplatné", True), ("Zrušit", False), ("➤", True), ("★", False), ("How to write a letter to a bank in time", False), ("Meine Bestellungen", False), ("Später", False),
+        ("Zrušit předplatné", True), ("Zrušit", False), ("➤", True), ("★", False),
+        ("How to write a letter to a bank in time", False), ("Meine Bestellungen", False), ("Später", False),
     ],
 )  # fmt: skip
 def test_what_ends_something_of_the_user_s_is_final(label: str, final: bool) -> None:
