@@ -7,13 +7,13 @@ from typing import Any
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation
 from sdg.gate.confirm import ConfirmGuard
-from sdg.gate.executor import Command, GatedExecutor, GuardChain, Outcome, SkillResult, Verdict
+from sdg.gate.executor import Command, GatedExecutor, Outcome, SkillResult, Verdict
 from sdg.gate.llm import LlmGuard
-from sdg.gate.registry import GUARDS, KINDS
+from sdg.gate.registry import chain_of, make
 from sdg.llm.registry import as_model
 from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import ProtectedBody, Protector
-from sdg.privacy.recognisers import recognisers_of
+from sdg.privacy.recognisers import find, recognisers_of
 
 
 class Gate:
@@ -28,8 +28,8 @@ class Gate:
     `commands` are the known commands ((): any); those in `reads` change nothing. `confirm` is asked in words before a
     command whose name says that it can't be undone (send, buy, delete, pay); without `confirm` the answer is no.
     `guards` are further guards, as objects or names, such as "screens" for observations with a screenshot. `model`
-    judges too; `about` tells it what a command can do. A guard that fails refuses. Raises RegistryError for an unknown
-    guard, ModelError for an object that is no model.
+    judges too; `about` tells it what a command can do. A guard that fails refuses. Raises RegistryError for what is no
+    guard and for a name that needs a world ("rules", "learned"), ModelError for an object that is no model.
     """
 
     kind = "rules"
@@ -46,14 +46,13 @@ class Gate:
         about: str = "",
     ) -> None:
         self._executor, self._commands, self._reads, self._last_result = executor, commands, reads, ""
-        self._protector = Protector(recognisers_of(""), Placeholders())
-        members = [GUARDS.get(each)() if isinstance(each, str) else each for each in guards]  # type: ignore[operator]
+        # Recognisers need the extra `privacy`, and only `admit` needs them.
+        self._protector = Protector((lambda text: find(text, recognisers_of("")),), Placeholders())
+        known = {"confirm": confirm, "about": about} | ({"model": as_model(model)} if model is not None else {})
+        members = [make(each, known) if isinstance(each, str) else each for each in guards]
         members = [self, ConfirmGuard(confirm, lambda each: Press("button", each.name.replace("_", " "))), *members]
         members += [LlmGuard(as_model(model), about)] if model is not None else []
-        chain = GuardChain(
-            **{kind: [each for each in members if getattr(each, "kind", "learned") == kind] for kind in KINDS}
-        )
-        self._gate = GatedExecutor(ProtectedBody(self, self._protector), chain)
+        self._gate = GatedExecutor(ProtectedBody(self, self._protector), chain_of(members))
 
     @property
     def result(self) -> str:

@@ -137,7 +137,11 @@ class Robot:
             if reason := self._reason_to_stop(command, place=place, fruitless=fruitless):
                 return SkillResult(False, len(self.actions) - began, attempt, self._sense.reasons[reason])
         now = self._gauge(command)
-        note = f"{self.domain.perceivable.gauge} was {far:.2f} and is {now:.2f}" if far is not None and now else ""
+        note = (
+            f"{self.domain.perceivable.gauge} was {far:.2f} and is {now:.2f}"
+            if far is not None and now is not None
+            else ""
+        )
         return SkillResult(False, len(self.actions) - began, attempt, note)
 
     def _gauge(self, command: Command) -> float | None:

@@ -1,4 +1,4 @@
-"""Worlds, and what can be perceived in them. Imports nothing else of this project."""
+"""Worlds, and what can be perceived in them. Imports nothing else of this project but its errors."""
 
 import sys
 from importlib.machinery import ModuleSpec

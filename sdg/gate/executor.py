@@ -200,11 +200,11 @@ class GatedExecutor:
         before = self._body.observe()
         feasible = self._gate.feasible(command, before)
         if not feasible.passed:
-            return Outcome(command, False, error=feasible.reason, verdicts=(feasible,))
+            return Outcome(command, False, error=feasible.reason or "refused", verdicts=(feasible,))
         try:
             performed = self._body.perform(command)
         except IllegalCommand as error:
-            return Outcome(command, False, error=str(error), verdicts=(feasible,))
+            return Outcome(command, False, error=str(error) or "it can't be done", verdicts=(feasible,))
         # If nothing was done, there is only one moment to judge: `before`.
         complete = self._gate.complete(command, before, self._body.observe() if performed.steps else before)
         verdicts = (feasible, complete)

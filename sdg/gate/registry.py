@@ -1,7 +1,7 @@
 """Guards by name: a new one is one file, and one line here to ship it; a user's own is named `module:attribute`."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast
 
 from sdg.envs.domain import Affordances
@@ -62,17 +62,23 @@ def gate_of(
         "confirm": confirm,
         "presses": presses,
     }
+    return chain_of([make(name, known) for name in names])
+
+
+def chain_of(guards: Iterable[GateGuard]) -> GuardChain:
+    """These guards in the order of their kinds. Raises RegistryError for one of another kind, or without a verb."""
     by_kind: dict[str, list[GateGuard]] = {kind: [] for kind in KINDS}
-    for name in names:
-        guard = _make(name, known)
+    for guard in guards:
         kind = getattr(guard, "kind", "learned")
-        if kind not in KINDS:
-            raise RegistryError(f"the guard {name!r} is of kind {kind!r:.40}; kinds are {', '.join(KINDS)}")
+        if kind not in KINDS or not all(callable(getattr(guard, verb, None)) for verb in VERBS):
+            told = f"methods {' and '.join(VERBS)}, and a kind among {', '.join(KINDS)}"
+            raise RegistryError(f"{guard!r:.80} is no guard, which has the {told}")
         by_kind[kind].append(guard)
     return GuardChain(**by_kind)
 
 
-def _make(name: str, known: Mapping[str, object]) -> GateGuard:
+def make(name: str, known: Mapping[str, object]) -> GateGuard:
+    """The guard of a name; a class is called with those of the known arguments that it takes. Raises RegistryError."""
     found = GUARDS.get(name, needs=VERBS)
     if not isinstance(found, type):
         return cast(GateGuard, found)

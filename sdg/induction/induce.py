@@ -20,9 +20,7 @@ from annotated_types import Ge, Le
 from sdg.skills.clustering.embedding import ClusterItem, representation
 from sdg.skills.clustering.kmeans import Clustering, adjusted_rand, cluster
 from sdg.skills.clustering.review import Review, review
-from sdg.skills.learning.train import (
-    TrainSettings,
-)
+from sdg.skills.learning.train import TrainSettings
 from sdg.skills.practice.fresh_starts import ChainStep, Member
 from sdg.skills.settings import Count, Share, Size
 from sdg.skills.subgoal import Experience, SkillCall

@@ -33,7 +33,7 @@ class Placeholders:
         self._remask()
 
     def __repr__(self) -> str:
-        return f"Memory({', '.join(self._values) or 'empty'})"
+        return f"Placeholders({', '.join(self._values) or 'empty'})"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a memory of values doesn't travel")

@@ -54,7 +54,7 @@ PRIVATE = {
     r"\bfor ever\b": "without end",
     r"(?<![\w.,/)\]-])\.\d": "a leading zero: 0.5",
 }
-CODE = re.compile(r"```.*?```|`[^`\n]*`|^(?: {4}|\t).*$|<!--.*?-->|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
+CODE = re.compile(r"```.*?```|`[^`\n]*`|^(?: {4}|\t)[^\n]*$|<!--.*?-->|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
 
 
 def found(text: str) -> list[str]:

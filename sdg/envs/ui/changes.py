@@ -75,7 +75,7 @@ def _same_place(one: ScreenElement, other: ScreenElement, least: float = 0.5) ->
 
 
 def _named(elements: Sequence[ScreenElement], names: Mapping[str, int]) -> str:
-    """Their names, those with words first; where a screen has a name more than once, the place is told, too."""
+    """Their names, those with words first; where a screen has a name more than once, so is the place."""
     some = sorted(elements, key=lambda each: "'" not in each.name)[:MOST_NAMED]
     more = f" and {len(elements) - MOST_NAMED} more" if len(elements) > MOST_NAMED else ""
     texts = [

@@ -126,7 +126,7 @@ def with_bot_steps(
 ) -> list[EpisodeJob]:
     """The tasks as jobs, each with the bot's steps on it; the bot first plays those that the journal lacks. The bot
     knows only its own world: jobs elsewhere have no such steps."""
-    if not all(task.domain_name.startswith(DEFAULT) for task in tasks):
+    if not all(task.domain_name.partition("-")[0] == DEFAULT for task in tasks):
         return [EpisodeJob(recipe, task) for task in tasks]
     bots = run_jobs([EpisodeJob(BotRecipe(), task) for task in tasks], journal=journal, processes=processes, done=done)
     return [

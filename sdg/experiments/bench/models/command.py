@@ -1,6 +1,6 @@
 """A language model behind four interfaces: success, tokens and steps of recorded episodes.
 
-    sdg bench models                                  the table of the draws in recordings/models
+    sdg bench models                                  the table of the recorded runs in recordings/models
     sdg bench models --replay                         the same, played again without a model; it must be the same
     sdg bench models --llm openai:NAME --set model.base_url=URL --levels BossLevel --instructions 12 --seed 777
 
@@ -90,9 +90,11 @@ def rows(
     library: options.Library = "",
     composed: Annotated[Path, typer.Option(metavar="FILE", help="the composed skills")] = SHIPPED / COMPOSED,
     out: options.Out = None,
-    keep: Annotated[Path | None, typer.Option(metavar="DIR", help="where a draw is kept; OUT/kept by default")] = None,
-    drawn: Annotated[Path, typer.Option(metavar="DIR", help="the draws to read")] = KEPT,
-    replay: Annotated[bool, typer.Option("--replay", help="play the draws again without a model")] = False,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="where a recorded run is kept; OUT/kept by default")
+    ] = None,
+    drawn: Annotated[Path, typer.Option(metavar="DIR", help="the recorded runs to read")] = KEPT,
+    replay: Annotated[bool, typer.Option("--replay", help="play the recorded runs again without a model")] = False,
     processes: options.Processes = 0,
 ) -> Iterator[Mapping[str, Any]]:
     """The rows of the table. Raises UserError for what isn't there, and if a replay differs from its recording."""

@@ -3,7 +3,7 @@
     sdg bench miniwob --tasks click-button,login-user --seeds 0-49 --llm webrules [--json]
     sdg bench miniwob --seeds 0-19 --llm openai:NAME --base-url URL
     sdg bench miniwob --set model.timeout_seconds=3600 --set model.retries=1 ...      a slow server
-    sdg bench miniwob --eyes true ...          the page's own elements in place of the parser's: a yardstick
+    sdg bench miniwob --eyes true ...          the page's own elements in place of the parser's: a reference
 
 Success is a positive raw reward; there are at most 10 answers per episode, and the pages' time limits are lifted.
 Without `--tasks` the paper's 74 tasks are played: 73 by name, drag-circle as a guess for the 74th (`guessed`). `unseen`
@@ -62,7 +62,7 @@ def rows(
     assignments: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="as in sdg run")] = None,
     budget: options.Budget = options.NO_BUDGET,
     guards: Annotated[Sequence[str], options.list_option("the gate's guards")] = ("open",),
-    eyes: Annotated[str, typer.Option(help="screenshot; true: the page's own elements, a yardstick")] = SCREENSHOT,
+    eyes: Annotated[str, typer.Option(help="screenshot; true: the page's own elements, a reference")] = SCREENSHOT,
     mode: Annotated[str, typer.Option(help=f"how the model is asked: {', '.join(MODES)}")] = TEXT.name,
     processes: options.Processes = 0,
     out: options.Out = None,
