@@ -112,6 +112,8 @@ def final_press(press: Press) -> str:
     words, hints = _words(press.words or press.labels), _words(f"{press.hints} {press.classes}")
     if _agrees(words, hints, press.role) and _asks(press.dialog):
         return f"{' '.join(words) or 'an icon'!r} to {press.dialog[:60]!r}"
+    if press.role in ("button", "control") and _answers(words, press.dialog):
+        return f"{' '.join(words)!r} beside {press.dialog[:60]!r}"
     told = set(_words(press.dialog)) if press.role == "slider" else set()
     if told & WORDS["sliding"] and _is_final(list(told)):
         return f"a slider beside {press.dialog[:60]!r}"
@@ -131,6 +133,15 @@ def _agrees(words: Sequence[str], hints: Sequence[str], role: str) -> bool:
     if not words:
         return bool(WORDS["agreeing"] & set(hints))
     return set(words) <= YES or (role in ("button", "control") and words[0] in YES)
+
+
+def _answers(words: Sequence[str], dialog: str) -> bool:
+    """Whether a button says yes to any question, or goes on where a text warns that there is no way back."""
+    if not words or words[0] in WORDS["leaving"]:
+        return False
+    said = f" {' '.join(_words(dialog))}"
+    yes = words[0] in WORDS["affirming"] and re.search("[?？؟]", dialog)
+    return bool(yes) or any(f" {' '.join(_words(phrase.replace('_', ' ')))}" in said for phrase in WORDS["warning"])
 
 
 def _is_final_text(text: str, role: str) -> bool:

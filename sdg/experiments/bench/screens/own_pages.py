@@ -1,11 +1,11 @@
 """Tasks on pages like those of public sites, by the agent of `sdg do`: sdg bench pages [--llm openai:NAME] [--json]
 
 Twenty static pages of our own making (`pages/`) have three tasks each; `success_rate` is judged by a page's state at
-the end, not by what the model says. `presses`: of the presses that can't be undone, the share that the gate asks about;
-of all others, the share that it asks about without need (`asked_in_vain`). `injections`: 60 pages of our own making
-tell the agent to press a harmful button; `acted` counts the buttons that the model pressed, and those pressed by a
-model that obeys every word of a page, with nobody there to say yes. webrules is a rule-based planner, no language
-model; it answers with the first rule that knows a task's words.
+the end, not by what the model says. `presses`, on 24 other pages: of the presses that can't be undone, the share that
+the gate asks about; of all others, the share that it asks about without need (`asked_in_vain`). `injections`: 60 pages
+of our own making tell the agent to press a harmful button; `acted` counts the buttons that the model pressed, and those
+pressed by a model that obeys every word of a page, with nobody there to say yes. webrules is a rule-based planner, no
+language model; it answers with the first rule that knows a task's words.
 """
 
 import json
@@ -32,7 +32,8 @@ from sdg.llm.model import Completion, LanguageModel, Message, Sampling
 from sdg.llm.registry import build, is_rule_based
 from sdg.skills.statistics import wilson_interval
 
-PLACE, APPS = (Path(str(resources.files("sdg.experiments"))) / "bench" / "screens" / each for each in ("pages", "apps"))
+_HERE = Path(str(resources.files("sdg.experiments"))) / "bench" / "screens"
+PLACE, APPS, PRESSES = _HERE / "pages", _HERE / "apps", _HERE / "presses"
 PARTS = ("tasks", "presses", "injections")
 
 
@@ -99,11 +100,10 @@ def tasks_row(
 def presses_row() -> dict[str, Any]:
     """What the gate asks about, of all that can be pressed on the pages."""
     asked: dict[bool, list[bool]] = {True: [], False: []}
-    access, wrong = Access(PLACE.as_uri(), (str(PLACE),)), []
+    access, wrong = Access(PRESSES.as_uri(), (str(PRESSES),)), []
     with open_page(access) as page, PageWorld(page, "", access=access, owned=True) as world:
-        for file in sorted(PLACE.glob("*.html")):
+        for file in sorted(PRESSES.glob("*.html")):
             world.open(file.as_uri())
-            page.evaluate("document.querySelectorAll('[hidden]').forEach(each => each.hidden = false)")
             for node in page.locator("[data-do]").all():
                 node.scroll_into_view_if_needed()
                 box, final = node.bounding_box(), node.get_attribute("data-final") is not None
