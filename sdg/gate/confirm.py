@@ -136,12 +136,15 @@ def _agrees(words: Sequence[str], hints: Sequence[str], role: str) -> bool:
 
 
 def _answers(words: Sequence[str], dialog: str) -> bool:
-    """Whether a button says yes to any question, or goes on where a text warns that there is no way back."""
+    """Whether a button says yes to any question, says a question again ("Unmatch" to "Unmatch Ann?"), or goes on where
+    a text warns that there is no way back."""
     if not words or words[0] in WORDS["leaving"]:
         return False
     said = f" {' '.join(_words(dialog))}"
-    yes = words[0] in WORDS["affirming"] and re.search("[?？؟]", dialog)
-    return bool(yes) or any(f" {' '.join(_words(phrase.replace('_', ' ')))}" in said for phrase in WORDS["warning"])
+    asked = [set(_words(line)) for line in dialog.splitlines() if re.search("[?？؟]", line)]
+    if any(words[0] in WORDS["affirming"] or (len(words[0]) > 3 and words[0] in line) for line in asked):
+        return True
+    return any(f" {' '.join(_words(phrase.replace('_', ' ')))}" in said for phrase in WORDS["warning"])
 
 
 def _is_final_text(text: str, role: str) -> bool:

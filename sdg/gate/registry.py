@@ -70,9 +70,10 @@ def chain_of(guards: Iterable[GateGuard]) -> GuardChain:
     by_kind: dict[str, list[GateGuard]] = {kind: [] for kind in KINDS}
     for guard in guards:
         kind = getattr(guard, "kind", "learned")
-        if kind not in KINDS or not all(callable(getattr(guard, verb, None)) for verb in VERBS):
-            told = f"methods {' and '.join(VERBS)}, and a kind among {', '.join(KINDS)}"
-            raise RegistryError(f"{guard!r:.80} is no guard, which has the {told}")
+        if kind not in KINDS:
+            raise RegistryError(f"the guard {guard!r:.80} is of kind {kind!r:.40}; kinds are {', '.join(KINDS)}")
+        if not all(callable(getattr(guard, verb, None)) for verb in VERBS):
+            raise RegistryError(f"{guard!r:.80} is no guard: it has no {' and '.join(VERBS)}")
         by_kind[kind].append(guard)
     return GuardChain(**by_kind)
 

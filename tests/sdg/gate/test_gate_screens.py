@@ -181,6 +181,24 @@ def test_what_ends_something_of_the_user_s_is_final(label: str, final: bool) -> 
     assert bool(final_press(Press(words=label, role="button"))) is final
 
 
+@pytest.mark.parametrize(
+    ("label", "dialog", "asks"),
+    [
+        ("Yes, renew", "Renew your card?\nWe take 148 from your card", True),
+        ("Ja", "Angebot annehmen?", True),
+        ("Unmatch", "Unmatch Priyanka?\nNever mind Unmatch", True),
+        ("That's me done", "Hand in paper 2?\nYou can't come back to it.", True),
+        ("Weiter", "Das kann nicht rückgängig gemacht werden.", True),
+        ("Keep working", "Hand in paper 2?\nYou can't come back to it.", False),
+        ("Never mind", "Unmatch Priyanka?\nNever mind Unmatch", False),
+        ("OK", "Your settings were kept.", False),
+        ("Show results", "What do you look for?", False),
+    ],
+)
+def test_an_answer_to_a_question_and_what_has_no_way_back_are_asked_about(label: str, dialog: str, asks: bool) -> None:
+    assert bool(final_press(Press("button", label, dialog=dialog))) is asks
+
+
 def test_nobody_is_asked_about_the_rest() -> None:
     guard = ConfirmGuard()
     for command in (

@@ -286,7 +286,7 @@ def test_what_cannot_be_undone_is_asked_about() -> None:
     ("nodes", "written", "final"),
     [
         ([node("TextView", "[0,60][90,90]", text="Delete all of your messages?"), labelled("OK")], TAPS[1], True),
-        ([node("TextView", "[0,60][90,90]", text="Keep it?"), labelled("OK")], TAPS[1], False),
+        ([node("TextView", "[0,60][90,90]", text="It was kept."), labelled("OK")], TAPS[1], False),
         ([node("TextView", "[0,60][90,90]", text=f"Delete? {'long ' * 99}"), labelled("OK")], TAPS[1], False),
         ([labelled("Delete all of my messages")], TAPS[1], True),
         ([node("ImageButton", "[0,0][100,50]", flags="clickable")], TAPS[1], True),
