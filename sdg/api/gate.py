@@ -61,6 +61,7 @@ class Gate:
 
     def admit(self, instruction: str) -> str:
         """The instruction with placeholders for sensitive values. Raises PrivacyError if it can't be searched."""
+        recognisers_of("")  # says which package is missing
         return self._protector.admit(instruction)
 
     def execute(self, name: str, argument: str = "") -> Outcome:

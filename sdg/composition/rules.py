@@ -64,7 +64,7 @@ def kinds_of(domain: Domain) -> tuple[str, ...]:
 
 
 def admit(reply: str, *, learned: Collection[str], domain: Domain, load: Callable[[str], object]) -> Admitted:
-    """The composed skills of a reply that keep the rules. Those that use one that doesn't aren't kept either.
+    """The composed skills of a reply that keep the rules. Skills that call a rejected skill are rejected, too.
 
     `load` is the guard of programs, which raises Refused for a source that it doesn't admit.
     Raises Refused for a reply that holds no Python.

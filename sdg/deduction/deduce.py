@@ -151,7 +151,7 @@ def deduce(
 class _Session:
     """One interaction of an episode: it asks for a program, reads and runs it; `programs` are left, including this one.
 
-    With `hands_back` the program is stopped when a third of the steps is left, for the next one.
+    `hands_back`: stop a program when a third of the steps is left, so that a repaired one can use it.
     """
 
     world: World

@@ -8,7 +8,7 @@ from sdg.envs.registry import Registry, RegistryError
 
 DEFAULT = "babyai"
 MINIGRID = "minigrid:"
-"""What the names of domains begin with that are one MiniGrid environment each."""
+"""Prefix of domains that wrap one MiniGrid environment: minigrid:ID."""
 
 DOMAINS = Registry[Domain](
     "domain",

@@ -1,7 +1,7 @@
 """A guard that asks a person before anything that can't be undone: send, buy, delete, pay, or agree to it.
 
-What is final goes by words (`words.txt`, a list of them for each purpose) on what is pressed, around it, and in the
-names of its icon, in the languages that most pages are in.
+A press counts as final if its label, the name of its icon or the dialog around it holds a word of `words.txt`, which
+has a list for each purpose, in the languages that most pages are in.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class Unavailable(ModelError):
 
 
 class NotRecorded(ModelError):
-    """A recording has no further reply for this episode, because learning ended otherwise than when it was recorded."""
+    """A recording has no further reply for this episode, because training gave another result than in the recording."""
 
 
 class BudgetExceeded(ModelError):

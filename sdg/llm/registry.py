@@ -34,7 +34,7 @@ PROVIDERS = Registry[object](
 WRAPPERS = Registry[Callable[[LanguageModel, str], LanguageModel]](
     "wrapper", {"privacy": "sdg.privacy.protector:protect"}
 )
-"""By name alone: the gate may import models, models may not import the gate."""
+"""Named as text, because models may not import the gate."""
 
 
 def build(settings: ModelSettings) -> LanguageModel:

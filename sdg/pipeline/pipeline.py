@@ -68,6 +68,6 @@ class Pipeline(Run):
         return self._results[cycle]
 
     def experiences(self, cycle: int = 1) -> list[Experience]:
-        """Experiences up to a cycle, without those that only a chain of skills reached: too long for one skill."""
+        """Experiences up to a cycle, without those that take longer than one skill's horizon."""
         experiences = [experience for row in self.ground(cycle) for experience in row.experiences()]
         return [each for each in experiences if len(each.actions) <= self.plan.induce.train.horizon]

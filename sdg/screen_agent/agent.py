@@ -169,7 +169,7 @@ class Work:
     """One episode, turn by turn, for a caller that has the model: `question`, then `answer` or `fail`, until there is
     no question left; then `result`. Many episodes may be under way while their models think.
 
-    After more than `replans` refusals in a row, or one by a person, the task ends as infeasible; None: it goes on.
+    More than `replans` refusals in a row (None: any number), or one by a person, end the task as infeasible.
     Each screen but the first begins with what `changes` says of it and the one before, unless that is "".
     """
 

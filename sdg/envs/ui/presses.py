@@ -1,4 +1,5 @@
-"""What a press on a page would press: the scripts that look, in a page and in every frame and open shadow root of it.
+"""Which element of a page a command would press: the scripts that look, in a page and in every frame and open shadow
+root of it.
 
 They run in worlds of their own, where the page's scripts have patched nothing and see nobody look. Frames of other
 origins are entered, too. What lies in a closed shadow root nobody sees: `unseen`.
@@ -25,7 +26,7 @@ an arrow where the focus is."""
 class Press:
     """What a command presses: its `role` (button, control, option, checkbox, slider, drop, or a tag), the words on
     it, the names of its icon (`hints`, and `classes` with those of styles and files), whether it shows a picture,
-    whether it takes text; its `labels`, a line each, with all else that the command may set off, and the words of the
+    whether it takes text; its `labels`, a line each: other texts that the command may set off, and the words of the
     `dialog` around it.
 
     `unseen`: it lies where nobody can see. `lines`: a line break is text there, in a field of many lines.

@@ -151,7 +151,7 @@ def _chromium() -> tuple[str, str, str]:
 
     missing = what_is_missing()
     finding = f"not ready; missing {missing}" if missing else str(chromium())
-    return NOTE if missing else GOOD, finding, "only needed for screen tasks (sdg bench miniwob)"
+    return NOTE if missing else GOOD, finding, "only needed for pages, screens and phones"
 
 
 def _key() -> tuple[str, str, str]:

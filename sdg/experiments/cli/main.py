@@ -23,7 +23,7 @@ Until = Literal["hypothesize", "verify", "induce", "solve", "run"]
 """How far to go: `solve` plays our own agent on unseen instructions, `run` also the agents it is compared with."""
 
 DEFAULT_CONFIG = "quickstart"
-BABYLANG = "model: babylang, a rule-based stand-in with a hand-written planner (not a language model)"
+BABYLANG = "model: babylang, a rule-based planner, written by hand (not a language model)"
 
 app = typer.Typer(
     name="sdg",

@@ -177,7 +177,6 @@ def solve_one(
     Without `layout` the first unseen one under the user's `seed` is used. Raises UserError if nothing could be tried.
     """
     from sdg.deduction.program import ENTRY
-    from sdg.envs.babyai.levels import level_name
     from sdg.envs.instructions import seeds
     from sdg.experiments.config.assembly import planner_of
     from sdg.experiments.play.film import episode_gif
@@ -188,7 +187,10 @@ def solve_one(
     planner = planner_of(config, None, find_library(str(library) if library is not None else ""), agent="sdg")
     if instruction is not None and not instruction.strip():
         raise UserError("an instruction has words: --instruction 'go to the red ball'")
-    layouts = seeds("evaluation", count=1, seed=seed, level=level_name(level))
+    try:
+        layouts = seeds("evaluation", count=1, seed=seed, level=config.world.level_name(level))
+    except ValueError as error:
+        raise UserError(str(error)) from None
     with output(as_json=as_json) as lines:
         layout_seed = layouts[0] if layout is None else layout
         row, episode = solve(level, layout_seed, instruction=instruction or "", recipe=planner)

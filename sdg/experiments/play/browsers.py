@@ -47,7 +47,7 @@ class Players(Generic[Job, Row]):
         self.play, self.lost, self._processes, self._patience = play, lost, processes, patience_seconds
 
     def __call__(self, jobs: Sequence[Job], setting: Any) -> Iterator[Row]:
-        """Rows as they finish. Raises what a player raises that isn't an episode's fault."""
+        """Rows as they finish. Raises the errors of a player process itself."""
         count = min(self._processes, len(jobs))
         players = [_Player(jobs[n::count], setting, self) for n in range(count)]
         try:

@@ -87,7 +87,7 @@ def _steps(run: Path, config: RunConfig) -> Counter[str]:
         steps["search"] += row.searched_steps
         steps["replays"] += row.replayed_steps
         steps["search"] += config.verify.judged_steps * ROWS if row.agreement is not None else 0
-        # Once more for each goal learned from, because a skill's needs are read from the moments that it began in.
+        # Each goal is replayed once more, because a skill's needs are read from the states that it began in.
         learned = row.verified or config.induce.use_unconfirmed
         ways = [len(goal.restore_actions) + len(goal.actions) for goal in row.subgoals if goal.reached and learned]
         steps["replays"] += sum(ways)

@@ -113,7 +113,7 @@ class Library(Meter):
             ".slice": lambda *bounds: slice(*map(few, bounds, repeat(MAX_KEY))), ".lazy": self.lazy,
             ".tick": self.tick, ".caught": self.caught, ".key": self.key,
             ".text": self.text, ".star": self.bulk, ".shown": self.show,
-            ".ordered": self.ordered, ".unpacked": self.unpacked, ".unpacked_each": self.unpacked_each,
+            ".ordered": self.ordered, ".unpacked": self.row_of, ".unpacked_each": self.rows_of,
             ".rows": lambda items: map(self.bulk, self.ordered(items)),
             ".joined": lambda *parts: self.made("".join(parts)),
             ".error": lambda kind, *texts: kind(*map(self.text, texts)),

@@ -177,7 +177,7 @@ class Meter:
         self.tick(12 * len(items) + (size * len(items).bit_length() >> 2))
         return sorted(items, key=_plain_text)
 
-    def unpacked(self, value: Any, shape: tuple[Any, ...]) -> Any:
+    def row_of(self, value: Any, shape: tuple[Any, ...]) -> Any:
         """What a pattern of this shape unpacks: sets in order, in the patterns within it, too."""
         items = self.ordered(value)
         if not any(shape) or not isinstance(items, Iterable):
@@ -185,12 +185,12 @@ class Meter:
         row = list(islice(items, len(shape) + 1))
         if len(row) != len(shape):
             return row
-        return [self.unpacked(item, within) if within else item for item, within in zip(row, shape, strict=True)]
+        return [self.row_of(item, within) if within else item for item, within in zip(row, shape, strict=True)]
 
-    def unpacked_each(self, items: Any, shape: tuple[Any, ...]) -> Iterator[Any]:
-        """The items of a loop over a pattern, each as `unpacked` gives it."""
+    def rows_of(self, items: Any, shape: tuple[Any, ...]) -> Iterator[Any]:
+        """The items of a loop over a pattern, each as `row_of` gives it."""
         if any(shape):
-            return (self.unpacked(item, shape) for item in self.ordered(items))
+            return (self.row_of(item, shape) for item in self.ordered(items))
         return (self.ordered(item) if type(item) in SETS else item for item in self.ordered(items))
 
     def bulk(self, items: Iterable[Any], *, in_order: bool = True) -> list[Any]:

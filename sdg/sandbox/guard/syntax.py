@@ -286,7 +286,7 @@ WOVEN: dict[type[ast.AST], Callable[[Any], ast.AST]] = {
     ast.Slice: lambda node: call(
         ".slice", *(bound or ast.Constant(value=None) for bound in (node.lower, node.upper, node.step))
     ),
-    ast.Assign: lambda node: ast.Assign(targets=node.targets, value=unpacked(node.targets[0], node.value)),
+    ast.Assign: lambda node: ast.Assign(targets=node.targets, value=in_pattern(node.targets[0], node.value)),
     ast.AnnAssign: lambda node: ast.Assign(targets=[node.target], value=node.value) if node.value else ast.Pass(),
     ast.keyword: lambda node: node if node.arg else ast.keyword(arg=None, value=call(".merged", node.value)),
     ast.GeneratorExp: lambda node: call(".lazy", node),
@@ -353,7 +353,7 @@ def is_starred(target: ast.expr) -> bool:
     return any(isinstance(part, ast.Starred) for part in ast.walk(target))
 
 
-def unpacked(target: ast.expr, value: ast.expr, *, each: str = "") -> ast.expr:
+def in_pattern(target: ast.expr, value: ast.expr, *, each: str = "") -> ast.expr:
     """A value, or `each` item of it, as C code may unpack it: sets in order, in nested patterns, too."""
     within = shape(target)
     if within is None:

@@ -31,9 +31,9 @@ from sdg.sandbox.guard.syntax import (
     call,
     compare_values,
     compile_tree,
+    in_pattern,
     load,
     loads,
-    unpacked,
 )
 from sdg.sandbox.guard.table import BINARY, PLAIN_TYPES
 
@@ -140,7 +140,7 @@ class Weaver(ast.NodeTransformer):
         ticks = ast.Expr(call(".tick", units(*node.body, *([node.test] if isinstance(node, ast.While) else []))))
         self.generic_visit(node)
         if isinstance(node, ast.For):
-            node.iter = unpacked(node.target, node.iter, each="_each")
+            node.iter = in_pattern(node.target, node.iter, each="_each")
         node.body.insert(0, ticks)
         return node
 
@@ -246,7 +246,7 @@ class Weaver(ast.NodeTransformer):
         self.generic_visit(node)
         for generator, tick in zip(node.generators, ticks, strict=True):
             generator.ifs.insert(0, tick)
-            generator.iter = unpacked(generator.target, generator.iter, each="_each")
+            generator.iter = in_pattern(generator.target, generator.iter, each="_each")
         return node
 
     visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp

@@ -206,7 +206,7 @@ class Pool:
             messages = [dict(self._reader.value(each)) for each in frames(member.pending)]
             answers = [answer for message in messages if (answer := self._take(member, message, run)) is not None]
         except (BadFrame, KeyError, TypeError, ValueError) as error:
-            yield from self._lose(member, f"it said {error}")
+            yield from self._lose(member, f"its message was invalid: {error}")
             return
         for number, result in answers:
             if isinstance(result, _Raised):

@@ -153,7 +153,9 @@ def require_fit(library: ComposedLibrary, *, learned: str, domain: str, rule_bas
         )
     if library.rule_based != rule_based:
         author = "a stand-in" if library.rule_based else "a language model"
-        raise LibraryError(f"these skills were composed by {author} ({library.model}): only its like may use them")
+        raise LibraryError(
+            f"these skills were composed by {author} ({library.model}): only planners of that kind may use them"
+        )
 
 
 def linked_source(source: str, skills: Mapping[str, ComposedSkill]) -> str:
