@@ -177,6 +177,7 @@ def solve_one(
     Without `layout` the first unseen one under the user's `seed` is used. Raises UserError if nothing could be tried.
     """
     from sdg.deduction.program import ENTRY
+    from sdg.envs.domains import domain
     from sdg.envs.instructions import seeds
     from sdg.experiments.config.assembly import planner_of
     from sdg.experiments.play.film import episode_gif
@@ -188,7 +189,7 @@ def solve_one(
     if instruction is not None and not instruction.strip():
         raise UserError("an instruction has words: --instruction 'go to the red ball'")
     try:
-        layouts = seeds("evaluation", count=1, seed=seed, level=config.world.level_name(level))
+        layouts = seeds("evaluation", count=1, seed=seed, level=domain(config.world).level_name(level))
     except ValueError as error:
         raise UserError(str(error)) from None
     with output(as_json=as_json) as lines:

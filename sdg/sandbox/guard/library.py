@@ -114,7 +114,6 @@ class Library(Meter):
             ".tick": self.tick, ".caught": self.caught, ".key": self.key,
             ".text": self.text, ".star": self.bulk, ".shown": self.show,
             ".ordered": self.ordered, ".unpacked": self.row_of, ".unpacked_each": self.rows_of,
-            ".rows": lambda items: map(self.bulk, self.ordered(items)),
             ".joined": lambda *parts: self.made("".join(parts)),
             ".error": lambda kind, *texts: kind(*map(self.text, texts)),
             ".merged": lambda items: self.calls[".or_"]({}, items),

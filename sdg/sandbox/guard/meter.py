@@ -178,11 +178,15 @@ class Meter:
         return sorted(items, key=_plain_text)
 
     def row_of(self, value: Any, shape: tuple[Any, ...]) -> Any:
-        """What a pattern of this shape unpacks: sets in order, in the patterns within it, too."""
+        """What a pattern of this shape unpacks: sets in order, in the patterns within it, too; True is a star."""
         items = self.ordered(value)
         if not any(shape) or not isinstance(items, Iterable):
             return items
-        row = list(islice(items, len(shape) + 1))
+        if True in shape:
+            row, star = self.bulk(items), shape.index(True)
+            shape = (*shape[:star], *[None] * (len(row) - len(shape) + 1), *shape[star + 1 :])
+        else:
+            row = list(islice(items, len(shape) + 1))
         if len(row) != len(shape):
             return row
         return [self.row_of(item, within) if within else item for item, within in zip(row, shape, strict=True)]

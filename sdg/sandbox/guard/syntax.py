@@ -241,20 +241,6 @@ REFUSED: tuple[Rule, ...] = (
         "a finally is not left by return, break or continue: write that after it",
     ),
     (
-        (ast.Tuple, ast.List),
-        lambda node: (
-            isinstance(node.ctx, ast.Store)
-            and any(isinstance(item, ast.Tuple | ast.List) for item in node.elts)
-            and is_starred(node)
-        ),
-        "a star in a nested pattern is not allowed: unpack it in a line of its own",
-    ),
-    (
-        ast.Assign,
-        lambda node: len(node.targets) > 1 and any(isinstance(part, ast.Tuple | ast.List) for part in node.targets),
-        "unpack in a line of its own, which assigns nothing else",
-    ),
-    (
         ast.Call,
         lambda node: len(node.keywords) > 1 and any(part.arg is None for part in node.keywords),
         "** stands alone: join the arguments in one dict first",
@@ -275,7 +261,7 @@ REFUSED: tuple[Rule, ...] = (
 HINTS: dict[type[ast.AST], str] = {ast.FunctionDef: "returns", ast.arg: "annotation", ast.AnnAssign: "annotation"}
 """Fields with type hints, judged, never compiled."""
 
-WOVEN: dict[type[ast.AST], Callable[[Any], ast.AST]] = {
+WOVEN: dict[type[ast.AST], Callable[[Any], ast.AST | list[ast.stmt]]] = {
     ast.BinOp: lambda node: call(f".{BINARY.get(type(node.op).__name__, '')}", node.left, node.right),
     ast.UnaryOp: lambda node: node
     if isinstance(node.op, ast.Not) or isinstance(node.operand, ast.Constant)
@@ -286,7 +272,7 @@ WOVEN: dict[type[ast.AST], Callable[[Any], ast.AST]] = {
     ast.Slice: lambda node: call(
         ".slice", *(bound or ast.Constant(value=None) for bound in (node.lower, node.upper, node.step))
     ),
-    ast.Assign: lambda node: ast.Assign(targets=node.targets, value=in_pattern(node.targets[0], node.value)),
+    ast.Assign: lambda node: assignments(node),
     ast.AnnAssign: lambda node: ast.Assign(targets=[node.target], value=node.value) if node.value else ast.Pass(),
     ast.keyword: lambda node: node if node.arg else ast.keyword(arg=None, value=call(".merged", node.value)),
     ast.GeneratorExp: lambda node: call(".lazy", node),
@@ -348,23 +334,34 @@ def is_short_format(pieces: list[ast.expr]) -> bool:
     return _SPEC_CHARACTERS.issuperset(body) and all(len(run) <= 2 for run in digits)
 
 
-def is_starred(target: ast.expr) -> bool:
-    """Whether C code would unpack everything there."""
-    return any(isinstance(part, ast.Starred) for part in ast.walk(target))
+def assignments(node: ast.Assign) -> ast.stmt | list[ast.stmt]:
+    """An assignment, or one for each of its targets where any is a pattern, because a pattern may get another value."""
+    if len(node.targets) == 1:
+        return ast.Assign(targets=node.targets, value=in_pattern(node.targets[0], node.value))
+    if all(shape(target) is None for target in node.targets):
+        return node
+    values = [node.value, *(in_pattern(target, load(_VALUE)) for target in node.targets)]
+    targets = [ast.Name(id=_VALUE, ctx=ast.Store()), *node.targets]
+    return [ast.copy_location(ast.Assign(targets=[t], value=v), node) for t, v in zip(targets, values, strict=True)]
+
+
+_VALUE = ".v"
+"""What is assigned to several targets; no source can spell it."""
 
 
 def in_pattern(target: ast.expr, value: ast.expr, *, each: str = "") -> ast.expr:
-    """A value, or `each` item of it, as C code may unpack it: sets in order, in nested patterns, too."""
+    """A value, or `each` item of it, as C code may unpack it: sets in order, in nested patterns, too, and no more items
+    at once than are allowed."""
     within = shape(target)
     if within is None:
         return call(".ordered", value) if each else value
-    if is_starred(target):
-        return call(".rows" if each else ".star", value)
     if not each and not any(within):
         return call(".ordered", value)
     return call(f".unpacked{each}", value, ast.parse(repr(within), mode="eval").body)
 
 
 def shape(target: ast.expr) -> tuple[Any, ...] | None:
-    """The patterns in a pattern; None for what is none."""
-    return tuple(map(shape, target.elts)) if isinstance(target, ast.Tuple | ast.List) else None
+    """The patterns in a pattern, True for a star in it; None for what is none."""
+    if not isinstance(target, ast.Tuple | ast.List):
+        return None
+    return tuple(True if isinstance(each, ast.Starred) else shape(each) for each in target.elts)

@@ -168,12 +168,12 @@ def test_a_model_on_a_server_is_asked_about_many_episodes_at_once_and_replayed(t
 
 
 _BENCH = """
-from sdg.experiments.bench.screens.episodes import Job, Setting, lose, play
+from sdg.experiments.bench.screens.episodes import ScreenJob, Setting, lose, play
 from sdg.experiments.play.browsers import Players
 from sdg.llm.registry import ModelSettings
 if __name__ == "__main__":
     setting = Setting(ModelSettings("webrules"), eyes="true")
-    for row, _ in Players(play, lose, processes=1)([Job("focus-text", seed) for seed in range(10_000)], setting):
+    for row, _ in Players(play, lose, processes=1)([ScreenJob("focus-text", seed) for seed in range(10_000)], setting):
         print(row.unit, flush=True)
 """
 

@@ -133,7 +133,7 @@ def test_what_the_model_was_asked_is_summed_up_and_shown(copy: Path, tmp_path: P
 
 @pytest.mark.parametrize("told", [10**400, -7, 1e400, "x", None], ids="{!r:.9}".format)
 def test_what_is_no_plausible_count_of_tokens_costs_nothing(copy: Path, tmp_path: Path, told: Any) -> None:
-    entry = {"schema": 3, "key": "k", "stage": "induce", "messages": [{"role": "user", "content": "x"}]}
+    entry = {"schema": 3, "key": "k", "stage": "induce", "sampling": {}, "messages": [{"role": "user", "content": "x"}]}
     counts = dict.fromkeys(COUNTS, told)
     for folder in (copy, tmp_path):
         (folder / "transcript.jsonl").write_text(json.dumps(entry | {"reply": {"text": "y"} | counts}) + "\n")

@@ -92,7 +92,7 @@ def test_a_memory_that_can_t_be_written_says_so(tmp_path: Path) -> None:
 
 def test_values_don_t_travel() -> None:
     memory = Placeholders({"password": VALUE})
-    assert repr(memory) == "Memory(password)"
+    assert repr(memory) == "Placeholders(password)"
     with pytest.raises(TypeError):
         pickle.dumps(memory)
     with pytest.raises(PrivacyError) as caught:
