@@ -1,4 +1,4 @@
-"""An HTTP server on loopback that speaks OpenAI's protocol; the rule-based stand-in answers behind it."""
+"""An HTTP server on loopback that speaks OpenAI's protocol; the rule-based planner answers behind it."""
 
 from __future__ import annotations
 

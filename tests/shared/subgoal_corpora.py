@@ -77,7 +77,7 @@ def _item(kind: dict[str, Any], part: str, *, rng: np.random.Generator) -> Clust
 
 
 def stand_in_corpus(*, n_items: int, seed: int) -> Corpus:
-    """Subgoals that the rule-based stand-in hypothesises for grounding instructions, with kinds as it means them."""
+    """Subgoals that the rule-based planner hypothesises for grounding instructions, with kinds as it means them."""
     model, each = BabyLang(), n_items // 4 + 1
     by_level = [instructions(level, split="grounding", count=each, seed=seed) for level in LEVELS]
     asked = [part[order] for order in range(each) for part in by_level]

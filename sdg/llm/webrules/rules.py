@@ -206,7 +206,7 @@ def fill(field: SeenElement, text: str) -> list[Written]:
     return [click(field), *deletions, {"name": "TYPE_TEXT", "args": {"text": text}}]
 
 
-NAME = "webrules (rule-based stand-in, no language model)"
+NAME = "webrules (rule-based planner, no language model)"
 
 
 class WebRules:

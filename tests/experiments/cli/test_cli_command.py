@@ -78,7 +78,7 @@ def test_json_is_one_object_a_row_and_nothing_else(
     captured = capsys.readouterr()
     assert json.loads(captured.out) == {"until": command, "seed": 7, "text": "a\x1b[31m\u2028[b]"}
     assert "noise from a library" in captured.err
-    assert "rule-based stand-in" in captured.err
+    assert "rule-based planner" in captured.err
     assert "s: 2/2 units (" in captured.err
     assert Path("runs/fast/config.yaml").exists()
 

@@ -102,7 +102,7 @@ def test_the_report_has_everything(run: Path, tmp_path: Path) -> None:
     assert len(drawings) == 3 + 1
     assert all(drawing.startswith(b"<?xml") for drawing in drawings)
     for word in (
-        "rule-based stand-in",
+        "rule-based planner",
         "not a language model",
         "def program():",
         "put_next_to_object",

@@ -219,7 +219,7 @@ def report(
     failures = [each for each in played if not each.success and each.task not in UNSEEN][:MOST_SHOWN]
     shown = "".join(_failure(each, folder / "failures" / f"{each.task}-{each.seed}.png") for each in failures)
     policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
-    note = "A rule-based stand-in, no language model." if found and found[0]["rule_based"] else ""
+    note = "A rule-based planner, no language model." if found and found[0]["rule_based"] else ""
     return (
         f'<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
         "<title>MiniWoB++</title><style>body{font:14px sans-serif;margin:2em}td{padding:0 1em 0 0}"

@@ -1,4 +1,4 @@
-"""The hypothesis and translation jobs of the rule-based stand-in, on the real prompts and perception functions."""
+"""The hypothesis and translation jobs of the rule-based planner, on the real prompts and perception functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program and repair jobs of the rule-based stand-in, on the real prompts."""
+"""The program and repair jobs of the rule-based planner, on the real prompts."""
 
 from __future__ import annotations
 
