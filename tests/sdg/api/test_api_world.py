@@ -64,6 +64,7 @@ def test_own_words_that_the_level_can_not_judge() -> None:
     solution = sdg.World("GoToLocal", seed=7).solve("dance round the room", model=Mine("object"))
     assert (solution.success, bool(solution)) == (None, False)
     assert "not judged" in repr(solution)
+    assert solution.reason
 
 
 class Silent:

@@ -293,3 +293,8 @@ def test_a_program_whose_calls_come_to_nothing_is_stopped() -> None:
     assert MAX_VAIN_STEPS <= sum(call.steps for call in vain[-MAX_VAIN_STEPS // 4 :]) < MAX_VAIN_STEPS + 4
     assert "calls came to nothing since anything new was seen" in ran.error
     assert not robot.ending.over
+
+
+def test_a_call_is_told_by_the_innermost_line() -> None:
+    ran, _ = run("def helper():\n    go_next_to('object')\n\n\ndef program():\n    helper()\n")
+    assert [call.line for call in ran.calls] == [2]
