@@ -13,7 +13,7 @@ from sdg.gate.registry import chain_of, make
 from sdg.llm.registry import as_model
 from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import ProtectedBody, Protector
-from sdg.privacy.recognisers import find, recognisers_of
+from sdg.privacy.recognisers import recognisers_of
 
 
 class Gate:
@@ -46,8 +46,7 @@ class Gate:
         about: str = "",
     ) -> None:
         self._executor, self._commands, self._reads, self._last_result = executor, commands, reads, ""
-        # Recognisers need the extra `privacy`, and only `admit` needs them.
-        self._protector = Protector((lambda text: find(text, recognisers_of("")),), Placeholders())
+        self._protector = Protector((), Placeholders())  # recognisers need the extra `privacy`: `admit` makes them
         known = {"confirm": confirm, "about": about} | ({"model": as_model(model)} if model is not None else {})
         members = [make(each, known) if isinstance(each, str) else each for each in guards]
         members = [self, ConfirmGuard(confirm, lambda each: Press("button", each.name.replace("_", " "))), *members]
@@ -61,8 +60,7 @@ class Gate:
 
     def admit(self, instruction: str) -> str:
         """The instruction with placeholders for sensitive values. Raises PrivacyError if it can't be searched."""
-        recognisers_of("")  # says which package is missing
-        return self._protector.admit(instruction)
+        return Protector(recognisers_of(""), self._protector.memory).admit(instruction)
 
     def execute(self, name: str, argument: str = "") -> Outcome:
         """Carry out a command behind the gate; placeholders are filled in on the way to the executor."""

@@ -144,7 +144,7 @@ def _answers(words: Sequence[str], dialog: str) -> bool:
     asked = [set(_words(line)) for line in dialog.splitlines() if re.search("[?？؟]", line)]
     if any(words[0] in WORDS["affirming"] or (len(words[0]) > 3 and words[0] in line) for line in asked):
         return True
-    return any(f" {' '.join(_words(phrase.replace('_', ' ')))}" in said for phrase in WORDS["warning"])
+    return any(phrase in said for phrase in _WARNINGS)
 
 
 def _is_final_text(text: str, role: str) -> bool:
@@ -199,3 +199,7 @@ def _joined(text: str) -> str:
 def _words(text: str) -> list[str]:
     """Its words in small letters, folded."""
     return re.findall(r"(?:[^\W\d_]|[\u0e31-\u0e4e])+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", _folded(text)).lower())
+
+
+_WARNINGS = tuple(f" {' '.join(_words(phrase.replace('_', ' ')))}" for phrase in WORDS["warning"])
+"""Phrases that say that there is no way back, as `_words` gives a text's."""

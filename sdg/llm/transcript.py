@@ -182,8 +182,9 @@ def _parse(line: bytes) -> dict[str, Any] | None:
         entry = json.loads(line)
         _reply(entry)
         texts = [text for each in entry["messages"] for text in (each["role"], each["content"])]
-        known = entry["schema"] == SCHEMA and all(isinstance(text, str) for text in (entry["key"], *texts))
-        hash((entry["stage"], entry["sampling"].get("seed")))  # by which answers in turn are found
+        texts += [entry["key"], entry["stage"]]
+        known = entry["schema"] == SCHEMA and all(isinstance(text, str) for text in texts)
+        known = known and isinstance(entry["sampling"].get("seed"), int | None)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return entry if known else None

@@ -334,6 +334,10 @@ def is_short_format(pieces: list[ast.expr]) -> bool:
     return _SPEC_CHARACTERS.issuperset(body) and all(len(run) <= 2 for run in digits)
 
 
+_VALUE = ".v"
+"""What is assigned to several targets; no source can spell it."""
+
+
 def assignments(node: ast.Assign) -> ast.stmt | list[ast.stmt]:
     """An assignment, or one for each of its targets where any is a pattern, because a pattern may get another value."""
     if len(node.targets) == 1:
@@ -343,10 +347,6 @@ def assignments(node: ast.Assign) -> ast.stmt | list[ast.stmt]:
     values = [node.value, *(in_pattern(target, load(_VALUE)) for target in node.targets)]
     targets = [ast.Name(id=_VALUE, ctx=ast.Store()), *node.targets]
     return [ast.copy_location(ast.Assign(targets=[t], value=v), node) for t, v in zip(targets, values, strict=True)]
-
-
-_VALUE = ".v"
-"""What is assigned to several targets; no source can spell it."""
 
 
 def in_pattern(target: ast.expr, value: ast.expr, *, each: str = "") -> ast.expr:
