@@ -134,14 +134,14 @@ def parse(reply: str, *, instruction: str) -> Hypothesis:
         raise HypothesisError('There is no line "Goal 1: ...".', reply)
     if len(goals) > MAX_GOALS:
         raise HypothesisError(f"There are {len(goals)} goals; at most {MAX_GOALS} are allowed.", reply)
-    subgoals, lenders = [], [parts_of(block.text) for block in blocks]
+    subgoals, parts = [], {block.text: parts_of(block.text) for block in blocks}
     for number, goal in enumerate(goals, 1):
         namesakes = [block.text for block, names in functions if f"check_{number}" in names]
         sources = code[goal] or _bare_functions(clean[goal.start : goal.end]) or namesakes
         if not sources:
             raise HypothesisError(f"Goal {number} ({goal.text!r}) has no check function in a ```python block.", clean)
         name = _check_name(sources[-1], number)
-        source = prune_source(sources[-1], name, others=lenders)
+        source = prune_source(sources[-1], name, parts=parts.get(sources[-1]), others=[*parts.values()])
         subgoals.append(Subgoal(goal.text, CheckFunction(name, source)))
     return Hypothesis(instruction, tuple(subgoals))
 

@@ -23,14 +23,17 @@ class SourcePart:
     reads: frozenset[str]
 
 
-def prune_source(source: str, entry: str, *, others: Sequence[Sequence[SourcePart]] = ()) -> str:
+def prune_source(
+    source: str, entry: str, *, parts: Sequence[SourcePart] | None = None, others: Sequence[Sequence[SourcePart]] = ()
+) -> str:
     """`source` without the functions that `entry` doesn't need, and with those of `others` that it lacks.
 
-    Of `others`, parts of sources, the first that binds a missing name gives it. What isn't Python, has no `entry` or
-    needs no change comes back as it is; nothing but functions and constants is added, and nothing but functions,
-    imports for annotations and the line that would start `entry` left out.
+    `parts` are the source's own where they are known. Of `others`, parts of sources, the first that binds a missing
+    name gives it. What isn't Python, has no `entry` or needs no change comes back as it is; nothing but functions and
+    constants is added, and nothing but functions, imports for annotations and the line that would start `entry` left
+    out.
     """
-    return _selection(source, parts_of(source), entry, others)
+    return _selection(source, parts_of(source) if parts is None else parts, entry, others)
 
 
 def amend_source(source: str, entry: str, *, earlier: str) -> str:

@@ -80,7 +80,7 @@ def test_a_reply_of_any_kind_is_read_in_a_moment(name: str) -> None:
     ):
         taken = min(_seconds(read) for _ in range(3))
         parsing = min(_seconds(lambda: ast.parse(LONGEST)) for _ in range(3)) if taken >= 0.1 else 0.0
-        assert taken < max(0.1, 6 * parsing), "longer than Python's own parser takes for the longest code six times"
+        assert taken < max(0.1, 3 * parsing), "longer than Python's own parser takes for the longest code three times"
 
 
 def test_a_reply_is_cut_at_so_many_lines_and_blocks() -> None:
