@@ -9,7 +9,8 @@ from sdg.envs.ui.changes import what_changed
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.world import Observation
 from sdg.gate.executor import OpenGate
-from sdg.screen_agent.agent import Work
+from sdg.prompts.fill import text
+from sdg.screen_agent.agent import MOST_THOUGHT, Work
 from tests.sdg.screen_agent.test_ui_agent import Pad, Says, press
 
 BLANK = np.full((100, 200, 3), 255, np.uint8)
@@ -80,3 +81,7 @@ def test_a_model_is_told_once_a_screen_what_changed() -> None:
     assert "(Changed since observation 1: new 'Find' button)" in model.asked[1]
     assert "(Changed since observation 2: nothing)" in model.asked[2]
     assert "observation 1" not in model.asked[2]
+
+
+def test_the_prompt_says_how_long_a_plan_is_kept() -> None:
+    assert f"in {MOST_THOUGHT} characters at most" in text("screen")
