@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from sdg.envs.ui.changes import what_changed
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.world import Observation
 from sdg.gate.executor import OpenGate
-from sdg.prompts.fill import text
+from sdg.llm.model import Completion, Message, Sampling
 from sdg.screen_agent.agent import MOST_THOUGHT, Work
 from tests.sdg.screen_agent.test_ui_agent import Pad, Says, press
 
@@ -84,4 +86,12 @@ def test_a_model_is_told_once_a_screen_what_changed() -> None:
 
 
 def test_the_prompt_says_how_long_a_plan_is_kept() -> None:
-    assert f"in {MOST_THOUGHT} characters at most" in text("screen")
+    asked: list[str] = []
+
+    class Kept(Says):
+        def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
+            asked.append(messages[0].content)
+            return super().complete(messages, sampling=sampling)
+
+    Work(Pad(), OpenGate()).take_turn(Kept(press("A")))
+    assert f"in {MOST_THOUGHT} characters at most" in asked[0]

@@ -99,10 +99,10 @@ def test_what_recurs_is_composed_verified_and_used(model: str, tmp_path: Path) -
     assert list(rows(drawn=tmp_path / "draw/kept", replay=True, processes=1)) == [with_it, without]
 
     mixed = PlannerRecipe("sdg", SHIPPED, model=ModelSettings("babylang"), composed=tmp_path / "composed.json")
-    with pytest.raises(LibraryError, match="only its like"):
+    with pytest.raises(LibraryError, match="only planners of that kind"):
         mixed.build()
     save_composed(replace(library, rule_based=True), tmp_path / "stand-in.json")
-    with pytest.raises(LibraryError, match="only its like"):
+    with pytest.raises(LibraryError, match="only planners of that kind"):
         replace(mixed, model=ModelSettings(model), composed=tmp_path / "stand-in.json").build()
     save_composed(replace(library, library="0" * 64), tmp_path / "other.json")
     with pytest.raises(LibraryError, match="other skills"):

@@ -258,7 +258,7 @@ def test_a_worker_that_lies_is_lost_and_nothing_else(lie: str) -> None:
     with Pool(1, results=RESULTS, patience=replace(HASTE, job=20.0), tries=1) as pool:
         found = dict(pool.run(do, [job, "one"], answer=lambda job, request: time.sleep(1.0)))
     assert isinstance(found[0], Lost)
-    assert found[0].reason.startswith("it said "), found[0]
+    assert found[0].reason.startswith("its message was invalid: "), found[0]
     assert found[1] == "did one"
     assert time.monotonic() - began < 15
     assert not Path("pwned").exists()
