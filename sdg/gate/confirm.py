@@ -1,7 +1,7 @@
 """A guard that asks a person before anything that can't be undone: send, buy, delete, pay, or agree to it.
 
 A press counts as final if its label, the name of its icon or the dialog around it holds a word of `words.txt`, which
-has a list for each purpose, in the languages that most pages are in.
+has a list for each purpose, in the languages that most pages are in; and any command, if the planner calls it final.
 """
 
 from __future__ import annotations
@@ -65,7 +65,10 @@ class ConfirmGuard:
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses a final press unless `confirm` agrees."""
-        label = (final_press(self._presses(command)) if self._presses else "") or final_label(command, observation)
+        press = self._presses(command) if self._presses else Press()
+        label = final_press(press) or final_label(command, observation)
+        if not label and command.final:
+            label = f"{(press.words or press.labels or 'something')[:60]!r}, which the model calls final"
         if not label:
             return Verdict(True, "nothing final", source=self.source)
         self.asked += 1

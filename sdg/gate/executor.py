@@ -21,10 +21,14 @@ CONFIRMATION = "confirmation"
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One step-wise command to an executor: a skill or action name and its argument as text ("" when it takes none)."""
+    """One step-wise command to an executor: a skill or action name and its argument as text ("" when it takes none).
+
+    `final`: the planner itself says that it can't be undone.
+    """
 
     name: str
     argument: str = ""
+    final: bool = False
 
     def __str__(self) -> str:
         return f"{self.name}({self.argument!r})" if self.argument else f"{self.name}()"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from sdg.envs.world import Element, Observation
@@ -51,6 +51,11 @@ def read_answer(reply: str) -> Answer:
         raise NoCommands('"commands" must be a list with at least one command')
     kept = thoughts.items() if isinstance(thoughts, Mapping) else ()
     return Answer(tuple(commands), {str(name)[:40]: str(words)[:500] for name, words in kept})
+
+
+def is_called_final(written: object) -> bool:
+    """Whether a model says of a command that it wrote that it can't be undone: anything but a plain no counts."""
+    return isinstance(written, Mapping) and written.get("final", False) not in (False, None, "", "false", "no")
 
 
 def _objects(reply: str) -> list[dict[str, Any]]:
@@ -310,7 +315,7 @@ class Work:
     def _do(self, written: object) -> bool:
         """Carry out one command; False: skip the rest of the answer, which expected another screen."""
         try:
-            command = self._desktop.command(written)
+            command = replace(self._desktop.command(written), final=is_called_final(written))
         except IllegalCommand as error:
             self._note(Step(one_line(str(written), 100), f"refused: {one_line(str(error))}"))
             return False

@@ -45,7 +45,9 @@ COMPLETIONS, REPLANS, VIEWPORT = 30, 3, {"width": 1024, "height": 640}
 SAMPLING = Sampling(stage="screen")
 ENDS = (
     "The task ends when you say FINISH or GIVE_UP, and not before: say it alone, on a screen that shows that it is so. "
-    "A name in {braces} stands for a value that is kept from you: write it as it stands, the page gets the value."
+    "A name in {braces} stands for a value that is kept from you: write it as it stands, the page gets the value. "
+    "A command that can't be undone, or that others will see the effect of (it sends, posts, orders, pays, books, "
+    'deletes, cancels, signs, agrees, starts something), has "final": true beside its "name": a person is asked first.'
 )
 _SAID: Mapping[str, str] = {
     **COMMANDS,

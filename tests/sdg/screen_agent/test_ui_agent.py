@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import pytest
 
 from sdg.envs.world import Observation
+from sdg.gate.confirm import ConfirmGuard
 from sdg.gate.executor import Command, IllegalCommand, SkillResult, Verdict
 from sdg.llm.model import Completion, Message, ModelError, Sampling
-from sdg.screen_agent.agent import MAX_COMPLETIONS, BrokenDesktop, UIEpisode
+from sdg.screen_agent.agent import MAX_COMPLETIONS, BrokenDesktop, UIEpisode, Work
 from tests.sdg.screen_agent.ui_agent import UIAgent
 
 
@@ -104,6 +105,20 @@ def test_a_refusal_drops_the_rest_of_the_answer_and_is_told() -> None:
     assert episode.success
     assert pad.pressed == ["A"]
     assert "X isn't to be pressed" in model.asked[1]
+
+
+@pytest.mark.parametrize(
+    ("final", "end"), [(True, "infeasible"), ("yes", "infeasible"), (False, "solved"), (None, "solved")]
+)
+def test_what_a_model_calls_final_is_asked_about(final: object, end: str) -> None:
+    questions: list[str] = []
+    says = Says(json.dumps({"commands": [{"name": "PRESS", "args": {}, "key": "A", "final": final}]}))
+    guard = ConfirmGuard(lambda question: bool(questions.append(question)))
+    work = Work(Pad(), guard, replans=3)
+    while work.take_turn(says):
+        pass
+    assert work.result().end == end
+    assert len(questions) == (end == "infeasible")
 
 
 @pytest.mark.parametrize(
