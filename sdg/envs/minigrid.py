@@ -19,7 +19,8 @@ from sdg.envs.world_rows import world_of
 
 COLOURS = ("red", "green", "blue", "purple", "yellow", "grey")
 TYPES = ("door", "key", "ball", "box", "goal", "lava")
-WALL = 2
+FREE, WALL = (1, 3), 2
+"""What MiniGrid calls an empty cell and a floor, and a wall, in the numbers of its views."""
 STATES = ("open", "closed", "locked")
 VIEW = 7
 HERE = VIEW * VIEW
@@ -47,7 +48,7 @@ class GridPerception(PlainPerception):
     """A snapshot of the view: `things` in it, nearest first, what is ahead, where the agent is from where it began."""
 
     api = (
-        *("get_things", "get_carried", "get_front", "get_walls", "is_blocked"),
+        *("get_things", "get_carried", "get_front", "get_walls", "get_free_cells", "is_blocked"),
         *("get_position", "get_heading", "get_start_position"),
     )
 
@@ -55,6 +56,7 @@ class GridPerception(PlainPerception):
         self,
         things: Sequence[Thing],
         walls: Sequence[Cell],
+        free: Sequence[Cell],
         *,
         blocked: bool,
         at: Cell,
@@ -63,7 +65,7 @@ class GridPerception(PlainPerception):
         steps: int,
     ) -> None:
         self.things, self._is_blocked, self._at, self._began, self._steps = tuple(things), blocked, at, began, steps
-        self.walls, self._heading = tuple(walls), HEADINGS[heading]
+        self.walls, self._free, self._heading = tuple(walls), tuple(free), HEADINGS[heading]
 
     def get_things(self) -> list[Thing]:
         """The things in view, nearest first; what is carried isn't among them."""
@@ -81,8 +83,12 @@ class GridPerception(PlainPerception):
         """The cells in view that are wall, each as (forward, right)."""
         return list(self.walls)
 
+    def get_free_cells(self) -> list[Cell]:
+        """The cells in view with nothing in them, the agent's own among them, each as (forward, right)."""
+        return list(self._free)
+
     def is_blocked(self) -> bool:
-        """Whether the agent can't go forward: a wall, a closed door or a thing is in front."""
+        """Whether the agent can't go forward: a wall, a closed door or a thing is in front. Lava doesn't block."""
         return self._is_blocked
 
     def get_position(self) -> Cell:
@@ -102,15 +108,21 @@ class GridPerception(PlainPerception):
         return self.things
 
     def describe(self) -> str:
-        """The snapshot in a few lines."""
-        way = "blocked" if self._is_blocked else "free to go forward"
+        """The snapshot in a few lines, with the view as a map."""
+        front = self.get_front()
+        way = "blocked" if self._is_blocked else f"about to enter {front.name}" if front else "free to go forward"
         where = f"The agent is at {self._at}, looks {self._heading} and is {way}."
         lines = [
             f"- {thing.name}, {thing.state + ', ' if thing.state else ''}"
             + ("carried" if thing.held else f"{thing.forward} forward, {thing.right} right")
             for thing in self.things
         ]
-        return "\n".join([f"Step {self._steps}.", where, *lines])
+        drawn = dict.fromkeys(self.walls, "#") | dict.fromkeys(self._free, ".")
+        drawn |= {(thing.forward, thing.right): "t" for thing in self.get_things()} | {(0, 0): "A"}
+        columns = range(-(VIEW // 2), VIEW // 2 + 1)
+        rows = ["".join(drawn.get((ahead, right), "?") for right in columns) for ahead in reversed(range(VIEW))]
+        told = "In view (A the agent, looking up; # wall, . free, t a thing of the list, ? not seen):"
+        return "\n".join([f"Step {self._steps}.", where, *lines, told, *rows])
 
 
 class Grid(PlainWorld):
@@ -147,8 +159,11 @@ class Grid(PlainWorld):
         return int(x), int(y)
 
     def _show(self, image: np.ndarray) -> None:
-        """Keep the things and walls of a view, u8 (7, 7, 3), because each step asks for them three times."""
-        self._sight = self._things(image), [_ahead(*each) for each in np.argwhere(image[:, :, 0] == WALL).tolist()]
+        """Keep what is in a view, u8 (7, 7, 3), because each step asks for it three times."""
+        walls, free = (
+            [_ahead(*each) for each in np.argwhere(np.isin(image[:, :, 0], kinds)).tolist()] for kinds in (WALL, FREE)
+        )
+        self._sight = self._things(image), walls, free
 
     def perception_since(self, began: Cell) -> GridPerception:
         """A snapshot of now."""
@@ -280,7 +295,7 @@ class MiniGridDomain(PlainDomain):
     can = Capabilities()
     hints = SearchHints(prior=(0.0, 0.0, 0.7, 0.0, -1.0, 0.0, -2.0), walks=2, stroll=(0, 1, 2))
     perceivable = Perceivable(
-        GridPerception([], [], blocked=False, at=(0, 0), heading=0, began=(0, 0), steps=0).functions(),
+        GridPerception([], [], [], blocked=False, at=(0, 0), heading=0, began=(0, 0), steps=0).functions(),
         (Thing,),
         f"A thing is a record: thing.name ('yellow key'), color, type ({', '.join(TYPES)}), "
         "state ('open', 'closed' or 'locked', of doors), "
