@@ -355,17 +355,19 @@ class PageWorld:
         assert self._access is not None
         kind = route.request.resource_type
         free = not self._owned and kind != "document"
-        if free or self._access.opens(route.request.url, part=kind in PARTS):
-            route.fallback()
-            return
-        if kind == "document":
-            self._note(f"{route.request.url[:200]} isn't permitted and wasn't opened")
-        route.abort()
+        with contextlib.suppress(self.error):  # the page may be gone by now
+            if free or self._access.opens(route.request.url, part=kind in PARTS):
+                route.fallback()
+                return
+            if kind == "document":
+                self._note(f"{route.request.url[:200]} isn't permitted and wasn't opened")
+            route.abort()
 
     def _let_socket_through(self, socket: Any) -> None:
         assert self._access is not None
-        if self._access.opens(socket.url):
-            socket.connect_to_server()
+        with contextlib.suppress(self.error):
+            if self._access.opens(socket.url):
+                socket.connect_to_server()
 
     def _note(self, words: str) -> None:
         if len(self.notices) < MOST_NOTICES:
