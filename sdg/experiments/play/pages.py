@@ -46,8 +46,10 @@ SAMPLING = Sampling(stage="screen")
 ENDS = (
     "The task ends when you say FINISH or GIVE_UP, and not before: say it alone, on a screen that shows that it is so. "
     "A name in {braces} stands for a value that is kept from you: write it as it stands, the page gets the value. "
-    "A command that can't be undone, or that others will see the effect of (it sends, posts, orders, pays, books, "
-    'deletes, cancels, signs, agrees, starts something), has "final": true beside its "name": a person is asked first.'
+    'A command that takes effect for good, for others or for money has "final": true beside its "name", because a '
+    "person is asked first: it sends, posts, publishes, submits, orders, pays, books, transfers, deletes, revokes, "
+    "signs, agrees, starts what can't be called back, or ends a contract or a booking. What opens, fills in or closes "
+    "a form has not, nor what one can set back by oneself: a like, a filter, a setting, a cart, a draft."
 )
 _SAID: Mapping[str, str] = {
     **COMMANDS,

@@ -107,6 +107,13 @@ def test_a_refusal_drops_the_rest_of_the_answer_and_is_told() -> None:
     assert "X isn't to be pressed" in model.asked[1]
 
 
+def test_what_is_no_command_drops_the_rest_of_the_answer() -> None:
+    pad = Pad()
+    wrong = json.dumps({"commands": [{"name": "TAP"}, {"name": "PRESS", "args": {}, "key": "A"}]})
+    assert played(Says(wrong, press("over")), pad).end == "failed"
+    assert pad.pressed == ["over"]
+
+
 @pytest.mark.parametrize(
     ("final", "end"), [(True, "infeasible"), ("yes", "infeasible"), (False, "solved"), (None, "solved")]
 )
