@@ -146,8 +146,9 @@ class OnePlace:
         """True: everything is in view."""
         return True
 
-    def patience(self, perception: Any, argument: str) -> None:
-        """Only the skill's horizon counts."""
+    def patience(self, perception: Any, argument: str) -> int | None:
+        """None: only the skill's horizon counts."""
+        return None
 
     def is_elsewhere(self, perception: Any, argument: str) -> bool:
         """False: there is one place."""

@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from sdg.envs.defaults import NamedThings, PlainDomain, PlainInputs, PlainPerception, PlainWorld
+from sdg.envs.defaults import NamedThings, OnePlace, PlainDomain, PlainInputs, PlainPerception, PlainWorld
 from sdg.envs.domain import TEXTS, Capabilities, Perceivable, SearchHints
 from sdg.envs.world import Action, StepResult
 from sdg.envs.world_rows import world_of
@@ -258,6 +258,18 @@ class GridLanguage(NamedThings):
         return [element for element in elements if words <= {element.color, element.type}]
 
 
+class GridSense(OnePlace):
+    """What is in view is all that is known; a policy that comes back to the same view is stuck there."""
+
+    def is_known(self, perception: GridPerception, argument: str) -> bool:
+        """Whether it is in view."""
+        return bool(GRID_LANGUAGE.resolve(argument, perception.things))
+
+    def patience(self, perception: GridPerception, argument: str) -> int:
+        """Steps from one corner of the view to the other and back, with turns."""
+        return 4 * VIEW
+
+
 class GridInputs(PlainInputs):
     """For each cell in view: what it is, whether it is what the argument names, how a door stands; the same of the
     hand and of where the agent stands, and what is right ahead."""
@@ -292,6 +304,7 @@ class MiniGridDomain(PlainDomain):
     """The domain of one MiniGrid id (`sdg.envs.domain.Domain`). Raises ValueError for one that isn't registered."""
 
     world, language, inputs, actions = Grid, GRID_LANGUAGE, GridInputs(), ACTIONS
+    persistence = GridSense()
     can = Capabilities()
     hints = SearchHints(prior=(0.0, 0.0, 0.7, 0.0, -1.0, 0.0, -2.0), walks=2, stroll=(0, 1, 2))
     perceivable = Perceivable(

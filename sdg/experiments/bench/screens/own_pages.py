@@ -25,7 +25,6 @@ import typer
 from sdg.console import UserError, progress
 from sdg.envs.ui.access import Access
 from sdg.envs.ui.browser import what_is_missing
-from sdg.envs.ui.commands import ScreenCommandError, command_from_json
 from sdg.envs.ui.page import PageWorld
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.command import waited_for
@@ -191,16 +190,14 @@ def _pressable(world: PageWorld, page: str, node: Any) -> Pressable:
 
 
 def _flagged(reply: str, pressed: Sequence[Pressable]) -> list[bool]:
-    """For each element whether a reply calls the press final that is nearest to it. False for all without commands."""
+    """For each element whether a reply calls the press final that is nearest to it; none without commands."""
     flags = [False] * len(pressed)
     with suppress(NoCommands):
-        for written in read_answer(reply).commands:
-            with suppress(ScreenCommandError):
-                command = command_from_json(written)
-                if is_called_final(written) and isinstance(command.argument, tuple):
-                    x, y = command.argument
-                    apart = [abs(x - each.middle[0]) + abs(y - each.middle[1]) for each in pressed]
-                    flags[apart.index(min(apart))] = True
+        for written in filter(is_called_final, read_answer(reply).commands):
+            with suppress(KeyError, TypeError, ValueError):  # no press at a point
+                x, y = map(float, written["args"]["coords"])
+                apart = [abs(x - each.middle[0]) + abs(y - each.middle[1]) for each in pressed]
+                flags[apart.index(min(apart))] = True
     return flags
 
 

@@ -112,8 +112,9 @@ class Flags:
 
 def test_what_a_model_calls_final_is_asked_about_beside_what_words_say(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(
-        "<style>button{font:20px Arial;margin:20px}</style><button data-do=a>Show prices</button>"
-        "<button data-do=b data-final>Let her go</button><button data-do=c data-final>Delete</button>"
+        "<style>button{font:20px Arial;margin:20px}.far{position:absolute;left:700px;top:500px}</style>"
+        "<button data-do=a>Show prices</button><button class=far data-do=b data-final>Let her go</button>"
+        "<button data-do=c data-final>Delete</button>"
     )
     row = presses_row(Flags(), place=tmp_path)
     assert (row["asked_about"], row["asked_in_vain"], row["by_words"]) == (1, 0, [0.5, 0])
