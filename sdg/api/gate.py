@@ -62,9 +62,12 @@ class Gate:
         """The instruction with placeholders for sensitive values. Raises PrivacyError if it can't be searched."""
         return Protector(recognisers_of(""), self._protector.memory).admit(instruction)
 
-    def execute(self, name: str, argument: str = "") -> Outcome:
-        """Carry out a command behind the gate; placeholders are filled in on the way to the executor."""
-        return self._gate.execute(Command(name, argument))
+    def execute(self, name: str, argument: str = "", *, final: bool = False) -> Outcome:
+        """Carry out a command behind the gate; placeholders are filled in on the way to the executor.
+
+        `final`: your planner says that it can't be undone, so `confirm` is asked whatever its name is.
+        """
+        return self._gate.execute(Command(name, argument, final))
 
     def observe(self) -> Observation:
         """What the executor observes; text becomes an Observation."""

@@ -62,6 +62,11 @@ def test_a_refusal_has_a_reason() -> None:
     assert outcome.error
 
 
+def test_what_the_planner_calls_final_is_asked_about() -> None:
+    assert sdg.Gate(Shop()).execute("look", "lamp").success
+    assert not sdg.Gate(Shop()).execute("look", "lamp", final=True).success
+
+
 def test_only_tasks_need_what_recognises_private_values(monkeypatch: pytest.MonkeyPatch) -> None:
     def lacks(own: str) -> None:
         raise PrivacyError("it isn't installed")
