@@ -4,7 +4,8 @@ A row for new seeds of the tasks that the detector was trained on, and one for t
 `element_f1`: elements of the detector's kinds, icons as one kind, found where the box overlaps by half (intersection
 over union) and the kind is right. `map50`: mean over kinds of the average precision at the same overlap. `text_recall`:
 texts of the DOM that are read where they stand, letter by letter at least 80 % the same with spaces and case aside;
-`text_exact` all of them. `states`: ticks and focus told right on found elements that can have them. `ms`: CPU time of
+`text_exact` all of them. `icons`: elements that a page names as one of the detector's icons, found by that name where
+they stand. `states`: ticks and focus told right on found elements that can have them. `ms`: CPU time of
 one screenshot on one thread, median and 90 %.
 """
 
@@ -83,6 +84,7 @@ class Tally:
         self.hits = self.found = self.true = 0
         self.texts: list[float] = []
         self.states: list[bool] = []
+        self.icons: list[bool] = []
         self.misses: dict[str, int] = {}
 
     def add(self, screen: Screen, elements: Sequence[TrueElement]) -> None:
@@ -100,6 +102,9 @@ class Tally:
                 self.states.append(seen[i].focused == real[j].focused)
         for each in set(range(len(real))) - {j for _, j in pairs}:
             self.misses[real[each].kind] = self.misses.get(real[each].kind, 0) + 1
+        named = [(kind_of(each) or "", each.box) for each in real if str(kind_of(each)).endswith(" icon")]
+        right = {j for _, j in matched([(each.kind, each.box) for each in seen], named)}
+        self.icons += [j in right for j in range(len(named))]
         self.texts += [read(each, screen.elements) for each in elements if is_readable(each)]
 
     def figures(self) -> dict[str, Any]:
@@ -112,8 +117,10 @@ class Tally:
             "text_recall": round(float((texts >= READ).mean()), 4),
             "text_exact": round(float((texts == 1).mean()), 4),
             "states": round(float(np.mean(self.states)), 4),
+            "icons": round(float(np.mean(self.icons)), 4),
             "elements": self.true,
             "texts": len(texts),
+            "named_icons": len(self.icons),
         }
 
 
