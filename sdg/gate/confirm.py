@@ -42,8 +42,8 @@ PRESSING = ("Tap", "Long Press")
 MOST_LABEL_WORDS, MOST_BUTTON_WORDS, MOST_TICK_WORDS, SIGNS_A_WORD = 3, 6, 2, 4
 """Most words of a label, of what the page itself calls a button, and beside a checkbox; more is prose, unless it
 begins with a final one. Signs that make up a word where nothing parts words."""
-LONG = 600
-"""Letters of a dialog from which each of its lines is read by itself."""
+LONG, SHORT = 600, 160
+"""Letters of a dialog from which each line is read by itself, and up to which a warning is about its buttons."""
 _MADE_UP = re.compile(r"\b(?:css|sc|jss|svelte|emotion)-[\w-]+|\b(?=\w*[a-z]\d)(?=\w*\d[a-z])\w+")
 """Class names that a build tool made up, which say nothing about an icon."""
 
@@ -140,14 +140,14 @@ def _agrees(words: Sequence[str], hints: Sequence[str], role: str) -> bool:
 
 def _answers(words: Sequence[str], dialog: str) -> bool:
     """Whether a button says yes to any question, says a question again ("Unmatch" to "Unmatch Ann?"), or goes on where
-    a text warns that there is no way back."""
+    a short text warns that there is no way back; a long one may warn of something else on the page."""
     if not words or words[0] in WORDS["leaving"]:
         return False
     said = f" {' '.join(_words(dialog))}"
     asked = [set(_words(line)) for line in dialog.splitlines() if re.search("[?？؟]", line)]
     if any(words[0] in WORDS["affirming"] or (len(words[0]) > 3 and words[0] in line) for line in asked):
         return True
-    return any(phrase in said for phrase in _WARNINGS)
+    return len(dialog) < SHORT and any(phrase in said for phrase in _WARNINGS)
 
 
 def _is_final_text(text: str, role: str) -> bool:
