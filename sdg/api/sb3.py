@@ -45,7 +45,7 @@ class MissionVecEnv(SB3Rows):
             bank, n, seed=seed, target_of=lambda text: language.row(next(iter(language.mentions(text)), ""))
         )
         super().__init__(rows, SPACE)
-        self.level = bank.levels[0]
+        self.level = bank.level
         self._rows = rows
         self._words = np.stack([words_of(text) for text in bank.missions])[bank.layouts.mission]
 

@@ -21,7 +21,7 @@ def register() -> None:
     from sdg.envs.babyai.levels import IDS
 
     makers: dict[str, Any] = {
-        "entry_point": "sdg.envs.babyai.engine.vec_env:make",
+        "entry_point": "sdg.envs.babyai.engine.layouts:make_minigrid",
         "vector_entry_point": "sdg.envs.babyai.engine.vec_env:make_vec",
     }
     if "sdg/BabyAI-v0" not in gymnasium.registry:

@@ -3,11 +3,9 @@
 Inputs are real numbers in one frame, things have fixed names, a world has a clock. `examples/arm` uses these classes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -166,8 +164,9 @@ class NothingKnown:
         """The empty text: nothing is ruled out."""
         return ""
 
-    def shortfall(self, asks: Set[str], argument: str, before: Any, after: Any) -> None:
+    def shortfall(self, asks: Set[str], argument: str, before: Any, after: Any) -> str | None:
         """None: it can't tell."""
+        return None
 
     def features(self, asks: Set[str], argument: str, before: Any, after: Any = None) -> np.ndarray:
         """No features."""
@@ -182,7 +181,8 @@ def name_of(thing: object) -> str:
 class PlainPerception:
     """A snapshot (`sdg.envs.world.Perception`); the methods that `api` names are its perception functions."""
 
-    api: tuple[str, ...]
+    __slots__ = ()
+    api: tuple[str, ...] = ()
 
     def functions(self) -> Mapping[str, Callable[..., object]]:
         """The perception functions by name."""
@@ -208,7 +208,7 @@ class PlainWorld:
         self.steps = -1
 
     @property
-    def memory(self) -> PlainWorld:
+    def memory(self) -> Self:
         """The world itself. A property, because a world with a reference to itself isn't freed after its last use."""
         return self
 
@@ -244,8 +244,8 @@ class PlainWorld:
 
     def set_instruction(self, text: str) -> None:
         """Accept the mission itself. Raises ValueError for other words, which the world can't judge."""
-        if text.strip().lower() != self.mission:
-            raise ValueError(f"this world can't judge {text!r:.80}: it is about {self.mission!r}")
+        if " ".join(text.lower().split()) != self.mission.lower():
+            raise ValueError(f"this world can't judge {text!r:.80}: it is about {self.mission!r:.200}")
 
 
 class PlainDomain(SingleDomain):
@@ -292,4 +292,4 @@ class PlainDomain(SingleDomain):
         return name
 
     def __reduce__(self) -> str:
-        return self.name.partition(":")[2]
+        return self.name.partition(":")[2] or self.name.upper()

@@ -23,7 +23,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -31,6 +31,7 @@ import numba
 import numpy as np
 from numba import config, njit
 from numba.core.caching import InTreeCacheLocator, UserProvidedCacheLocator, UserWideCacheLocator
+from numba.core.registry import cpu_target
 
 _ROOT = Path(__file__).resolve().parents[1]
 _IMPORT = re.compile(r"^from sdg\.((?:envs|skills)[\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
@@ -96,11 +97,7 @@ def _compile(function: _Function, **options: Any) -> _Function:
         settings.CACHE_LOCATOR_CLASSES = before
 
 
-def _njit(**options: Any) -> Any:
-    numba_njit: Any = njit  # its types know nothing of _nrt
-    return numba_njit(no_cfunc_wrapper=True, **options)
-
-
+_njit: Any = partial(njit, no_cfunc_wrapper=True)  # numba's types know nothing of _nrt
 unsaved: list[str] = []
 """Kernels that this process compiled and may not keep: each costs every such process its seconds again."""
 
@@ -124,17 +121,12 @@ def count_files() -> int:
 
 def fingerprint() -> str:
     """Digest of all that compiled kernels depend on: our source, where it lies, Python, numba and this processor."""
-    digest = hashlib.sha256(repr((str(_ROOT), sys.version, numba.__version__, _processor())).encode())
+    processor = cpu_target.target_context.codegen().magic_tuple()
+    digest = hashlib.sha256(repr((str(_ROOT), sys.version, numba.__version__, processor)).encode())
     for path in sorted((*(_ROOT / "envs").rglob("*.py"), *(_ROOT / "skills").rglob("*.py"))):
         digest.update(path.read_bytes())
     digest.update(os.environ.get("NUMBA_CACHE_DIR", "").encode())
     return digest.hexdigest()
-
-
-def _processor() -> object:
-    from numba.core.registry import cpu_target
-
-    return cpu_target.target_context.codegen().magic_tuple()
 
 
 @cache

@@ -54,16 +54,6 @@ class WorldRows:
         self.domain, self._moments = domain, list(moments)
         self._open: dict[int, SingleWorld] = {}  # by row, the latest used last
 
-    @classmethod
-    def begin(cls, layouts: SeededLayouts, chosen: np.ndarray) -> WorldRows:
-        """Row i as layout `chosen[i]` begins."""
-        world = cast(SingleWorld, layouts.domain.open(layouts.level, lift_time_limit=True))
-        moments = []
-        for layout in chosen:
-            world.reset(int(layouts.seeds[layout]))
-            moments.append(Moment(layouts.level, world.keep()))
-        return cls(layouts.domain, moments)
-
     def __len__(self) -> int:
         return len(self._moments)
 
@@ -199,7 +189,12 @@ class SingleDomain:
 
     def begin(self, layouts: SeededLayouts, chosen: np.ndarray) -> WorldRows:
         """Row i as layout `chosen[i]` begins."""
-        return WorldRows.begin(layouts, chosen)
+        world = cast(SingleWorld, layouts.domain.open(layouts.level, lift_time_limit=True))
+        moments = []
+        for layout in chosen:
+            world.reset(int(layouts.seeds[layout]))
+            moments.append(Moment(layouts.level, world.keep()))
+        return WorldRows(layouts.domain, moments)
 
     def blank(self, n: int) -> WorldRows:
         """n rows to `put` moments into."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -95,6 +96,11 @@ def load(place: Path = SHIPPED) -> dict[str, GuardNetwork]:
         raise ValueError(f"{place.name} holds no guards ({error}): install sdg again") from error
 
 
+def usages_of(judged: Sequence[str]) -> Mapping[str, Usage]:
+    """Usages of commands that are asked about by their own names; any other asks nothing, so that it passes."""
+    return defaultdict(Usage, {name: Usage(asks=frozenset({name})) for name in judged})
+
+
 class LearnedGuard:
     """Says how likely a command is to succeed, and to have succeeded; rejects chances below `REFUSE_BELOW`."""
 
@@ -102,7 +108,7 @@ class LearnedGuard:
     kind = "learned"
 
     def __init__(self, usages: Mapping[str, Usage], affordances: Affordances, *, place: Path = SHIPPED) -> None:
-        self.usages, self.affordances, self._place = dict(usages), affordances, place
+        self.usages, self.affordances, self._place = usages, affordances, place
 
     @cached_property
     def networks(self) -> Mapping[str, GuardNetwork]:

@@ -3,8 +3,6 @@
 Learned and model guards come after it in a chain; `ConfirmGuard` handles presses that can't be undone.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,8 +12,7 @@ import numpy as np
 from sdg.envs.phone.affordances import PhoneAffordances
 from sdg.envs.world import Element, Observation
 from sdg.gate.executor import Command, Verdict
-from sdg.gate.learned import SHIPPED, LearnedGuard
-from sdg.gate.rules import Usage
+from sdg.gate.learned import SHIPPED, LearnedGuard, usages_of
 
 PLACE = SHIPPED.parent / "phone.json"
 """The learned guards that come with the package; `python -m training.phones` makes them again."""
@@ -81,16 +78,10 @@ def _same(before: Observation, after: Observation) -> bool:
     return isinstance(before.image, np.ndarray) and np.array_equal(before.image, after.image)  # type: ignore[arg-type]
 
 
-class _PhoneUsages(dict[str, Usage]):
-    def __missing__(self, name: str) -> Usage:
-        return Usage(asks=frozenset({name}) if name in JUDGED else frozenset())
-
-
 class LearnedPhoneGuard(LearnedGuard):
     """The learned guards of phones: will an action change the screen, and does the screen look like its effect."""
 
     source = "phone-learned"
 
     def __init__(self, *, place: Path = PLACE) -> None:
-        super().__init__({}, PhoneAffordances(), place=place)
-        self.usages = _PhoneUsages()
+        super().__init__(usages_of(JUDGED), PhoneAffordances(), place=place)

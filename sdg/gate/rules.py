@@ -67,8 +67,9 @@ class RulesGuard:
             found = self.resolve(command.argument, observation.elements)
         except ValueError as error:
             return _refuse(f"{command.name} has an argument that can't be used: {error}")
-        refusal = self._target(command, usage, found) or self._hand(command, usage, observation)
-        return refusal or self._obstacle(command, usage, observation) or _PASSED
+        if usage.needs_seen_target and not found:
+            return _refuse(f"nothing that matches {command.argument!r:.80} has been seen so far")
+        return self._hand(command, usage, observation) or self._obstacle(command, usage, observation) or _PASSED
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
         """The command's effect must be observed; where the world can't tell, something must have changed."""
@@ -93,11 +94,6 @@ class RulesGuard:
             return None
         reason = self.affordances.obstacle(usage.asks, command.argument, observation.perception)
         return _refuse(f"{command} can't succeed from here: {reason}") if reason else None
-
-    def _target(self, command: Command, usage: Usage, found: Sequence[Element]) -> Verdict | None:
-        if found or not usage.needs_seen_target:
-            return None
-        return _refuse(f"nothing that matches {command.argument!r:.80} has been seen so far")
 
     def _hand(self, command: Command, usage: Usage, observation: Observation) -> Verdict | None:
         held = next((thing for thing in observation.elements if thing.held), None)

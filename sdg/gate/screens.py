@@ -2,8 +2,6 @@
 coordinates; the page's source is never read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -24,8 +22,7 @@ from sdg.envs.ui.commands import SCREEN
 from sdg.envs.ui.effects import changes
 from sdg.envs.world import Observation
 from sdg.gate.executor import Command, Verdict
-from sdg.gate.learned import SHIPPED, LearnedGuard
-from sdg.gate.rules import Usage
+from sdg.gate.learned import SHIPPED, LearnedGuard, usages_of
 
 PLACE = SHIPPED.parent / "screens.json"
 """The guards that come with the package; `python -m training.screens` trains them again."""
@@ -43,8 +40,7 @@ class ScreenGuard(LearnedGuard):
     source = "screens"
 
     def __init__(self, *, place: Path = PLACE) -> None:
-        super().__init__({}, ScreenAffordances(), place=place)
-        self.usages = USAGES
+        super().__init__(usages_of(JUDGED), ScreenAffordances(), place=place)
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses a command that names nothing on the screen. Raises ValueError without a screenshot."""
@@ -72,14 +68,6 @@ class ScreenGuard(LearnedGuard):
 
 def _pixels(seen: Observation) -> np.ndarray:
     return cast(SeenScreen, _as_screen(seen).perception).picture
-
-
-class _Usages(dict[str, Usage]):
-    def __missing__(self, name: str) -> Usage:
-        return Usage()
-
-
-USAGES = _Usages({name: Usage(asks=frozenset({name})) for name in JUDGED})
 
 
 def screens_as_learned(command: Command, *moments: Observation) -> tuple[Command, list[Observation]]:

@@ -32,7 +32,7 @@ MAX_TURNS = 25
 """AndroidLab's limit of turns an episode."""
 PATCH, CHANGED, MOST_CHANGED = 16, 40, 0.1
 """Pixels around a point that are compared, how much a colour may differ, and which share of them may differ more."""
-EMPTY = UiTree((), 0, (), ())
+EMPTY = UiTree((), (), ())
 _SAID = {
     "Tap": "press an element",
     "Long Press": "press an element for a second",
@@ -103,18 +103,14 @@ class PhoneDesktop:
         self.message: str | None = None
         self._device, self._finished, self._looked, self._heard = device, finished, looked, heard
         self._seen: PhoneObservation | None = None
-        self._ending: bool | None = None
+        self.ending: bool | None = None
+        """Whether the task was solved; None while it goes on."""
         self._told = -1
 
     @property
     def size(self) -> tuple[int, int]:
         """Width and height of the screen in pixels."""
         return self._device.size
-
-    @property
-    def ending(self) -> bool | None:
-        """Whether the task was solved; None while it goes on."""
-        return self._ending
 
     def commands(self) -> str:
         """The nine actions, a line each."""
@@ -162,7 +158,7 @@ class PhoneDesktop:
 
     def perform(self, command: Command) -> SkillResult:
         """Carry an action out. Raises IllegalCommand where it can't be, BrokenDesktop when the phone is gone."""
-        if self._ending is not None:
+        if self.ending is not None:
             return SkillResult(False, 0, 1, "the task is over")
         screen = self.observe()
         try:
@@ -170,7 +166,7 @@ class PhoneDesktop:
             if action.name == "finish":
                 self.steps.append(PhoneStep(action, screen, said=self._heard()))
                 self.message = action.text
-                self._ending = self._finished(action.text)
+                self.ending = self._finished(action.text)
                 return SkillResult(True, 0, 1)
             reaches = action.element or action.at or action.name in ("Type", "Enter")
             now = _read(self._device.dump())[0] if reaches else screen.tree
@@ -183,7 +179,8 @@ class PhoneDesktop:
             raise IllegalCommand(str(error)) from None
         except DeviceLost as error:
             raise BrokenDesktop(str(error)) from None
-        self.steps.append(PhoneStep(action, screen, place, trees.bounds_in(now, action.element), self._heard()))
+        bounds = next((each.box for each in now.elements if each.id == action.element), None)
+        self.steps.append(PhoneStep(action, screen, place, bounds, self._heard()))
         self._seen = None
         return SkillResult(True, 1, 1)
 

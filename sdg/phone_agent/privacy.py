@@ -6,7 +6,7 @@ Everything that is shown, recorded or filmed passes through here, and commands g
 
 from xml.etree import ElementTree
 
-from sdg.envs.phone.actions import ActionError, Device, Key, Point
+from sdg.envs.phone.actions import ActionError, Device
 from sdg.envs.phone.tree import FLAGS, MOST_TEXT, Bounds, DumpError, bounds_of, parse_dump
 from sdg.envs.ui.parser.screen import painted_over, picture_of, png_of
 from sdg.privacy.memory import PLACEHOLDER
@@ -27,6 +27,9 @@ class PrivateDevice:
         self._device, self._protector = device, protector
         self._typed: set[str] = set()
         self._hidden: list[Bounds] = []
+        # What carries no text goes to the device as it is.
+        self.tap, self.long_press, self.swipe = device.tap, device.long_press, device.swipe
+        self.press, self.wait = device.press, device.wait
 
     @property
     def size(self) -> tuple[int, int]:
@@ -63,7 +66,9 @@ class PrivateDevice:
         places = [(node, "text" if node.get("text") else "content-desc") for node in nodes]
         places += [(node, name) for name in names for node in nodes]
         said = [node.get(name, "").rpartition("/" if name == "resource-id" else "\n") for node, name in places]
-        fields = [n for n, (node, name) in enumerate(places) if name == "text" and _is_field(node)]
+        fields = [
+            n for n, (node, name) in enumerate(places) if name == "text" and node.get("class", "").endswith("EditText")
+        ]
         masked = memory.mask_screen([each[2] for each in said], fields=fields, typed=self._typed)
         changed = [n for n, each in enumerate(said) if each[2] != masked[n] or len(each[2]) >= MOST_TEXT]
         for n in changed:
@@ -85,27 +90,3 @@ class PrivateDevice:
             raise ActionError(str(error)) from None
         self._typed.update(PLACEHOLDER.findall(text))
         self._device.type_text(filled)
-
-    def tap(self, point: Point) -> None:
-        """Press."""
-        self._device.tap(point)
-
-    def long_press(self, point: Point) -> None:
-        """Press long."""
-        self._device.long_press(point)
-
-    def swipe(self, start: Point, end: Point) -> None:
-        """Drag."""
-        self._device.swipe(start, end)
-
-    def press(self, key: Key) -> None:
-        """Press a key."""
-        self._device.press(key)
-
-    def wait(self, seconds: int) -> None:
-        """Let time pass."""
-        self._device.wait(seconds)
-
-
-def _is_field(node: ElementTree.Element) -> bool:
-    return node.get("class", "").endswith("EditText")

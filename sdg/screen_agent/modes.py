@@ -5,8 +5,6 @@ marks): numbered marks on the screenshot. ReAct: one question a turn. SeeAct: fi
 Private values are painted over in every screenshot that is sent (`ScreenBody.picture`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

@@ -57,8 +57,5 @@ class AntDomain(PlainDomain):
     )
     texts: Mapping[str, str] = PromptTexts("sdg.envs.ant.prompts")
 
-    def __reduce__(self) -> str:
-        return "ANT"
-
 
 ANT = AntDomain()

@@ -42,10 +42,7 @@ class AntLanguage(Descriptions):
     example = "red spot"
     nothing = (NOTHING, 0)
     parts: Mapping[str, tuple[str, ...]] = {"color": COLOURS}
-
-    def parse(self, description: str) -> Target:
-        """What a description means. Raises ValueError."""
-        return parse(description)
+    parse = staticmethod(parse)
 
     def text(self, target: Target) -> str:
         """The description of a target."""

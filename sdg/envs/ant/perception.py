@@ -89,20 +89,6 @@ class Maze:
         return self._grid[cells[0], cells[1]]
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """A flat mark on the ground."""
-
-    id: int
-    name: str
-    x: float
-    y: float
-    row: int
-    column: int
-    visited: bool
-    held: bool = False
-
-
 Spots = tuple[tuple[int, float, float], ...]
 """The index of each spot in `sdg.envs.ant.language.SPOTS`, and where it is."""
 
@@ -118,6 +104,13 @@ class Cell:
     row: int
     column: int
     held: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Spot(Cell):
+    """A flat mark on the ground, in this row and column of cells."""
+
+    visited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +168,7 @@ class AntPerception(PlainPerception):
         """All spots, nearest first. `visited`: the ant has stood on it in this episode, within 0.45 metres."""
         return sorted(
             [
-                Spot(number, SPOTS[number], x, y, *self._maze.cell(x, y), number in self._visits)
+                Spot(number, SPOTS[number], x, y, *self._maze.cell(x, y), visited=number in self._visits)
                 for number, x, y in self._spots
             ],
             key=lambda spot: math.dist((spot.x, spot.y), self.get_position()),
@@ -184,14 +177,15 @@ class AntPerception(PlainPerception):
     def distance(self, thing: str) -> float:
         """How far the ant is from a spot such as "red spot" or from the centre of a cell such as "cell 1 3", metres, as
         if there were no walls. An error, which a check counts as False, for what isn't there."""
-        return math.dist(self.get_position(), self._place(thing))
+        return math.dist(self.get_position(), self._centre(*parse(name_of(thing))))
 
     def nearer(self, thing: str) -> float:
         """By how many metres the way to a spot or a cell, around walls, is shorter than when the subgoal began, or how
         far the ant has moved in a direction; negative: farther."""
-        if parse(name_of(thing))[0] == DIRECTION:
+        target = parse(name_of(thing))
+        if target[0] == DIRECTION:
             return self.moved(thing)
-        place = self._place(thing)
+        place = self._centre(*target)
         return self._length((self._began.x, self._began.y), place) - self._length(self.get_position(), place)
 
     def moved(self, direction: str) -> float:
@@ -241,10 +235,6 @@ class AntPerception(PlainPerception):
 
     def _length(self, start: tuple[float, float], goal: tuple[float, float]) -> float:
         return sum(math.dist(one, other) for one, other in pairwise([start, *self._maze.way(start, goal)]))
-
-    def _place(self, thing: object) -> tuple[float, float]:
-        kind, which = parse(name_of(thing))
-        return self._centre(kind, which)
 
     def _centre(self, kind: int, which: int) -> tuple[float, float]:
         if kind == CELL:

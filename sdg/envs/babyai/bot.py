@@ -2,8 +2,6 @@
 
 from typing import Any, cast
 
-import numpy as np
-
 from sdg.envs.babyai.world import ACTIONS, BabyAIWorld
 
 MOST_SEARCHES = 200
@@ -11,12 +9,9 @@ MOST_SEARCHES = 200
 
 
 class Bot:
-    """minigrid's bot for one episode of `env`; None for an action when it gives up or goes in circles.
+    """minigrid's bot for one episode of `env`; None for an action when it gives up or goes in circles."""
 
-    `seen` bool (x, y) are cells that it knows from the beginning, at least as many as the environment has.
-    """
-
-    def __init__(self, env: Any, *, seen: np.ndarray | None = None) -> None:
+    def __init__(self, env: Any) -> None:
         from minigrid.utils.baby_ai_bot import BabyAIBot
 
         self._searches = 0
@@ -25,9 +20,6 @@ class Bot:
         except Exception:  # it wasn't written for all levels
             self._bot = None
             return
-        if seen is not None:
-            mask = self._bot.vis_mask
-            mask |= seen[: mask.shape[0], : mask.shape[1]]
         search = self._bot._breadth_first_search
 
         def count(*args: Any, **options: Any) -> Any:

@@ -1,6 +1,6 @@
 """BabyAI as a domain: a robot in a maze of rooms, levels made by minigrid and stepped many at once by the engine."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.grammar import BabyAIDescriptions
 from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
 from sdg.envs.babyai.perception import paper
-from sdg.envs.babyai.perception.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE, Memory
+from sdg.envs.babyai.perception.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE
 from sdg.envs.babyai.perception.pixels import PixelWorld
 from sdg.envs.babyai.perception.snapshot import FOR_CHECKS, FUNCTIONS, RECORD_TEXT, BabyAIPerception, Object
 from sdg.envs.babyai.practice.batch_world import COLUMN_READER, WAIT, BabyAIRows, join_rows
@@ -59,16 +59,15 @@ class BabyAI:
     affordances = RoomAffordances()
     texts = PromptTexts("sdg.envs.babyai.prompts")
     forgets = "forget_visited_rooms"
+    level_name = staticmethod(level_name)
+    snapshot = BabyAIPerception
+    facts = staticmethod(facts)
 
     column_reader: ColumnReader | None = COLUMN_READER
 
     def levels(self) -> tuple[str, ...]:
         """The six levels of SDG's table 1, in its order; any other registered BabyAI level works as well."""
         return PAPER_LEVELS
-
-    def level_name(self, name: str) -> str:
-        """The short form of a level's name or id. ValueError, with close matches, when there is none."""
-        return level_name(name)
 
     def open(self, level: str, *, lift_time_limit: bool = False) -> BabyAIWorld:
         """One minigrid environment, not reset yet."""
@@ -90,16 +89,8 @@ class BabyAI:
         """All rows of all parts, in order."""
         return join_rows(list(parts))
 
-    def snapshot(self, memory: Memory, row: int) -> BabyAIPerception:
-        """What row `row` of a memory knows."""
-        return BabyAIPerception(memory, row)
-
-    def facts(self, snapshot: BabyAIPerception, argument: str) -> Mapping[str, bool]:
-        """What holds of the robot and of what an argument names."""
-        return facts(snapshot, argument)
-
     def __reduce__(self) -> str:
-        return "BABYAI"
+        return self.name.upper().replace("-", "_")
 
 
 class PaperBabyAI(BabyAI):
@@ -114,9 +105,6 @@ class PaperBabyAI(BabyAI):
 
     column_reader = None
 
-    def __reduce__(self) -> str:
-        return "BABYAI_PAPER"
-
 
 class PixelBabyAI(BabyAI):
     """BabyAI seen through a camera: views are read from pictures. Practice in the engine, which draws none, has the
@@ -127,9 +115,6 @@ class PixelBabyAI(BabyAI):
     def open(self, level: str, *, lift_time_limit: bool = False) -> PixelWorld:
         """One minigrid environment behind a camera, not reset yet."""
         return PixelWorld(level, lift_time_limit=lift_time_limit)
-
-    def __reduce__(self) -> str:
-        return "BABYAI_PIXELS"
 
 
 BABYAI = BabyAI()

@@ -2,48 +2,32 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from sdg.envs.babyai.cells import COLOURS, TYPES
 from sdg.envs.babyai.perception.description import LOCATIONS, Target, mentions, parse, text
 from sdg.envs.babyai.perception.snapshot import Object
 from sdg.envs.babyai.practice.inputs import NO_TARGET
+from sdg.envs.defaults import Descriptions
 
 
-class BabyAIDescriptions:
+class BabyAIDescriptions(Descriptions):
     """Descriptions such as "the red ball on your left" (`sdg.envs.domain.Language`)."""
 
     example = "red key"
     anything = "object"
+    nothing = NO_TARGET
     parts: Mapping[str, tuple[str, ...]] = {"color": COLOURS, "type": TYPES}
 
-    def parse(self, description: str) -> Target:
-        """The target that a description names. ValueError, with the grammar in the message, when it names none."""
-        return parse(description)
+    parse = staticmethod(parse)
+    mentions = staticmethod(mentions)
 
-    def text(self, target: Target) -> str:
+    def text(self, target: tuple[int, ...]) -> str:
         """The shortest description of a target."""
-        return text(target)
+        return text(Target(*target))
 
     def part(self, target: Target, part: str) -> str | None:
         """The colour or type word of a target; None where it leaves that open."""
         index = target.color if part == "color" else target.type
         return self.parts[part][index] if index >= 0 else None
-
-    def row(self, argument: str) -> np.ndarray:
-        """The argument as i16 (4,): type, colour, location, id; "" and what names nothing mark nothing."""
-        try:
-            return parse(argument).row()
-        except ValueError:
-            return np.array(NO_TARGET, np.int16)
-
-    def description_of(self, row: np.ndarray) -> str:
-        """The description that a row stands for, "" for none."""
-        return "" if tuple(row) == NO_TARGET else text(Target(*map(int, row)))
-
-    def mentions(self, sentence: str) -> list[str]:
-        """The descriptions in a sentence, in their order and in their shortest form."""
-        return mentions(sentence)
 
     def kind(self, argument: str) -> int:
         """The type that an argument names, as its index; one of its own for an argument that describes nothing."""

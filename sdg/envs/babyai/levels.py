@@ -1,7 +1,6 @@
 """BabyAI's levels by name, and their instructions by seed."""
 
 import difflib
-from functools import cache
 
 from sdg.errors import UserError
 
@@ -12,40 +11,6 @@ PAPER_LEVELS: tuple[str, ...] = ("GoToLocal", "PickupLoc", "PutNextLocal", "Open
 ENGLISH, BY_HAND = ":english", ":by-hand"
 """Behind a level's name: the same level, its missions in free English (`sdg.envs.babyai.language`), by templates or in
 the words of a person."""
-
-
-@cache
-def _ids() -> dict[str, str]:
-    import gymnasium
-    import minigrid  # noqa: F401  importing it registers its environments
-
-    ids = sorted(name for name in gymnasium.registry if name.startswith("BabyAI-"))
-    return {name.removeprefix("BabyAI-").removesuffix("-v0"): name for name in ids}
-
-
-def all_levels() -> tuple[str, ...]:
-    """Every registered BabyAI level in short form ("GoToLocal" for "BabyAI-GoToLocal-v0"), sorted."""
-    return tuple(_ids())
-
-
-def level_name(name: str) -> str:
-    """The short form of a level's name or id. UserError with close matches when there is no such level."""
-    text = name.strip() if isinstance(name, str) else ""
-    short = _plain(text).removeprefix("BabyAI-").removesuffix("-v0")
-    if short in _ids():
-        return short + text.removeprefix(_plain(text))
-    close = difflib.get_close_matches(short, all_levels(), n=4, cutoff=0.5)
-    hint = f"did you mean {', '.join(close)}?" if close else "levels have names such as GoToLocal or BossLevel."
-    raise UserError(f"there is no BabyAI level {name!r}; {hint}")
-
-
-def gym_id(name: str) -> str:
-    """The id under which minigrid registers a level. ValueError when there is no such level."""
-    return _ids()[_plain(level_name(name))]
-
-
-def _plain(name: str) -> str:
-    return name.removesuffix(ENGLISH).removesuffix(BY_HAND)
 
 
 _NAMES = """
@@ -67,3 +32,29 @@ UnlockPickupDist-v0 UnlockToUnlock-v0
 """
 IDS: tuple[str, ...] = tuple(_NAMES.split())
 """Without importing minigrid, which takes a second."""
+_IDS = {name.removesuffix("-v0"): f"BabyAI-{name}" for name in IDS}
+
+
+def all_levels() -> tuple[str, ...]:
+    """Every BabyAI level of minigrid in short form ("GoToLocal" for "BabyAI-GoToLocal-v0"), sorted."""
+    return tuple(_IDS)
+
+
+def level_name(name: str) -> str:
+    """The short form of a level's name or id. UserError with close matches when there is no such level."""
+    text = name.strip() if isinstance(name, str) else ""
+    short = _plain(text).removeprefix("BabyAI-").removesuffix("-v0")
+    if short in _IDS:
+        return short + text.removeprefix(_plain(text))
+    close = difflib.get_close_matches(short, all_levels(), n=4, cutoff=0.5)
+    hint = f"did you mean {', '.join(close)}?" if close else "levels have names such as GoToLocal or BossLevel."
+    raise UserError(f"there is no BabyAI level {name!r}; {hint}")
+
+
+def gym_id(name: str) -> str:
+    """The id under which minigrid registers a level. ValueError when there is no such level."""
+    return _IDS[_plain(level_name(name))]
+
+
+def _plain(name: str) -> str:
+    return name.removesuffix(ENGLISH).removesuffix(BY_HAND)

@@ -96,20 +96,18 @@ class AdbPhone:
 
     def type_text(self, text: str) -> None:
         """Replace what is in the focused field."""
-        if not text.isascii() or not text.isprintable():
-            if _KEYBOARD not in self._ask(["pm", "list", "packages", _KEYBOARD]).decode("utf-8", "replace"):
-                raise ActionError("this phone types printable ASCII alone: other letters need ADBKeyboard on it")
-            self._clear()
+        is_plain = text.isascii() and text.isprintable()
+        keyboards = b"" if is_plain else self._ask(["pm", "list", "packages", _KEYBOARD])
+        if not is_plain and _KEYBOARD.encode() not in keyboards:
+            raise ActionError("this phone types printable ASCII alone: other letters need ADBKeyboard on it")
+        self._ask(["input", "keycombination", "113", "29"])  # Control and A
+        self._ask(["input", "keyevent", "67"])  # delete
+        if is_plain:
+            self._act("text", text.replace(" ", "%s"))
+        else:
             encoded = base64.b64encode(text.encode()).decode()
             self._ask(["am", "broadcast", "-a", "ADB_INPUT_B64", "--es", "msg", encoded])
             time.sleep(self._settle)
-            return
-        self._clear()
-        self._act("text", text.replace(" ", "%s"))
-
-    def _clear(self) -> None:
-        self._ask(["input", "keycombination", "113", "29"])  # Control and A
-        self._ask(["input", "keyevent", "67"])  # delete
 
     def press(self, key: Key) -> None:
         """Press a key."""

@@ -1,12 +1,13 @@
 """What a phone's screen says about an action: facts in numbers for guards that learn, from the UI tree alone."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 import numpy as np
 
+from sdg.envs.defaults import NothingKnown, PlainPerception
 from sdg.envs.phone.actions import FORMS
 from sdg.envs.phone.tree import UiTree
 from sdg.envs.ui.parser.screen import ScreenElement
@@ -16,8 +17,8 @@ _PLACE = re.compile(r"element (?P<element>\d{1,4})\b|(?P<x>\d{1,5}),(?P<y>\d{1,5
 
 
 @dataclass(frozen=True, eq=False)
-class SeenPhone:
-    """A screen's tree as a snapshot (`sdg.envs.world.Perception`)."""
+class SeenPhone(PlainPerception):
+    """A screen's tree as a snapshot (`sdg.envs.world.Perception`); programs ask it nothing."""
 
     tree: UiTree
 
@@ -25,25 +26,14 @@ class SeenPhone:
         """What is on the screen."""
         return self.tree.elements
 
-    def functions(self) -> Mapping[str, Callable[..., object]]:
-        """None: screens aren't asked by programs."""
-        return {}
-
     def describe(self) -> str:
         """The elements, a line each."""
         return str(self.tree)
 
 
-class PhoneAffordances:
-    """Features of an action on a phone, for the learned guards (`sdg.envs.domain.Affordances`)."""
-
-    def obstacle(self, asks: AbstractSet[str], argument: str, seen: SeenPhone) -> str:
-        """The empty text: `sdg.gate.phones.PhoneGuard` has the rules that are certain."""
-        return ""
-
-    def shortfall(self, asks: AbstractSet[str], argument: str, before: SeenPhone, after: SeenPhone) -> str | None:
-        """None: `sdg.gate.phones.PhoneGuard` has the rules that are certain."""
-        return None
+class PhoneAffordances(NothingKnown):
+    """Features of an action on a phone, for the learned guards (`sdg.envs.domain.Affordances`); what is certain is in
+    `sdg.gate.phones.PhoneGuard`."""
 
     def features(
         self, asks: AbstractSet[str], argument: str, before: SeenPhone, after: SeenPhone | None = None

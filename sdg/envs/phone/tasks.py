@@ -201,6 +201,5 @@ def _is_asked(item: Any, goals: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _name_of(item: Any) -> str:
-    if not isinstance(item, Mapping):
-        return str(item)[:60]
-    return str(next((item[key] for key in ("name", "title", "time") if key in item), item))[:60]
+    fields = item if isinstance(item, Mapping) else {}
+    return str(next((fields[key] for key in ("name", "title", "time") if key in fields), item))[:60]

@@ -77,7 +77,6 @@ class UiTree:
     dump's that have a box, in the order in which they are drawn."""
 
     roots: tuple[Node, ...]
-    rotation: int
     elements: tuple[ScreenElement, ...]
     depths: tuple[int, ...]
     nodes: tuple[Node, ...] = ()
@@ -126,10 +125,9 @@ def read_dump(xml: str) -> UiTree:
     """The compressed tree of a dump. Raises DumpError for one that can't be parsed."""
     top = parse_dump(xml)
     roots = tuple(found for each in top for found in _compressed(each, None))
-    rotation = top.get("rotation", "0")
     elements, depths = _elements(roots)
     nodes = tuple(found for each in top.iter() if (found := _node(each)))
-    return UiTree(roots, int(rotation) % 4 if rotation.isdecimal() else 0, elements, depths, nodes)
+    return UiTree(roots, elements, depths, nodes)
 
 
 def _node(node: ElementTree.Element, children: tuple[Node, ...] = ()) -> Node | None:
@@ -214,11 +212,6 @@ def _element(number: int, node: Node, label: str) -> ScreenElement:
     words = label or ("" if kind == "textbox" else node.resource.replace("_", " ") if kind else "")
     checked, focused = "checked" in node.flags, "focused" in node.flags
     return ScreenElement(number, kind or "text", words, node.box, checked, focused, look)
-
-
-def bounds_in(tree: UiTree, number: int) -> Bounds | None:
-    """Where the element with a number lies; None where there is none."""
-    return next((each.box for each in tree.elements if each.id == number), None)
 
 
 def marks(tree: UiTree) -> tuple[ScreenElement, ...]:

@@ -85,8 +85,5 @@ class TableDomain(PlainDomain):
     )
     texts: Mapping[str, str] = PromptTexts("sdg.envs.table.prompts")
 
-    def __reduce__(self) -> str:
-        return "TABLE"
-
 
 TABLE = TableDomain()

@@ -40,10 +40,7 @@ class TableLanguage(Descriptions):
 
     example = "red block"
     nothing = (NOTHING, NOTHING, NOTHING)
-
-    def parse(self, description: str) -> Target:
-        """What a description means. Raises ValueError."""
-        return parse(description)
+    parse = staticmethod(parse)
 
     def text(self, target: Target) -> str:
         """The description of a target."""

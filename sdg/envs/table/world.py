@@ -264,6 +264,3 @@ class Table(PhysicsWorld):
         draw.line(arm, fill="slategray", width=8, joint="curve")
         draw.line(claw, fill="mediumseagreen", width=5)
         return np.asarray(picture)
-
-
-__all__ = ["FROM", "LEVELS", "REACH", "Table", "TablePerception", "Thing"]

@@ -1,7 +1,5 @@
 """What a page of a user's own may open, and the flags that hold a browser to it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch

@@ -4,12 +4,13 @@ Commands are stepwise ones in words, `click the 'Submit' button`, `type 'abc' in
 at coordinates (`sdg.envs.ui.commands`), whose target is what lies at the point.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sdg.envs.defaults import NothingKnown, PlainPerception
 from sdg.envs.ui.captions import (
     KINDS,
     LOOKS,
@@ -32,8 +33,9 @@ TYPING = "TYPE_TEXT"
 
 
 @dataclass(frozen=True, eq=False)
-class SeenScreen:
-    """A screenshot, RGB u8 (320, 320, 3), and its parsed elements (`sdg.envs.world.Perception`)."""
+class SeenScreen(PlainPerception):
+    """A screenshot, RGB u8 (320, 320, 3), and its parsed elements (`sdg.envs.world.Perception`); programs ask it
+    nothing."""
 
     picture: np.ndarray
     parsed: Sequence[ScreenElement]
@@ -42,21 +44,14 @@ class SeenScreen:
         """What was parsed."""
         return self.parsed
 
-    def functions(self) -> Mapping[str, Callable[..., object]]:
-        """None: screens aren't asked by programs."""
-        return {}
-
     def describe(self) -> str:
         """The elements, a line each."""
         return "\n".join(map(str, self.parsed))
 
 
-class ScreenAffordances:
-    """What speaks for a command on a screen, and for its success (`sdg.envs.domain.Affordances`)."""
-
-    def obstacle(self, asks: AbstractSet[str], argument: str, seen: SeenScreen) -> str:
-        """Nothing is certain enough on a screen to refuse without being learned."""
-        return ""
+class ScreenAffordances(NothingKnown):
+    """What speaks for a command on a screen, and for its success (`sdg.envs.domain.Affordances`). Nothing is certain
+    enough on a screen to refuse without being learned."""
 
     def shortfall(self, asks: AbstractSet[str], argument: str, before: SeenScreen, after: SeenScreen) -> str | None:
         """What is certain: a screen on which not one pixel changed shows no effect."""

@@ -4,8 +4,6 @@ A caption is an element's kind and words: its own, or for fields and ticks those
 models and screens; they are compared as text, never carried out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher

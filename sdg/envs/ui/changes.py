@@ -1,7 +1,5 @@
 """What changed between two screens, in a line for a model that no longer sees the first one."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast

@@ -4,11 +4,8 @@ Coordinates are pixels of the screenshot, (0, 0) at its upper left. A drag is MO
 Commands come from a model: whatever isn't one of these, in these forms, is refused with what there is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from sdg.errors import SDGError
 
@@ -72,11 +69,6 @@ class ScreenCommand:
 
     def __str__(self) -> str:
         return f"{self.name} {list(self.argument) if isinstance(self.argument, tuple) else self.argument}"
-
-    def to_json(self) -> dict[str, Any]:
-        """The form in which models write it: {"name": ..., "args": {"coords": [x, y]}}."""
-        point = isinstance(self.argument, tuple)
-        return {"name": self.name, "args": {ARGUMENTS[self.name]: list(self.argument) if point else self.argument}}
 
 
 def command_from_json(value: object) -> ScreenCommand:

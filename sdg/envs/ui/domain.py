@@ -4,9 +4,6 @@ Nothing is practised in it and no moment is restored: a browser can't be put bac
 A task of MiniWoB++ is a world: an instruction, a screenshot, nine commands, a reward. No HTML is given out.
 """
 
-from __future__ import annotations
-
-import io
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -15,13 +12,12 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from PIL import Image
 
-from sdg.envs.defaults import NamedThings, PlainDomain, PlainInputs, PlainPerception
+from sdg.envs.defaults import NamedThings, PlainDomain, PlainInputs, PlainPerception, PlainWorld
 from sdg.envs.domain import Capabilities, Perceivable
 from sdg.envs.ui.browser import Browser
 from sdg.envs.ui.commands import ARGUMENTS, KEYS, MOST_TEXT, SCREEN, ScreenCommand
-from sdg.envs.ui.parser.screen import Screen, ScreenElement, parse
+from sdg.envs.ui.parser.screen import Screen, ScreenElement, parse, picture_of
 from sdg.envs.ui.tasks import TASKS, task_name
 from sdg.envs.world import Action, StepResult
 
@@ -29,7 +25,7 @@ MAX_STEPS = 100
 """Commands an episode may take; the agent's limit of 10 completions ends it sooner."""
 
 
-class UIWorld:
+class UIWorld(PlainWorld):
     """An episode after another of one task in a browser, which worlds of several tasks may share one after another.
 
     Success is a positive raw reward, as in the paper. Raises ValueError for a task that there isn't, `PageError` from
@@ -37,8 +33,8 @@ class UIWorld:
     """
 
     def __init__(self, task: str, *, browser: Browser) -> None:
+        super().__init__("", max_steps=MAX_STEPS, lift_time_limit=False)
         self.task, self.browser = task_name(task), browser
-        self.mission, self.steps, self.max_steps = "", -1, MAX_STEPS
         self.reward, self.done = 0.0, False
 
     def reset(self, seed: int) -> None:
@@ -65,7 +61,7 @@ class UIWorld:
 
     def render(self) -> np.ndarray:
         """The same as RGB u8 (320, 320, 3)."""
-        return np.asarray(Image.open(io.BytesIO(self.screenshot())).convert("RGB"))
+        return picture_of(self.screenshot())
 
 
 NAMES, KEY_NAMES = tuple(ARGUMENTS), tuple(KEYS)
@@ -174,11 +170,6 @@ class ScreenWorld(UIWorld):
         self._parser = parser
         weakref.finalize(self, _free().append, browser)
 
-    @property
-    def memory(self) -> ScreenWorld:
-        """Nothing is kept beside the page."""
-        return self
-
     def perception(self) -> ScreenPerception:
         """The screenshot of now, parsed."""
         return ScreenPerception(self._parser(self.render()))
@@ -186,23 +177,11 @@ class ScreenWorld(UIWorld):
     def begin_subgoal(self) -> None:
         """Nothing is counted since."""
 
-    def forget(self) -> None:
-        """Nothing is remembered."""
-
-    def set_instruction(self, text: str) -> None:
-        """A page judges its own task alone. ValueError for other words."""
-        if " ".join(text.split()) != self.mission:
-            raise ValueError(f"this page can't judge {text!r:.80}: it is about {self.mission!r:.200}")
-
 
 class ScreenInputs(PlainInputs):
     """Nothing is practised, so policies see nothing."""
 
     size, actions = 0, len(ARGUMENTS)
-
-    def write_row(self, memory: Any, row: int, target: np.ndarray, out: np.ndarray) -> int:
-        """Nothing."""
-        return 0
 
 
 class UIDomain(PlainDomain):
@@ -241,9 +220,6 @@ class UIDomain(PlainDomain):
     def open(self, level: str, *, lift_time_limit: bool = False) -> ScreenWorld:
         """A world of a task, in a page of this process's Chromium. Raises NoBrowser where there is none."""
         return ScreenWorld(self.level_name(level))
-
-    def __reduce__(self) -> str:
-        return "UI"
 
 
 @cache

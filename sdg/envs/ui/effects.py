@@ -5,8 +5,6 @@ its box and around it, its states and words then and now, what came, went and mo
 like. A last row stands for none of them: nothing was hit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,8 +1,6 @@
 """The texts of a page and their places as the browser lays them out, those in frames of its origin and in closed shadow
 roots too, turned and faint ones as well. No script of the page's is asked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

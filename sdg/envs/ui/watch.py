@@ -1,7 +1,5 @@
 """A watch over pages that hang: it ends them, because Playwright waits for such a page without end."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -13,7 +13,10 @@ from sdg.experiments.bench.table1 import PUBLISHED_LEVELS
 
 
 def test_all_registered_levels() -> None:
+    import gymnasium
+
     assert len(all_levels()) == 96
+    assert {gym_id(level) for level in all_levels()} == {each for each in gymnasium.registry if each[:7] == "BabyAI-"}
     assert set(PAPER_LEVELS) <= set(all_levels())
 
 

@@ -32,8 +32,8 @@ def node(kind: str, bounds: str, *inner: str, text: str = "", desc: str = "", re
     )
 
 
-def dump(*nodes: str, rotation: int = 0) -> str:
-    return f'<?xml version="1.0"?><hierarchy rotation="{rotation}">{"".join(nodes)}</hierarchy>'
+def dump(*nodes: str) -> str:
+    return f'<?xml version="1.0"?><hierarchy rotation="0">{"".join(nodes)}</hierarchy>'
 
 
 ROW = node("LinearLayout", "[0,100][400,180]", node("TextView", "[10,100][200,140]", text="7:30"),
@@ -114,8 +114,7 @@ def test_dumps_that_cannot_be_read(xml: str, message: str) -> None:
 
 def test_unusual_screens_are_read() -> None:
     words = "שלום 🎉 你好 ‮evil"
-    tree = read_dump(dump(node("TextView", "[0,0][100,50]", text=f"{words}&#10;line\x0b"), rotation=1))
-    assert tree.rotation == 1
+    tree = read_dump(dump(node("TextView", "[0,0][100,50]", text=f"{words}&#10;line\x0b")))
     assert tree.elements[0].text == f"{words} line"
     assert read_dump(dump()).elements == ()
     assert str(read_dump(dump())) == "(an empty screen)"

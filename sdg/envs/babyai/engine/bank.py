@@ -36,7 +36,7 @@ from sdg.envs.files import atomic_write
 from sdg.envs.kernels import READ_ONLY, cache_folder
 from sdg.errors import SDGError
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the file format and of what is written; files of another one are refused."""
 MAX_BANK_BYTES = 1 << 32
 """What a bank may unpack to: some 5 million layouts."""
@@ -50,10 +50,9 @@ class BankError(SDGError, ValueError):
 
 @dataclass(frozen=True)
 class LevelBank:
-    """M layouts (dtype LAYOUT), layout i of `levels[level[i]]` under `seeds[i]`; `missions` are the distinct texts."""
+    """M layouts of a level (dtype LAYOUT), layout i under `seeds[i]`; `missions` are the distinct texts."""
 
-    levels: tuple[str, ...]
-    level: np.ndarray  # i16 [M] index into levels
+    level: str
     seeds: np.ndarray  # i64 [M]
     layouts: np.recarray
     missions: tuple[str, ...]
@@ -83,7 +82,7 @@ class LevelBank:
         path = _cache_path(name, all_seeds, cache_dir)
         if path.exists():
             bank = LevelBank.load(path)
-            if bank.levels != (name,) or not np.array_equal(bank.seeds, all_seeds):
+            if bank.level != name or not np.array_equal(bank.seeds, all_seeds):
                 raise BankError(f"{path} holds other layouts than its name says; delete it to have it made again")
             return bank
         parts = Parallel(min(workers, len(all_seeds)))(
@@ -93,7 +92,7 @@ class LevelBank:
         texts = [text for _, missions in parts for text in missions]
         numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
         layouts.mission = [numbers[text] for text in texts]
-        bank = LevelBank((name,), np.zeros(len(all_seeds), np.int16), all_seeds, layouts, tuple(numbers))
+        bank = LevelBank(name, all_seeds, layouts, tuple(numbers))
         try:
             if not READ_ONLY:
                 bank.save(path)
@@ -101,29 +100,12 @@ class LevelBank:
             warnings.warn(f"the layouts of {name} cannot be kept for the next time: {error}", stacklevel=2)
         return bank
 
-    @staticmethod
-    def concatenate(banks: Sequence[LevelBank]) -> LevelBank:
-        """One bank with the layouts of several, in order."""
-        if not banks:
-            raise ValueError("no banks to concatenate")
-        levels = tuple(dict.fromkeys(name for bank in banks for name in bank.levels))
-        missions = tuple(dict.fromkeys(text for bank in banks for text in bank.missions))
-        numbers = {text: number for number, text in enumerate(missions)}
-        layouts = _records(np.concatenate([bank.layouts for bank in banks]))
-        mission_numbers = [
-            np.array([numbers[t] for t in bank.missions], np.int32)[bank.layouts.mission] for bank in banks
-        ]
-        level = [np.array([levels.index(t) for t in bank.levels], np.int16)[bank.level] for bank in banks]
-        layouts.mission = np.concatenate(mission_numbers)
-        seeds = np.concatenate([bank.seeds for bank in banks])
-        return LevelBank(levels, np.concatenate(level), seeds, layouts, missions)
-
     def save(self, path: Path | str) -> None:
         """Write the bank atomically: a reader sees the whole file or none."""
-        header = {"schema": np.int64(SCHEMA), "level": self.level, "seeds": self.seeds}
-        texts = {"levels": _to_bytes(self.levels), "missions": _to_bytes(self.missions)}
+        header = {"schema": np.int64(SCHEMA), "level": np.array(self.level), "seeds": self.seeds}
+        missions = np.frombuffer("\n".join(self.missions).encode(), np.uint8)
         file = io.BytesIO()
-        np.savez_compressed(file, **header, **texts, layouts=self.layouts.view(np.ndarray))  # type: ignore[arg-type]
+        np.savez_compressed(file, **header, missions=missions, layouts=self.layouts.view(np.ndarray))  # type: ignore[arg-type]
         atomic_write(Path(path), file.getvalue())
 
     @staticmethod
@@ -144,11 +126,10 @@ class LevelBank:
             raise BankError(f"{path} is of version {arrays.get('schema', 'unknown')}, this program reads {SCHEMA}")
         try:
             return LevelBank(
-                levels=_to_texts(arrays["levels"]),
-                level=arrays["level"],
+                level=str(arrays["level"]),
                 seeds=arrays["seeds"],
                 layouts=_records(arrays["layouts"]),
-                missions=_to_texts(arrays["missions"]),
+                missions=tuple(arrays["missions"].tobytes().decode().split("\n")),
             )
         except (KeyError, ValueError) as error:
             raise BankError(f"{path} is not a bank: {error}") from error
@@ -174,21 +155,13 @@ def _records(layouts: np.ndarray) -> np.recarray:
     return layouts.view(LAYOUT).view(np.recarray)
 
 
-def _to_bytes(texts: Sequence[str]) -> np.ndarray:
-    return np.frombuffer("\n".join(texts).encode(), np.uint8)
-
-
-def _to_texts(array: np.ndarray) -> tuple[str, ...]:
-    return tuple(array.tobytes().decode().split("\n"))
-
-
 def _validate(bank: LevelBank) -> None:
     """Refuse what would make a kernel read or write outside its arrays. Raises ValueError."""
     layouts, shape = bank.layouts, (len(bank.seeds),)
     if layouts.shape != shape or layouts.dtype.fields != LAYOUT.fields or not layouts.dtype.isalignedstruct:
         raise ValueError(f"layouts are {layouts.dtype} of shape {layouts.shape}, expected {shape} of LAYOUT")
-    if bank.seeds.dtype != np.int64 or bank.level.dtype != np.int16 or bank.level.shape != shape or shape == (0,):
-        raise ValueError("seeds or levels have the wrong type or shape, or there are none")
+    if bank.seeds.dtype != np.int64 or shape == (0,):
+        raise ValueError("seeds have the wrong type, or there are none")
     limits = {"direction": 3, "carried": MAX_OBJECTS, "inside": MAX_OBJECTS, "mission": len(bank.missions) - 1}
     limits |= dict.fromkeys(("width", "height", "room_size", "columns"), MAX_SIZE)
     bad_fields = [name for name, limit in limits.items() if layouts[name].min() < 0 or layouts[name].max() > limit]
@@ -196,9 +169,7 @@ def _validate(bank: LevelBank) -> None:
     index = np.clip(layouts.where.astype(np.int64) - GRID.start, 0, kinds.shape[1] - 1)
     is_object = np.isin(np.take_along_axis(kinds, index, axis=1), _THINGS) & is_lying
     faults = {
-        "a level or a time limit is out of range": bank.level.min() < 0
-        or bank.level.max() >= len(bank.levels)
-        or layouts.max_steps.min() < 1,
+        "a time limit is out of range": layouts.max_steps.min() < 1,
         "a mission has a clause of an unknown kind": layouts.program[:, KINDS:STRICT].max() > PUT_NEXT,
         "a mission speaks of objects that do not exist": (layouts.targets >> np.uint64(MAX_OBJECTS)).any(),
         "spot lies outside the grid": not _is_inside(layouts.spot, 1).all(),

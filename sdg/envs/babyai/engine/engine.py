@@ -161,7 +161,8 @@ class BabyAIEngine:
         self.reshuffle(seed)
         views, directions = np.zeros((n_envs, VIEW, VIEW), np.uint8), np.zeros(n_envs, np.uint8)
         flags = np.zeros((2, n_envs), np.bool_)
-        self._step = EngineStep(views, directions, np.zeros(n_envs, np.float32), flags[0], flags[1])
+        self.latest = EngineStep(views, directions, np.zeros(n_envs, np.float32), flags[0], flags[1])
+        """What the last step or reset gave, without a copy."""
         self.final = Final(views.copy(), directions.copy(), np.zeros(n_envs, np.int32), np.zeros(n_envs, np.int32))
         # Taken apart once: numba looks at a plain array faster than at a record array.
         self._layouts, self._rows = bank.layouts.view(np.ndarray), self.state.view(np.ndarray)
@@ -178,8 +179,8 @@ class BabyAIEngine:
         )
         if len(layout_rows) != len(row_numbers):
             raise ValueError(f"{len(row_numbers)} rows but {len(layout_rows)} layouts")
-        _reset_rows(self.state, self.bank.layouts, row_numbers, layout_rows, self._limit, tuple(self._step))
-        return self._step.views, self._step.directions
+        _reset_rows(self.state, self.bank.layouts, row_numbers, layout_rows, self._limit, tuple(self.latest))
+        return self.latest.views, self.latest.directions
 
     def step(self, actions: np.ndarray) -> EngineStep:
         """Step every environment by its action (0..6). Raises ValueError on a wrong shape, dtype or range."""
@@ -187,13 +188,13 @@ class BabyAIEngine:
         if actions.shape != (self.n_envs,) or actions.dtype.kind not in "iu":
             raise ValueError(f"actions must be integers of shape ({self.n_envs},), got {actions.dtype} {actions.shape}")
         actions = actions.astype(np.int64, copy=False)
-        buffers = tuple(self._step), tuple(self.final)
+        buffers = tuple(self.latest), tuple(self.final)
         bad_row = _step_all(
             self._rows, self._layouts, self._order, self._begun, actions, self._limit, self.auto_reset, *buffers
         )
         if bad_row >= 0:
             raise ValueError(f"action {int(actions[bad_row])} of environment {bad_row} is not in 0..{N_ACTIONS - 1}")
-        return self._step
+        return self.latest
 
     def reshuffle(self, seed: int) -> None:
         """Shuffle the order again in which layouts are begun, and start from its beginning."""
@@ -206,32 +207,14 @@ class BabyAIEngine:
         self._begun += len(rows)
         return numbers.astype(np.int64)
 
-    def observe(self) -> tuple[np.ndarray, np.ndarray]:
-        """Draw all views again (after rows of `state` were replaced): views u8 [N, 7, 7], directions u8 [N]."""
-        _view_all(self.state, self._step.views, self._step.directions)
-        return self._step.views, self._step.directions
-
     def mission(self, row: int) -> str:
         """Text of the mission that environment `row` is playing, if its episode began from this engine's bank."""
         return self.bank.mission(int(self.state.layout[row]))
 
     @property
-    def latest(self) -> EngineStep:
-        """What the last step or reset gave, without a copy."""
-        return self._step
-
-    @property
     def reuse(self) -> float:
         """How often a layout of the bank has been played on average."""
         return float(self._begun[0] / len(self.bank))
-
-
-@kernel
-def _view_all(state, views, directions):  # type: ignore[no-untyped-def]
-    for i in range(len(directions)):
-        row = state[i]
-        view_row(row, views, i)
-        directions[i] = row.direction
 
 
 def _indices(values: np.ndarray, *, below: int, name: str) -> np.ndarray:

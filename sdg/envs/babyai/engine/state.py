@@ -118,18 +118,14 @@ _AHEAD, _RIGHT = FORWARD.astype(np.uint64), RIGHT.astype(np.uint64)
 
 def _light_table() -> np.ndarray:
     """(16384, 2) uint8: by `lit | opaque << 7`, the lit cells of this row and those it lights in the next one."""
-    table = np.zeros((1 << 14, 2), np.uint8)
-    for case in range(1 << 14):
-        lit = [bool(case >> i & 1) for i in range(VIEW)]
-        opaque = [bool(case >> (VIEW + i) & 1) for i in range(VIEW)]
-        next_lit = [False] * VIEW
-        for cells, step in ((range(VIEW - 1), 1), (range(VIEW - 1, 0, -1), -1)):
-            for i in cells:
-                if lit[i] and not opaque[i]:
-                    lit[i + step] = next_lit[i + step] = next_lit[i] = True
-        table[case, 0] = sum(1 << i for i in range(VIEW) if lit[i])
-        table[case, 1] = sum(1 << i for i in range(VIEW) if next_lit[i])
-    return table
+    lit, opaque = (np.arange(1 << 14) >> np.arange(2 * VIEW)[:, None] & 1).astype(bool).reshape(2, VIEW, -1)
+    next_lit = np.zeros_like(lit)
+    for cells, step in ((range(VIEW - 1), 1), (range(VIEW - 1, 0, -1), -1)):
+        for i in cells:
+            shines = lit[i] & ~opaque[i]
+            lit[i + step] |= shines
+            next_lit[[i, i + step]] |= shines
+    return np.packbits([lit, next_lit], axis=1, bitorder="little")[:, 0].T.copy()
 
 
 LIGHT = _light_table()

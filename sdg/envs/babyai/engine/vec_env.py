@@ -27,7 +27,7 @@ class BabyAIVectorEnv(VectorEnv[Any, Any, Any]):
         self.engine = BabyAIEngine(bank, num_envs, max_steps=max_steps, seed=seed)
         self.num_envs = num_envs
         self.render_mode = None
-        minigrid = make_minigrid(bank.levels[0])
+        minigrid = make_minigrid(bank.level)
         self.single_observation_space = minigrid.observation_space
         self.single_action_space = minigrid.action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -84,15 +84,7 @@ class BabyAIVectorEnv(VectorEnv[Any, Any, Any]):
         return {"final_obs": observations, "_final_obs": mask, "final_info": final_info, "_final_info": mask}
 
 
-def make(level: str, **options: Any) -> Any:
-    """One environment of a level, minigrid's own and quiet on stdout; `options` are minigrid's (`render_mode`, ...)."""
-    return make_minigrid(level, **options)
-
-
 def make_vec(level: str, *, num_envs: int = 1, layouts: int = 1000, seed: int = 0, **options: Any) -> Any:
     """N environments on the batch engine (same-step autoreset), over `layouts` layouts of the training seeds."""
-    from sdg.envs.babyai.engine.bank import LevelBank
-    from sdg.envs.babyai.engine.vec_env import BabyAIVectorEnv
-
     bank = LevelBank.build(level, seeds("training", count=layouts, seed=seed))
     return BabyAIVectorEnv(bank, num_envs, seed=seed, **options)

@@ -4,10 +4,11 @@ They are asked of the same snapshots as those of `snapshot.py`, so both presets 
 Two differences to the paper, both to its flaws: records have named fields, and like things have numbers that differ.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception, Object
+from sdg.envs.defaults import PlainPerception
 from sdg.envs.domain import Perceivable
 
 RECORD_TEXT = """\
@@ -50,9 +51,16 @@ class SeenDoor(Seen):
     rooms: tuple[int, int]
 
 
-class PaperPerception:
+class PaperPerception(PlainPerception):
     """The five functions, asked of one snapshot."""
 
+    api = (
+        "get_observation",
+        "get_doors_in_observation",
+        "get_carried",
+        "get_current_room",
+        "get_visited_rooms",
+    )
     __slots__ = ("_snapshot",)
 
     def __init__(self, snapshot: BabyAIPerception) -> None:
@@ -83,10 +91,6 @@ class PaperPerception:
         of a skill); the room it began in is one of them."""
         return self._snapshot.get_rooms_visited_before()
 
-    def functions(self) -> Mapping[str, Callable[..., object]]:
-        """The perception functions by name, bound to the snapshot."""
-        return {name: getattr(self, name) for name in NAMES}
-
     def describe(self) -> str:
         """All that was seen in a few lines, out of view or not: a repair begins with it (the paper's loses it)."""
         snapshot, load = self._snapshot, self._snapshot.get_carried()
@@ -115,15 +119,6 @@ class PaperPerception:
         sight = "in view" if thing.visible else "seen before"
         return f"- {thing.name} #{thing.id}{status} at {self._position(thing)}, distance {thing.distance}, {sight}"
 
-
-NAMES: tuple[str, ...] = (
-    "get_observation",
-    "get_doors_in_observation",
-    "get_carried",
-    "get_current_room",
-    "get_visited_rooms",
-)
-"""The five functions, in the order in which a prompt lists them."""
 
 PERCEIVABLE = Perceivable(
     PaperPerception.__new__(PaperPerception).functions(), (Seen, SeenDoor), RECORD_TEXT, preset=PaperPerception

@@ -13,6 +13,7 @@ from sdg.envs.babyai.cells import COLOURS, TYPES
 from sdg.envs.babyai.perception.columns import FACTS, FIELDS, STATUSES, is_free_cell, take_snapshot
 from sdg.envs.babyai.perception.description import ANY, parse
 from sdg.envs.babyai.perception.memory import MAX_OBJECTS, MAX_SIZE, Memory
+from sdg.envs.defaults import PlainPerception
 
 RECORD_TEXT = """\
 Positions are pairs (x, y) counted from where the robot started: x to the right of it and y ahead of it as it stood \
@@ -62,12 +63,27 @@ class Object:
     passed_at: int
 
 
-class BabyAIPerception:
+class BabyAIPerception(PlainPerception):
     """What the robot of memory row `row` knows now; later steps of the memory don't change it.
 
     It is honest by construction: a memory is made of views alone. Records are built when they are asked for.
     """
 
+    api = (
+        "get_observed_objects",
+        "find_objects",
+        "get_carried",
+        "get_facing",
+        "get_position",
+        "get_front_position",
+        "is_free",
+        "get_current_room",
+        "get_visited_rooms",
+        "get_rooms_visited_before",
+        "count_unseen_cells",
+        "get_steps",
+        "get_start_steps",
+    )
     __slots__ = ("_cells", "_facts", "_locations", "_pitch", "_records", "_rows", "_start", "_table")
 
     def __init__(self, memory: Memory, row: int) -> None:
@@ -157,10 +173,6 @@ class BabyAIPerception:
 
     # What other code asks --------------------------------------------------------------------------------------------
 
-    def functions(self) -> Mapping[str, Callable[..., object]]:
-        """The perception functions P by name, bound to this snapshot."""
-        return {name: getattr(self, name) for name in NAMES}
-
     def elements(self) -> list[Object]:
         """Everything seen so far that is still in the world."""
         return self.get_observed_objects()
@@ -212,21 +224,7 @@ class BabyAIPerception:
         return record
 
 
-NAMES: tuple[str, ...] = (
-    "get_observed_objects",
-    "find_objects",
-    "get_carried",
-    "get_facing",
-    "get_position",
-    "get_front_position",
-    "is_free",
-    "get_current_room",
-    "get_visited_rooms",
-    "get_rooms_visited_before",
-    "count_unseen_cells",
-    "get_steps",
-    "get_start_steps",
-)
+NAMES = BabyAIPerception.api
 """The perception functions, in the order in which a prompt lists them."""
 
 FOR_CHECKS = frozenset({"get_rooms_visited_before", "get_start_steps"})

@@ -63,9 +63,9 @@ def step_rows(state, memory, actions, views, rewards, terminated, truncated):  #
 
 
 @kernel
-def _begin_subgoals(memory):  # type: ignore[no-untyped-def]
-    """The current subgoal of every row begins now."""
-    for i in range(memory.steps.shape[0]):
+def _begin_subgoals(memory, rows):  # type: ignore[no-untyped-def]
+    """The current subgoal of these rows begins now."""
+    for i in rows:
         begin_subgoal(memory, i)
 
 
@@ -121,12 +121,7 @@ class BabyAIRows:
 
     def begin_subgoals(self, rows: np.ndarray | None = None) -> None:
         """The current subgoal of these rows, of every one by default, begins now."""
-        if rows is None:
-            _begin_subgoals(self.memory)
-        else:
-            begun = self.take(rows)
-            begun.begin_subgoals()
-            self.put(rows, begun, np.arange(len(rows)))
+        _begin_subgoals(self.memory, np.arange(len(self)) if rows is None else rows)
 
     def forget(self, row: int) -> None:
         """Row `row` forgets which rooms were visited, but for the one its robot is in."""

@@ -2,7 +2,6 @@
 
 import json
 import random
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ def initial_state(seed: int) -> dict[str, Any]:
     if seed < 0:
         raise ValueError(f"a seed is 0 or more, not {seed}")
     rng = random.Random(seed)
-    kept = json.loads(_text())
+    kept = json.loads((FOLDER / "state.json").read_text("utf-8"))
     more: dict[str, Any] = kept.pop("more")
     for place, items in more.items():
         app, _, name = place.partition(".")
@@ -25,8 +24,3 @@ def initial_state(seed: int) -> dict[str, Any]:
     kept["os"]["now"] += 60 * rng.randrange(40)
     kept["settings"]["serial"] = f"SDG{rng.randrange(10**8):08d}"
     return dict(kept)
-
-
-@cache
-def _text() -> str:
-    return (FOLDER / "state.json").read_text("utf-8")

@@ -1,7 +1,5 @@
 """On what ground elements stand that have others beside them: pages tell the chosen tab, day or row by it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

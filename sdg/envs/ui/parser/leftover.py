@@ -3,8 +3,6 @@
 Text finders look for words and pass over a digit by itself; the detector takes an empty band for a text field.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,6 +10,7 @@ import numpy as np
 from scipy import ndimage
 
 from sdg.envs.ui.parser.detector import Detection
+from sdg.envs.ui.parser.lines import holds
 from sdg.envs.ui.parser.ocr import TextLine, read_line
 
 EDGE = 60
@@ -44,7 +43,10 @@ def read_left_out(picture: np.ndarray, lines: Sequence[TextLine], found: Sequenc
     glyphs, _ = ndimage.label(edges, np.ones((3, 3)))
     boxes = _boxes(glyphs)
     inner = [*(each.box for each in lines), *boxes]
-    small = [0, *(_is_letters(box) and not any(_holds(box, each) for each in inner) for box in boxes)]
+    small = [
+        0,
+        *(_is_letters(box) and not any(box != each and holds(box, each, 0) for each in inner) for box in boxes),
+    ]
     words, _ = ndimage.label(ndimage.binary_dilation(np.array(small, bool)[glyphs], np.ones((1, APART))))
     pieces = [box for box in _boxes(words, APART // 2) if _is_letters(box)]
     columns = [(box[0], box[2]) for box in pieces]
@@ -82,9 +84,3 @@ def _boxes(labels: np.ndarray, more: int = 0) -> list[tuple[int, int, int, int]]
 
 def _is_letters(box: Sequence[int]) -> bool:
     return HIGH[0] <= box[3] - box[1] <= HIGH[1] and WIDE[0] <= box[2] - box[0] <= WIDE[1]
-
-
-def _holds(outer: Sequence[int], inner: Sequence[int]) -> bool:
-    """Whether the middle of another box lies in a box."""
-    x, y = (inner[0] + inner[2]) // 2, (inner[1] + inner[3]) // 2
-    return outer != inner and outer[0] <= x < outer[2] and outer[1] <= y < outer[3]

@@ -31,11 +31,11 @@ def cut_lines(
     for line in lines:
         runs = _runs(picture, line.box)
         rings = [tick for run in runs if (tick := _tick(picture, run, runs))]
-        ticks += [each for each in rings if not any(_holds(other.box, each.box) for other in found)]
+        ticks += [each for each in rings if not any(holds(other.box, each.box) for other in found)]
         marks = [each.box for each in rings] + [
-            each.box for each in found if each.kind in ("checkbox", "radio") and _holds(line.box, each.box)
+            each.box for each in found if each.kind in ("checkbox", "radio") and holds(line.box, each.box)
         ]
-        parts = _parts([run for run in runs if not any(_holds(mark, run) for mark in marks)], runs, line.box)
+        parts = _parts([run for run in runs if not any(holds(mark, run) for mark in marks)], runs, line.box)
         if len(parts) == 1 and not marks:
             cut.append(line)
         else:
@@ -43,9 +43,10 @@ def cut_lines(
     return cut, ticks
 
 
-def _holds(outer: Sequence[int], inner: Sequence[int]) -> bool:
+def holds(outer: Sequence[int], inner: Sequence[int], around: int = AROUND) -> bool:
+    """Whether the middle of a box lies in another one, or up to so many pixels above or below it."""
     x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
-    return outer[0] <= x < outer[2] and outer[1] - AROUND <= y < outer[3] + AROUND
+    return outer[0] <= x < outer[2] and outer[1] - around <= y < outer[3] + around
 
 
 def _runs(picture: np.ndarray, box: Sequence[int]) -> list[Run]:

@@ -195,8 +195,6 @@ def _share(inner: Sequence[int], outer: Sequence[int]) -> float:
 @lru_cache(maxsize=2)
 def picture_of(png: bytes) -> np.ndarray:
     """A screenshot's pixels, RGB u8 (h, w, 3), read-only; the last two stay decoded, since each is asked for often."""
-    from PIL import Image
-
     return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
 
 

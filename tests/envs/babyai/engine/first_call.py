@@ -48,7 +48,7 @@ def engine(bank: LevelBank) -> None:
 
 def perception(bank: LevelBank) -> None:
     """A step of one world and a snapshot of what was seen."""
-    world = BabyAIWorld(bank.levels[0])
+    world = BabyAIWorld(bank.level)
     world.reset(int(bank.seeds[0]))
     world.step(0)
     world.perception().get_observed_objects()

@@ -69,16 +69,6 @@ def test_making_a_bank_prints_nothing(tmp_path: Path) -> None:
     assert done.stdout == ""
 
 
-def test_banks_of_several_levels_in_one(bank: LevelBank, tmp_path: Path) -> None:
-    other = LevelBank.build("GoToLocal", range(3), cache_dir=tmp_path)
-    both = LevelBank.concatenate([bank, other])
-    assert len(both) == 9
-    assert both.levels == ("PutNextLocal", "GoToLocal")
-    assert both.level.tolist() == [0] * 6 + [1] * 3
-    assert [both.mission(i) for i in range(9)] == [b.mission(i) for b in (bank, other) for i in range(len(b))]
-    assert bank.layouts.mission.max() < len(bank.missions), "the parts are left as they were"
-
-
 @pytest.mark.parametrize("kept", [0, 10, 0.5, 0.99])
 def test_a_torn_file_is_refused(bank: LevelBank, tmp_path: Path, kept: float) -> None:
     path = the_file(tmp_path)
