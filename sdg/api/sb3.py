@@ -56,7 +56,7 @@ class MissionVecEnv(SB3Rows):
     def step_wait(self) -> Any:
         """Observations, rewards f32 (n,), dones bool (n,), infos as stable-baselines3 reads them."""
         before = self._words[self._rows.layout_of]
-        maps, rewards, dones, infos = self._rows.step_wait()
+        maps, rewards, dones, infos = self._rows.step(self._actions)
         for i in np.flatnonzero(dones):
             infos[i]["terminal_observation"] = {MAP: infos[i]["terminal_observation"], MISSION: before[i]}
         return self._with_missions(maps), rewards, dones, infos

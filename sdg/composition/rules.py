@@ -7,13 +7,14 @@ A reply holds functions: for each skill NAME one with typed parameters and a doc
 import ast
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 from sdg.envs.domain import Domain
 from sdg.prompts.fill import one_line
 from sdg.prompts.replies import extract_code
 from sdg.sandbox.guard import Refused, reserved_names
-from sdg.sandbox.guard.outline import names_at_top, needed_names
+from sdg.sandbox.guard.outline import names_at_top, needed_names, reached_names
 from sdg.sandbox.guard.syntax import loads, parse_code
 from sdg.skills.library.composed import (
     BEGIN,
@@ -117,7 +118,7 @@ class _Reader:
         if name in names or name in ("program", self.domain.forgets, REQUIRE, BEGIN, RESULT) or name.startswith("_"):
             yield "its name is taken: a learned skill, a perception function or a word of Python has it"
         helpers = self._needs(name)
-        if any(helper in self._needs(*self._calls(helper)) for helper in helpers):
+        if any(helper in self._needs(callee) for helper in helpers for callee in self._callees[helper]):
             yield "it calls itself, or functions that call each other: write it without recursion"
         if any(
             (isinstance(node, ast.While) and isinstance(node.test, ast.Constant))
@@ -167,15 +168,14 @@ class _Reader:
         if [each.arg for each in check.args.args] != [each.arg for each in arguments.args]:
             yield f"{check.name} doesn't take the same arguments"
 
-    def _calls(self, name: str) -> list[str]:
-        return [each for each in set(loads(self.functions[name])) if each in self.functions]
+    @cached_property
+    def _callees(self) -> dict[str, set[str]]:
+        """The functions of the reply that each of them names."""
+        return {name: self.functions.keys() & set(loads(node)) for name, node in self.functions.items()}
 
-    def _needs(self, *names: str) -> list[str]:
-        """Functions of the reply that these need, themselves included; other skills' own ones aside."""
-        functions = list(names)
-        for each in functions:
-            functions += [other for other in self._calls(each) if other not in functions]
-        return functions
+    def _needs(self, name: str) -> frozenset[str]:
+        """Functions of the reply that one needs, itself included."""
+        return reached_names(name, self._callees)
 
     def _source(self, name: str) -> str:
         """The skill's definitions under names of its own, and the function that programs call."""

@@ -219,5 +219,5 @@ def _judge(outcome: ProgramResult, robot: Robot) -> tuple[str, str]:
         return "The time limit of the mission is reached.", OUT_OF_TIME
     if outcome.error:
         return outcome.error, outcome.cause
-    failures = [call for call in outcome.calls if not call.success]
-    return "The program ended, but the instruction is not carried out.", SKILL_FAILED if failures else UNFINISHED
+    cause = UNFINISHED if all(call.success for call in outcome.calls) else SKILL_FAILED
+    return "The program ended, but the instruction is not carried out.", cause

@@ -104,22 +104,21 @@ class Episode:
             "llm_calls": self.llm_calls,
             "tokens": self.tokens,
             "cause": self.cause,
-            "trace": [_interaction_row(each) for each in self.interactions],
+            "trace": [
+                {
+                    "program": each.program,
+                    "cause": each.cause,
+                    "error": each.error,
+                    "began": each.began,
+                    "ended": each.ended,
+                    "prompt_tokens": each.prompt_tokens,
+                    "completion_tokens": each.completion_tokens,
+                    "calls": [_call_row(call) for call in _ends(each.calls)],
+                    "composed": [[call.name, call.before, call.said, call.after] for call in each.composed],
+                }
+                for each in self.interactions
+            ],
         }
-
-
-def _interaction_row(interaction: Interaction) -> dict[str, Any]:
-    return {
-        "program": interaction.program,
-        "cause": interaction.cause,
-        "error": interaction.error,
-        "began": interaction.began,
-        "ended": interaction.ended,
-        "prompt_tokens": interaction.prompt_tokens,
-        "completion_tokens": interaction.completion_tokens,
-        "calls": [_call_row(call) for call in _ends(interaction.calls)],
-        "composed": [[call.name, call.before, call.said, call.after] for call in interaction.composed],
-    }
 
 
 def _ends(calls: tuple[Call, ...]) -> tuple[Call, ...]:

@@ -18,12 +18,14 @@ from sdg.skills.checks.shape import asked_by
 from sdg.skills.library.library import Skill as StoredSkill
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.policy.network import Policy, random_mlp, random_policy
-from sdg.skills.search.skill_calls import USAGES, library_policy
+from sdg.skills.search.skill_calls import USAGES, known, library_policy
 from sdg.skills.strict_json import decode
 from sdg.skills.subgoal import CheckFunction, Experience
 
 CONDITIONS = "conditions"
 """Key in a library's provenance: skill -> its `Conditions`."""
+FLAGS = ("needs_seen_target", "grasps", "releases")
+"""What a library's provenance says of a skill's usage, beside whether it takes an argument."""
 MAX_WITNESSES = 200
 NEARLY_ALL = 0.95
 MOST_ALREADY = 0.5
@@ -61,12 +63,8 @@ class Option:
         needs = f"{it.capitalize()} has to be seen before." if self.usage.needs_seen_target else ""
         needs = f"Practised where {_clause(facts.before, it)}." if facts.before else needs
         leaves = f"Afterwards {_clause(facts.after, it)}." if facts.after else ""
-        return " ".join(
-            filter(None, (kinds, needs, leaves, f"A try takes {self._steps()}at most {self.horizon} steps."))
-        )
-
-    def _steps(self) -> str:
-        return f"{self.stored.mean_steps:.0f} steps on average, " if self.stored.mean_steps else ""
+        steps = f"{self.stored.mean_steps:.0f} steps on average, " if self.stored.mean_steps else ""
+        return " ".join(filter(None, (kinds, needs, leaves, f"A try takes {steps}at most {self.horizon} steps.")))
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -139,7 +137,7 @@ def random_options_of(library: SkillLibrary, *, seed: int) -> dict[str, Option]:
 
 
 def _options(library: SkillLibrary, policy_of: Callable[[StoredSkill], Policy]) -> dict[str, Option]:
-    usages, domain = _stored_usages(library), domain_of_data(library.domain)
+    usages, domain = known(library, USAGES), domain_of_data(library.domain)
     try:  # Conditions in the provenance that can't be read count as absent.
         values = dict(library.provenance.get(CONDITIONS, {})).items()
         conditions = {str(name): decode(Conditions, value, place=CONDITIONS) for name, value in values}
@@ -147,7 +145,16 @@ def _options(library: SkillLibrary, policy_of: Callable[[StoredSkill], Policy]) 
         conditions = {}
     return {
         skill.name: Option(
-            skill, policy_of(skill), usages[skill.name], domain, conditions.get(skill.name, Conditions())
+            skill,
+            policy_of(skill),
+            # Where the provenance has nothing that can be read, the rules have no reason to refuse a skill.
+            Usage(
+                skill.takes_argument,
+                **{flag: usages.get(skill.name, {}).get(flag) is True for flag in FLAGS},
+                asks=what_checks_ask(skill),
+            ),
+            domain,
+            conditions.get(skill.name, Conditions()),
         )
         for skill in library.skills
     }
@@ -165,18 +172,6 @@ def what_checks_ask(skill: StoredSkill) -> frozenset[str]:
     """What all of a skill's checks ask of the world, see `sdg.skills.checks.shape.signature`."""
     questions = [asked_by(own.check, own.argument) for own in skill.checks]
     return frozenset.intersection(*questions) if questions else frozenset()
-
-
-def _stored_usages(library: SkillLibrary) -> dict[str, Usage]:
-    """Usages from the provenance; where it has none that can be read, the rules have no reason to refuse a skill."""
-    by_name = library.provenance.get(USAGES, {})
-    fields = {"needs_seen_target", "grasps", "releases"}
-    usages = {}
-    for skill in library.skills:
-        entry = by_name.get(skill.name, {}) if isinstance(by_name, Mapping) else {}
-        flags = {name: entry.get(name) is True for name in fields} if isinstance(entry, Mapping) else {}
-        usages[skill.name] = Usage(skill.takes_argument, **flags, asks=what_checks_ask(skill))
-    return usages
 
 
 def learn_usage(members: Iterable[tuple[Experience, str]], *, domain: Domain, takes_argument: bool) -> Usage:
@@ -198,7 +193,7 @@ def learn_usage(members: Iterable[tuple[Experience, str]], *, domain: Domain, ta
 
 def stored_form(usages: Mapping[str, Usage]) -> dict[str, dict[str, bool]]:
     """Usages as plain values, for `provenance[USAGES]`."""
-    keys = ("takes_argument", "needs_seen_target", "grasps", "releases")
+    keys = ("takes_argument", *FLAGS)
     return {name: {key: getattr(usage, key) for key in keys} for name, usage in usages.items()}
 
 

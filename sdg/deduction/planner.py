@@ -41,10 +41,11 @@ class Prompts:
         self, instruction: str, *, skills: Sequence[Documented], limits: ProgramLimits, failure: Interaction
     ) -> tuple[Message, ...]:
         """The same rules; then instruction, failed program, its error, its calls and what is known now."""
+        lines = [f"{number:3} {line}".rstrip() for number, line in enumerate(failure.program.splitlines(), start=1)]
         message = text(
             "debug",
             instruction=_task(instruction),
-            program=fence(_with_line_numbers(failure.program), "python"),
+            program=fence("\n".join(lines), "python"),
             error=fence(failure.error),
             calls=fence("\n".join(told_calls(failure.calls)) or "none"),
             state=fence(failure.state),
@@ -94,8 +95,8 @@ def program_api(domain: Domain) -> str:
 def describe_skill(skill: Documented) -> str:
     """`name(thing): two subgoals it reaches, what it does and needs, success rate`, on one line; then what ends a call,
     where the skill has that text."""
-    plain = [_unconditional(example) for example in skill.examples]
-    examples = ", ".join(f'"{_quotable(example)}"' for example in pick_varied(plain))
+    plain = pick_varied([_unconditional(example) for example in skill.examples])
+    examples = ", ".join('"' + one_line(each, MAX_EXAMPLE_CHARS).replace('"', "'") + '"' for each in plain)
     parts = [f"{examples}." if examples else "", _sentence(skill.description), _success(skill)]
     line = f"{skill.name}({', '.join(_parameters(skill))}): {' '.join(part for part in parts if part)}"
     return "\n".join(filter(None, (line, getattr(skill, "ends_when", ""))))
@@ -158,16 +159,8 @@ def _unconditional(example: str) -> str:
     return example
 
 
-def _quotable(example: str) -> str:
-    return one_line(example, MAX_EXAMPLE_CHARS).replace('"', "'")
-
-
 def _task(instruction: str) -> str:
     return fence(one_line(instruction, 1000))
-
-
-def _with_line_numbers(program: str) -> str:
-    return "\n".join(f"{number:3} {line}".rstrip() for number, line in enumerate(program.splitlines(), start=1))
 
 
 def _limit_texts(limits: ProgramLimits) -> dict[str, str]:

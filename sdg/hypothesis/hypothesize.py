@@ -35,11 +35,6 @@ _WRAPPINGS = frozenset({"", "markdown", "md", "text", "plaintext", "txt"})
 class HypothesisError(SDGError, ValueError):
     """The model's reply holds no hypothesis, also after a repair turn; the message says what is wrong with it."""
 
-    def __init__(self, problem: str, reply: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-        self.reply = reply
-
 
 @dataclass(frozen=True, slots=True)
 class _Goal:
@@ -84,9 +79,9 @@ def hypothesize(
             if not problem or turn == repairs:
                 return hypothesis
         except HypothesisError as error:
-            problem = f"{error.problem} {cut_off(reply, sampling.max_tokens)}".rstrip()
+            problem = f"{error} {cut_off(reply, sampling.max_tokens)}".rstrip()
             if turn == repairs:
-                raise HypothesisError(problem, reply.text) from None
+                raise HypothesisError(problem) from None
         repair = conversation("hypothesis_repair", problem="\n".join(map(one_line, problem.split("\n"))))
         messages += [Message("assistant", tidy(reply.text) or "(nothing)"), *repair]
     raise AssertionError("the loop above returns or raises")
@@ -120,7 +115,7 @@ def parse(reply: str, *, instruction: str) -> Hypothesis:
     """
     clean = _without_outer_fence(tidy(reply))
     if not clean.strip():
-        raise HypothesisError("The answer is empty.", reply)
+        raise HypothesisError("The answer is empty.")
     blocks = code_blocks(clean)
     functions = [(block, functions_in(block.text)) for block in blocks]
     code = {
@@ -131,15 +126,15 @@ def parse(reply: str, *, instruction: str) -> Hypothesis:
     with_code = {goal.number for goal in code if goal.number and code[goal]}
     goals = [goal for goal in code if code[goal] or goal.number not in with_code]
     if not goals:
-        raise HypothesisError('There is no line "Goal 1: ...".', reply)
+        raise HypothesisError('There is no line "Goal 1: ...".')
     if len(goals) > MAX_GOALS:
-        raise HypothesisError(f"There are {len(goals)} goals; at most {MAX_GOALS} are allowed.", reply)
+        raise HypothesisError(f"There are {len(goals)} goals; at most {MAX_GOALS} are allowed.")
     subgoals, parts = [], {block.text: parts_of(block.text) for block in blocks}
     for number, goal in enumerate(goals, 1):
         namesakes = [block.text for block, names in functions if f"check_{number}" in names]
         sources = code[goal] or _bare_functions(clean[goal.start : goal.end]) or namesakes
         if not sources:
-            raise HypothesisError(f"Goal {number} ({goal.text!r}) has no check function in a ```python block.", clean)
+            raise HypothesisError(f"Goal {number} ({goal.text!r}) has no check function in a ```python block.")
         name = _check_name(sources[-1], number)
         source = prune_source(sources[-1], name, parts=parts.get(sources[-1]), others=[*parts.values()])
         subgoals.append(Subgoal(goal.text, CheckFunction(name, source)))

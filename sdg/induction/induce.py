@@ -106,8 +106,7 @@ class Discovery:
 
     def to_json(self) -> dict[str, Any]:
         """For `induction.json`: the choice of k, its stability, what the review did, and the clusters."""
-        ours, decisions = self.clustering, self.reviewed.to_json()["decisions"]
-        points = dict(enumerate(ours.points))
+        ours, labels = self.clustering, self.reviewed.labels
         return {
             "k": self.reviewed.k,
             "k_means": ours.k,
@@ -120,18 +119,18 @@ class Discovery:
             "adjusted_rand": ours.adjusted_rand,
             "agreement": self.agreement,
             "doubt": self.doubt,
-            "decisions": decisions,
-            "clusters": [self._cluster(label, points) for label in self.members],
-        }
-
-    def _cluster(self, label: int, points: Mapping[int, tuple[float, float]]) -> dict[str, Any]:
-        return {
-            "label": label,
-            "name": self.name(label),
-            "api_names": dict(Counter(call.api for call in self.calls[label]).most_common()),
-            "members": list(dict.fromkeys(member.description for member in self.members[label])),
-            "subgoals": len(self.members[label]),
-            "points": [points[i] for i, mine in enumerate(self.reviewed.labels) if mine == label],
+            "decisions": self.reviewed.to_json()["decisions"],
+            "clusters": [
+                {
+                    "label": label,
+                    "name": self.name(label),
+                    "api_names": dict(Counter(call.api for call in self.calls[label]).most_common()),
+                    "members": list(dict.fromkeys(member.description for member in self.members[label])),
+                    "subgoals": len(self.members[label]),
+                    "points": [point for point, mine in zip(ours.points, labels, strict=True) if mine == label],
+                }
+                for label in self.members
+            ],
         }
 
 

@@ -73,13 +73,11 @@ def _entry(
 ) -> Skill:
     members = discovery.members[label]
     arguments = Counter(member.stage.argument for member in members)
-    takes_argument = bool(checks[0].argument)
     texts = Counter(member.description for member in members)
-    common = [text for text, _ in texts.most_common(3)]
     return Skill(
         name=name_skill([call.api for call in discovery.calls[label]], taken=names),
-        description=f"Learned from subgoals such as {', '.join(map(repr, common))}.",
-        takes_argument=takes_argument,
+        description=f"Learned from subgoals such as {', '.join(repr(text) for text, _ in texts.most_common(3))}.",
+        takes_argument=bool(checks[0].argument),
         argument_examples=tuple(text for text, _ in arguments.most_common(MAX_ARGUMENTS) if text),
         members=tuple(text for text, _ in texts.most_common(MAX_MEMBERS)),
         checks=checks,

@@ -50,13 +50,16 @@ class Cached:
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """A remembered reply (marked `cached`), or a new one. Raises whatever the model raises."""
         key = exchange.key(self.name, messages, sampling)
-        with contextlib.suppress(sqlite3.Error, ValueError, RecursionError):
-            text = self._look_up(key)
-            if text is not None:
+        with (
+            contextlib.suppress(sqlite3.Error, ValueError, RecursionError),
+            contextlib.closing(self._connect()) as connection,
+        ):
+            for (text,) in connection.execute(_QUERY, (key, _MOST_CHARACTERS)):
                 return exchange.reply_of(json.loads(text), cached=True)
         completion = self._model.complete(messages, sampling=sampling)
-        with contextlib.suppress(sqlite3.Error):
-            self._remember(key, json.dumps(exchange.plain_reply(completion)))
+        text = json.dumps(exchange.plain_reply(completion))
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(self._connect()) as connection, connection:
+            connection.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (key, text))
         return completion
 
     def _connect(self) -> sqlite3.Connection:
@@ -66,15 +69,6 @@ class Cached:
         steps = iter(range(_MOST_STEPS // 1000))
         connection.set_progress_handler(lambda: next(steps, None) is None, 1000)
         return connection
-
-    def _look_up(self, key: str) -> str | None:
-        with contextlib.closing(self._connect()) as connection:
-            row = connection.execute(_QUERY, (key, _MOST_CHARACTERS)).fetchone()
-        return str(row[0]) if row else None
-
-    def _remember(self, key: str, reply: str) -> None:
-        with contextlib.closing(self._connect()) as connection, connection:
-            connection.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (key, reply))
 
 
 def _refuse_strange_journals(path: Path) -> None:

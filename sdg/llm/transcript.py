@@ -134,8 +134,9 @@ class RepliedInTurn(Replayed):
     def _choose(self, replies: Sequence[Completion | str], number: int, key: Hashable) -> Completion | str:
         """Raises NotRecorded where none is left."""
         if number > len(replies):
-            reason = f"{len(replies)} replies to {key}, one more is asked for."
-            raise NotRecorded(f"The transcript {self._path} has {reason}")
+            raise NotRecorded(
+                f"The transcript {self._path} has {len(replies)} replies to {key}, one more is asked for."
+            )
         return replies[number - 1]
 
 
@@ -182,8 +183,9 @@ def _parse(line: bytes) -> dict[str, Any] | None:
         entry = json.loads(line)
         _reply(entry)
         texts = [text for each in entry["messages"] for text in (each["role"], each["content"])]
-        texts += [entry["key"], entry["stage"]]
-        known = entry["schema"] == SCHEMA and all(isinstance(text, str) for text in texts)
+        known = (
+            all(isinstance(text, str) for text in (*texts, entry["key"], entry["stage"])) and entry["schema"] == SCHEMA
+        )
         known = known and isinstance(entry["sampling"].get("seed"), int | None)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

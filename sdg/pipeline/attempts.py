@@ -81,8 +81,9 @@ class Attempts:
         rows = [row for row in self._hypotheses if row.unit.endswith("/0") and row.subgoals]
         journal = verifications(self.run.folder, name)
         new_rows = [row for row in rows if row.unit not in journal]
-        levels = dict.fromkeys(row.level for row in new_rows)
-        by_level = ([row for row in rows if row.level == level] for level in levels)
+        by_level = (
+            [row for row in rows if row.level == level] for level in dict.fromkeys(row.level for row in new_rows)
+        )
         together = by_level if learns else ([row] for row in new_rows)
         chains = [_Jobs(tuple(replace(self._job(row), search=search) for row in part)) for part in together]
         return self._search_missing(rows, journal, title=name.replace("_", " "), chains=chains)
@@ -101,14 +102,14 @@ class Attempts:
                     cause = f"no hypothesis: {row.error}"
                     journal.append(_row_without_search(row.unit, row.level, row.seed, row.instruction, cause))
                     stage.advance()
-            for _, results in outcomes:
+            for _, (results, _) in outcomes:
                 for result in results:
                     if result.unit not in journal:
                         journal.append(result)
                         stage.advance(steps=result.searched_steps)
         return [journal[row.unit] for row in rows]
 
-    def _one_after_the_other(self, chains: Sequence[_Jobs]) -> Iterator[tuple[_Jobs, list[Verification]]]:
+    def _one_after_the_other(self, chains: Sequence[_Jobs]) -> Iterator[tuple[_Jobs, _Outcome]]:
         """Verify each with what the search learned in those before; its policy is kept in the run folder."""
         search, folder = copy(chains[0].jobs[0].search), self.run.folder.path
         assert isinstance(search, LearningSearch)
@@ -117,11 +118,11 @@ class Attempts:
             search.learned = dict(policy.weights), search.learned[1]
         for chain in chains:
             jobs = _Jobs(tuple(replace(job, search=search) for job in chain.jobs))
-            for _, outcome in self.run.parallel(_verify_and_learn, [jobs]):
-                results, search.learned = (outcome, search.learned) if isinstance(outcome, list) else outcome
+            for _, (results, learned) in self.run.parallel(_verify_in_order, [jobs]):
+                search.learned = learned or search.learned
                 if search.learned[0]:
                     records.save_policy(folder, SEARCH, search.learned[0])
-                yield chain, results
+                yield chain, (results, learned)
 
     def best(self, cycle: int) -> list[Verification]:
         """The result of every instruction after a cycle, in the order of the instructions (`best_of`)."""
@@ -148,7 +149,7 @@ class Attempts:
                 horizon=self.plan.induce.train.horizon,
             )
         except HypothesisError as error:
-            return replace(row, error=error.problem)
+            return replace(row, error=str(error))
         except NotRecorded as error:
             if not attempt:
                 raise
@@ -242,6 +243,10 @@ def _replays(rows: Sequence[Verification]) -> dict[CheckFunction, tuple[tuple[Ac
     return {check: tuple(lists) for check, lists in by_check.items()}
 
 
+_Outcome = tuple[list[Verification], Any]
+"""What became of hypotheses, and what their search has learned by then: None where it doesn't learn."""
+
+
 @dataclass(frozen=True)
 class _Job:
     """The arguments of `verify`."""
@@ -272,12 +277,12 @@ class _Jobs:
         """Their name if their worker is lost."""
         return self.jobs[0].unit
 
-    def on_lost(self, reason: str) -> list[Verification]:
+    def on_lost(self, reason: str) -> _Outcome:
         """What became of the hypotheses when their worker hung or died."""
         cause = f"worker lost: {reason}"
         return [
             _row_without_search(job.unit, job.level, job.seed, job.hypothesis.instruction, cause) for job in self.jobs
-        ]
+        ], None
 
 
 def _row_without_search(unit: str, level: str, seed: int, instruction: str, cause: str) -> Verification:
@@ -296,13 +301,6 @@ def _row_without_search(unit: str, level: str, seed: int, instruction: str, caus
     )
 
 
-def _verify_in_order(chain: _Jobs) -> list[Verification]:
+def _verify_in_order(chain: _Jobs) -> _Outcome:
     search = copy(chain.jobs[0].search)  # A copy, so that levels in one process don't share what it learns.
-    return [verify(**{**vars(job), "search": search}) for job in chain.jobs]
-
-
-def _verify_and_learn(chain: _Jobs) -> tuple[list[Verification], Any]:
-    """What became of the hypotheses, and what their search has learned by then."""
-    search = copy(chain.jobs[0].search)
-    assert isinstance(search, LearningSearch)
-    return [verify(**{**vars(job), "search": search}) for job in chain.jobs], search.learned
+    return [verify(**{**vars(job), "search": search}) for job in chain.jobs], getattr(search, "learned", None)

@@ -48,11 +48,14 @@ class Learning:
                 model=self.run.model,
                 sampling=self.plan.sampling(*self._names("translate")),
             )
-            seed = self.plan.seed_of(*self._names("cluster"))
             discovery = discover(
-                experiences, calls, self.plan.induce, seed=seed, kind_of=self.run.kind_of,
+                experiences,
+                calls,
+                self.plan.induce,
+                seed=self.plan.seed_of(*self._names("cluster")),
+                kind_of=self.run.kind_of,
                 argument_kind=self.plan.domain.language.kind,
-            )  # fmt: skip
+            )
             stage.advance()
         if discovery.doubt:
             self.run.progress.note(discovery.doubt)
@@ -168,7 +171,7 @@ class Learning:
         inherited: InheritedSkill | None,
     ) -> PracticeJob:
         levels = sorted({member.level for member in discovery.members[label]}) if number > 1 else []
-        settings = self.plan.induce.of_round(number)
+        settings, folder = self.plan.induce.of_round(number), self.run.folder.path
         return PracticeJob(
             label=label,
             members=discovery.members[label],
@@ -178,15 +181,11 @@ class Learning:
             domain=self.plan.domain,
             training_layouts={level: self.run.worlds.layouts(level, "training") for level in levels},
             validation_layouts={level: self.run.worlds.layouts(level, "validation") for level in levels},
-            warm_start=self._warm_start(),
+            warm_start=records.load_policy(folder, SEARCH, self.plan.domain, settings.train.learner)
+            if records.policy_path(folder, SEARCH).is_file()
+            else None,
             good_enough=None if inherited is None else inherited.good_enough(settings.train.target_success),
         )
-
-    def _warm_start(self) -> Policy | None:
-        """The policy of the search, where the search learned one."""
-        if not records.policy_path(self.run.folder.path, SEARCH).is_file():
-            return None
-        return records.load_policy(self.run.folder.path, SEARCH, self.plan.domain, self.plan.induce.train.learner)
 
     def _keep(self, unit: str, name: str, *, result: Trained | str | None) -> SkillRow:
         """Save the weights, then make the row that refers to them; a text says why there are none."""

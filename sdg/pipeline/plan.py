@@ -129,10 +129,8 @@ class Worlds:
         """The layouts of a split: "grounding", "training" to practise on, or "validation" to judge skills on."""
         if (level, split) not in self._layouts:
             plan = self.plan
-            count = {"training": plan.training_layouts, "validation": plan.validation_layouts}.get(
-                split, plan.instructions
-            )
-            layout_seeds = seeds(split, count=count, seed=plan.seed)
+            counts = {"training": plan.training_layouts, "validation": plan.validation_layouts}
+            layout_seeds = seeds(split, count=counts.get(split, plan.instructions), seed=plan.seed)
             self._layouts[level, split] = self.domain.layouts(level, layout_seeds, workers=plan.processes)
         return self._layouts[level, split]
 

@@ -32,7 +32,7 @@ class HypothesisRow:
     error: str
 
     def hypothesis(self) -> Hypothesis:
-        """The row's hypothesis. Raises ValueError if it has no subgoals."""
+        """The hypothesis of a row with subgoals."""
         return Hypothesis(self.instruction, tuple(goal.subgoal() for goal in self.subgoals))
 
 

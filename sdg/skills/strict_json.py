@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 T = TypeVar("T")
+_adapter = cache(TypeAdapter)
 
 
 def canonical(value: Mapping[str, Any]) -> bytes:
@@ -48,11 +49,6 @@ def decode(kind: type[T], value: object, *, place: str = "value", extra: Literal
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join((place, *map(str, first["loc"])))
         raise ValueError(f"{where:.200}: {first['msg'].removeprefix('Value error, ')}") from None
-
-
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
 
 
 def _finite(text: str) -> float:

@@ -168,7 +168,7 @@ def torn_line(path: Path) -> str | None:
     return _read(path)[2]
 
 
-class Journal:
+class Journal(contextlib.AbstractContextManager["Journal"]):
     """The finished units of one kind. `dropped` says which torn last line was cut off on opening, if any."""
 
     def __init__(self, path: Path) -> None:
@@ -233,9 +233,6 @@ class Journal:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
-
-    def __enter__(self) -> Journal:
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()

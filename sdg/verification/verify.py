@@ -64,10 +64,6 @@ class SearchedSubgoal(SubgoalRow):
         """Whether only a part of its check was true, and before any action."""
         return bool(self.reached_by) and not self.actions
 
-    def to_subgoal(self) -> Subgoal:
-        """The subgoal with the part of its check that was true when it was reached."""
-        return Subgoal(self.description, CheckFunction(self.name, self.reached_by or self.check))
-
 
 @dataclass(frozen=True, slots=True)
 class Verification:
@@ -108,7 +104,7 @@ class Verification:
                 level=self.level,
                 seed=self.seed,
                 index=index,
-                subgoal=goal.to_subgoal(),
+                subgoal=Subgoal(goal.description, CheckFunction(goal.name, goal.reached_by or goal.check)),
                 restore_actions=goal.restore_actions,
                 actions=goal.actions,
                 confirmed=self.verified,

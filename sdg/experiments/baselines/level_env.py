@@ -13,7 +13,7 @@ from sdg.envs.babyai.practice.batch_world import begin_rows, step_rows
 from sdg.envs.babyai.practice.inputs import AS_IT_IS, MAP_INPUTS, SIZE, write_features
 from sdg.envs.batch import Inputs
 from sdg.envs.kernels import kernel
-from sdg.skills.learning.vec_env import RowsVecEnv
+from sdg.skills.learning.ppo import RowsVecEnv
 
 
 @kernel
@@ -49,15 +49,15 @@ class LevelVecEnv(RowsVecEnv):
         self.begin(np.arange(self.num_envs), self._rng.integers(len(self.bank), size=self.num_envs))
         return self._features()
 
-    def advance(self, rewards: np.ndarray, terminated: np.ndarray, truncated: np.ndarray) -> None:
+    def advance(self, actions: np.ndarray, rewards: np.ndarray, terminated: np.ndarray, truncated: np.ndarray) -> None:
         """The simulator's part of a step: worlds and memories."""
-        step_rows(self.state, self.memory, self._actions, self._views, rewards, terminated, truncated)
+        step_rows(self.state, self.memory, actions, self._views, rewards, terminated, truncated)
 
-    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Observations u8 (n, SIZE), rewards f32 (n,), dones bool (n,), infos as stable-baselines3 reads them."""
         n = self.num_envs
         rewards, terminated, truncated = np.zeros(n, np.float32), np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-        self.advance(rewards, terminated, truncated)
+        self.advance(actions, rewards, terminated, truncated)
         observations, dones = self._features(), terminated | truncated
         endings = np.flatnonzero(dones)
         infos = self._infos

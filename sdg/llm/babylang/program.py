@@ -22,6 +22,7 @@ from sdg.llm.babylang.reading import (
     primitives,
     section,
 )
+from sdg.sandbox.guard.outline import reached_names
 
 MAX_BYTES = 7_900
 """Longest program; a longer one is indented by single blanks and, if need be, loses the blanks after commas."""
@@ -138,12 +139,7 @@ def _fit_size(source: str) -> str:
 def _needed_functions(source: str) -> str:
     """The functions of `source` that `program` needs, in their order."""
     bodies = {match.group(1): part for part in re.split(r"(?m)^(?=def )", source) if (match := _DEFINITION.match(part))}
-    names, waiting = set(), ["program"]
-    while waiting:
-        name = waiting.pop()
-        if name in bodies and name not in names:
-            names.add(name)
-            waiting += re.findall(r"\b(\w+)\(", bodies[name])
+    names = reached_names("program", {name: re.findall(r"\b(\w+)\(", body) for name, body in bodies.items()})
     return "\n\n".join(part.strip() for name, part in bodies.items() if name in names)
 
 
@@ -153,8 +149,7 @@ def _rename(source: str, names: Mapping[str, str]) -> str:
 
 def _missing(name: str, kind: str) -> str:
     """What replaces a skill that isn't offered: turning to a free cell is part of putting down, the rest fails."""
-    parameter = "thing" if ARITY[kind] == 1 else ""
-    return f"def {name}({parameter}):\n    return {kind == 'face'}"
+    return f"def {name}({'thing' if ARITY[kind] == 1 else ''}):\n    return {kind == 'face'}"
 
 
 def _use(name: str, kind: str, *, skills: tuple[str, str], careful: bool) -> str:

@@ -181,8 +181,7 @@ def _with_references(functions: list[Function]) -> list[Function]:
 def _fit(function: Function, part: Part) -> float:
     if function.arity != part.arity:
         return float("-inf")
-    text = function.description
-    return sum(weight for cue, weight in part.cues.items() if re.search(cue, text))
+    return sum(weight for cue, weight in part.cues.items() if re.search(cue, function.description))
 
 
 ARITY: Mapping[str, int] = {

@@ -12,7 +12,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -34,28 +34,16 @@ _OPTIONAL = ("stream_options", "stream", "max_completion_tokens", "max_tokens", 
 """Parameters that some servers refuse: each is left out once a server refused it; longer names are searched first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where the server is and how patient we are with it, in seconds. `base_url` None is OpenAI's own.
-
-    `timeout_seconds` is the longest silence: until an answer begins, and between its pieces. A reasoning model, or a
-    server that doesn't stream, is silent for minutes. `reply_seconds` is the most that one answer may take.
-    """
-
-    model: str
-    base_url: str | None = None
-    timeout_seconds: float = 600.0
-    reply_seconds: float = 3600.0
-
-
 class OpenAIModel:
-    """A language model behind an endpoint. Every failure is a ModelError with one message that says what to do.
+    """A language model behind an address. Every failure is a ModelError with one message that says what to do.
 
-    May be asked from several threads at once.
+    May be asked from several threads at once. `base_url` None is OpenAI's own. `timeout_seconds` is the longest
+    silence: until an answer begins, and between its pieces; a reasoning model, or a server that doesn't stream, is
+    silent for minutes.
     """
 
-    def __init__(self, endpoint: Endpoint) -> None:
-        self.endpoint = endpoint
+    def __init__(self, settings: ModelSettings) -> None:
+        self.settings = settings
         self._unsupported: set[str] = set()
         self._key = os.environ.get(KEY_VARIABLE, "")
         self._hide = hider([self._key], mark="[key]")
@@ -65,7 +53,7 @@ class OpenAIModel:
     @property
     def name(self) -> str:
         """The model's name as the server knows it."""
-        return self.endpoint.model
+        return self.settings.name
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """Ask the server. Raises Unavailable where asking again may help, ModelError where it won't."""
@@ -87,7 +75,7 @@ class OpenAIModel:
         # OpenAI's newer models refuse max_tokens, many other servers know nothing else.
         limit = "max_tokens" if "max_completion_tokens" in self._unsupported else "max_completion_tokens"
         request: dict[str, Any] = {
-            "model": self.endpoint.model,
+            "model": self.name,
             "messages": [{"role": message.role, "content": _content(message)} for message in messages],
             limit: sampling.max_tokens,
             "temperature": sampling.temperature,
@@ -101,8 +89,7 @@ class OpenAIModel:
 
     def _leave_out(self, body: bytes, request: Mapping[str, Any]) -> bool:
         """Note which parameter a refusal names; returns whether that one was sent."""
-        text = body.decode("utf-8", "replace")
-        names = [name for name in _OPTIONAL if name in request and name in text]
+        names = [name for name in _OPTIONAL if name in request and name.encode() in body]
         self._unsupported.update(names[:1])
         return bool(names)
 
@@ -131,8 +118,8 @@ class OpenAIModel:
                 ) from None
             reason = self._hide(str(cause) or type(cause).__name__)
             if "timeout" in type(error).__name__.lower():
-                seconds = f"{self.endpoint.timeout_seconds:g}"
-                problem = f"did not answer within {seconds} s: raise model.timeout_seconds, or check it."
+                seconds = self.settings.timeout_seconds
+                problem = f"did not answer within {seconds:g} s: raise model.timeout_seconds, or check it."
             elif isinstance(error, openai.OpenAIError) and not isinstance(error, openai.APIConnectionError):
                 raise ModelError(f"{self._who()} could not be asked: {reason}.") from None
             else:
@@ -140,7 +127,7 @@ class OpenAIModel:
             raise Unavailable(f"{self._who()} {problem}") from None
 
     def _limit(self) -> float:
-        return max(self.endpoint.reply_seconds, self.endpoint.timeout_seconds)
+        return max(self.settings.reply_seconds, self.settings.timeout_seconds)
 
     def _open(self) -> Any:
         with self._opening:
@@ -149,10 +136,10 @@ class OpenAIModel:
 
                 from sdg.llm.openai.transport import BoundedTransport
 
-                silence = self.endpoint.timeout_seconds
+                silence = self.settings.timeout_seconds
                 self._client = openai.OpenAI(
                     api_key=self._key or "none",
-                    base_url=self.endpoint.base_url,
+                    base_url=self.settings.base_url,
                     timeout=openai.Timeout(silence, connect=min(CONNECT_SECONDS, silence)),
                     max_retries=0,
                     # A server that redirects the question could send it to anybody.
@@ -172,7 +159,7 @@ class OpenAIModel:
             raise kind(f"{self._who()} {self._hide(str(error))[:MOST_MESSAGE]}: try again or another model.") from None
         # If a server repeats the key, the key must not get into journals and reports.
         reason = self._hide(answer.finish_reason)[:MOST_REASON]
-        return replace(answer, text=self._hide(answer.text), finish_reason=reason, model=self.endpoint.model)
+        return replace(answer, text=self._hide(answer.text), finish_reason=reason, model=self.name)
 
     def _failure(self, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
         message = self._hide(message_of(body))[:MOST_MESSAGE]
@@ -184,7 +171,7 @@ class OpenAIModel:
         )
 
     def _who(self) -> str:
-        return f"Model {self.endpoint.model!r} at {self.endpoint.base_url or 'OpenAI'}"
+        return f"Model {self.name!r} at {self.settings.base_url or 'OpenAI'}"
 
 
 def _content(message: Message) -> str | list[dict[str, Any]]:
@@ -196,17 +183,16 @@ def _content(message: Message) -> str | list[dict[str, Any]]:
     return [{"type": "text", "text": message.content}, *images]
 
 
-_ADVICE = dict.fromkeys((401, 403), f"Set {KEY_VARIABLE} to a key that this server accepts.") | {
+_ADVICE = {
     404: "Check the model's name and base_url (it usually ends in /v1).",
     429: "The rate or quota is used up: wait, lower model.concurrency, or raise the quota.",
+    **dict.fromkeys((401, 403), f"Set {KEY_VARIABLE} to a key that this server accepts."),
+    **dict.fromkeys((301, 302, 303, 307, 308), "It sends on to another address: nothing was sent there, set base_url."),
+    **dict.fromkeys(
+        (400, 413, 422),
+        "The server refuses the request: check model.name, and whether the prompt fits the model's context.",
+    ),
 }
-_ADVICE |= dict.fromkeys(
-    (301, 302, 303, 307, 308), "It sends on to another address: nothing was sent there, set base_url."
-)
-_ADVICE |= dict.fromkeys(
-    (400, 413, 422),
-    "The server refuses the request: check model.name, and whether the prompt fits the model's context.",
-)
 
 
 def _body_of(error: Any) -> bytes:
@@ -236,7 +222,7 @@ def _make(settings: ModelSettings) -> OpenAIModel:
         raise ModelError(f"{error}.") from None
     if not settings.trusted and os.environ.get(KEY_VARIABLE):
         raise ModelError(untrusted_warning(settings.base_url or ""))
-    return OpenAIModel(Endpoint(settings.name, settings.base_url, settings.timeout_seconds, settings.reply_seconds))
+    return OpenAIModel(settings)
 
 
 PROVIDER = Provider(_make, needs=("name",), network=True, key_variable=KEY_VARIABLE)

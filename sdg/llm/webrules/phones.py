@@ -132,12 +132,10 @@ Act = tuple[str, dict[str, Any]]
 def _rules(now: PhonePrompt) -> Iterator[Act]:
     """Actions, of which the first is taken; each rule yields one where it applies."""
     yield from _fill(now)
-    yield from _loading(now)
+    if any(plain(each.label).startswith("loading") for each in now.elements):
+        yield "Wait", {"seconds": 2}
     asks = now.task.rstrip().endswith("?")
-    if asks:
-        yield from _answer(now, certain=True)
-    if not asks:
-        yield from _hold_named(now)
+    yield from _answer(now, certain=True) if asks else _hold_named(now)
     yield from _press_named(now)
     if not asks:
         yield from _press_verb(now)
@@ -181,26 +179,16 @@ def value_for(label: str, task: str) -> str:
     return texts[0] if texts and words.split()[-1:] in (["name"], ["title"]) else ""
 
 
-def _loading(now: PhonePrompt) -> Iterator[Act]:
-    if any(plain(each.label).startswith("loading") for each in now.elements):
-        yield "Wait", {"seconds": 2}
-
-
 def _press_named(now: PhonePrompt) -> Iterator[Act]:
     """Press what the task names, by the longest name; a switch only if its state isn't the wanted one."""
     task = f" {plain(now.task)} "
-    candidates = []
-    for each in now.live:
+    is_off = bool(re.search(r"\boff\b|doesn t", task))
+    for each in sorted(now.live, key=lambda each: -len(plain(each.label))):
         name = plain(each.label)
-        if len(name) < 3 or f" {name} " not in task or name in ("save", "back", "cancel"):
-            continue
-        if now.was_pressed(each) or "selected" in each.states:
-            continue
-        if each.kind == "checkbox" and ("checked" in each.states) != bool(re.search(r"\boff\b|doesn t", task)):
-            continue
-        candidates.append((len(name), each))
-    if candidates:
-        yield "Tap", {"element": max(candidates, key=lambda pair: pair[0])[1].number}
+        is_named = len(name) > 2 and f" {name} " in task and name not in ("save", "back", "cancel")
+        if is_named and not (now.was_pressed(each) or "selected" in each.states):
+            if each.kind != "checkbox" or ("checked" in each.states) == is_off:
+                yield "Tap", {"element": each.number}
 
 
 def _hold_named(now: PhonePrompt) -> Iterator[Act]:

@@ -22,10 +22,10 @@ ICONS = {"x": "close", "like": "heart", "delete": "trash", "important": "star", 
 """The name of the icon for this action."""
 
 
-def submit_form(now: Situation, commands: Sequence[Written], note: str = "") -> RuleAnswer:
+def submit_form(now: Situation, commands: Sequence[Written]) -> RuleAnswer:
     """Send off a filled form."""
     button = now.submit()
-    return RuleAnswer([*commands, *([click(button)] if button else [])], note)
+    return RuleAnswer([*commands, *([click(button)] if button else [])])
 
 
 def tick(now: Situation) -> RuleAnswer | None:
@@ -79,14 +79,10 @@ def label_of(now: Situation, field: SeenElement) -> str:
     return label
 
 
-def wanted_values(task: str) -> list[tuple[str, str]]:
-    """The values that a task wants, as (word of the label, value): the username "juan"."""
-    return [(label, value) for label, value in re.findall(r'(\w+)\s+"([^"]+)"', task)]
-
-
 def labelled_fields(now: Situation) -> RuleAnswer | None:
     """Several fields, each with a label that the task names."""
-    fields, values = now.of_kind(*FIELDS), wanted_values(now.task)
+    fields = now.of_kind(*FIELDS)
+    values = re.findall(r'(\w+)\s+"([^"]+)"', now.task)  # the word of a label and its value: username "juan"
     if len(fields) < 2 or len(values) < 2:
         return None
     commands: list[Written] = []
@@ -145,12 +141,11 @@ def _element_named(now: Situation, part: str) -> SeenElement | None:
         element = _exactly(now, words, *kinds) or icon(now, words) or now.find_named(words, *kinds)
         if element:
             return element
-    words_of_part = plain(part)
     return max(
         [
             each
             for each in now.of_kind("button", "tab", "link", "text")
-            if plain(each.text) and re.search(rf"\b{re.escape(plain(each.text))}\b", words_of_part)
+            if plain(each.text) and re.search(rf"\b{re.escape(plain(each.text))}\b", plain(part))
         ],
         key=lambda each: (each.kind != "text", len(each.text)),
         default=None,

@@ -39,11 +39,6 @@ class SeenElement:
         return self.middle[1]
 
     @property
-    def height(self) -> int:
-        """Height in pixels."""
-        return self.place[3] - self.place[1]
-
-    @property
     def is_checked(self) -> bool:
         """Whether it is ticked."""
         return "checked" in self.look.split()
@@ -51,12 +46,11 @@ class SeenElement:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """A task in the middle: its words, the elements on the screen, commands and thoughts of earlier answers."""
+    """A task in the middle: its words, the elements on the screen, the commands of earlier answers."""
 
     task: str
     elements: tuple[SeenElement, ...]
     done: tuple[str, ...] = ()
-    thoughts: tuple[str, ...] = ()
 
     @property
     def quotations(self) -> tuple[str, ...]:
@@ -137,7 +131,6 @@ def read_situation(prompt: str) -> Situation:
         task,
         tuple(element for row in _block(prompt, "Observation ") if (element := _element(row)) is not None),
         tuple(row.partition(". ")[2] for row in past if row[:1].isdigit()),
-        tuple(row.partition(": ")[2] for row in past if row.startswith("Thought ")),
     )
 
 

@@ -102,8 +102,7 @@ def unknown(name: str, *, functions: Collection[str]) -> str:
 
 def syntax(error: SyntaxError) -> str:
     """A syntax error, with the Python form of what other languages write."""
-    line = error.text or ""
-    hint = next((f": {hint}" for sign, hint in _FOREIGN.items() if sign in line), ".")
+    hint = next((f": {hint}" for sign, hint in _FOREIGN.items() if sign in (error.text or "")), ".")
     return f"This is not valid Python: {error.msg}{hint}"
 
 

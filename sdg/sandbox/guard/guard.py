@@ -78,10 +78,9 @@ class Guard:
             name: function if isinstance(function, Signature) else Signature.of(name, function)
             for name, function in functions.items()
         }
-        self.records = frozenset(records)
+        self.records, self.returns = frozenset(records), returns
         self.fields = fields_of(self.records)
         self.errors = EXCEPTIONS | {error.__name__: error for error in errors}
-        self.returns = returns
         self.budget_steps, self.source_bytes = budget_steps, source_bytes
         for name in self.signatures:
             if not name.isidentifier() or name.startswith("_") or name in BUILTINS:

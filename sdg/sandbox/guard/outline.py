@@ -98,8 +98,7 @@ def _is_harmless(statement: ast.stmt, names: frozenset[str]) -> bool:
     """Whether it binds constants: displays of them, arithmetic on `names`, `float("inf")`, empty containers."""
     value = getattr(statement, "value", None)
     if isinstance(statement, ast.Assign | ast.AnnAssign) and value is not None:
-        parts = ast.walk(value)
-        return all(isinstance(part, _LITERAL) for part in parts) and names.issuperset(loads(value))
+        return all(isinstance(part, _LITERAL) for part in ast.walk(value)) and names.issuperset(loads(value))
     return isinstance(statement, ast.Pass) or isinstance(value, ast.Constant)
 
 

@@ -26,12 +26,6 @@ class Bans:
         self.path = path
         self._reasons: dict[str, str] = {} if path is None else _read_reasons(path)
 
-    def __len__(self) -> int:
-        return len(self._reasons)
-
-    def __contains__(self, source: object) -> bool:
-        return isinstance(source, str) and digest(source) in self._reasons
-
     def reason(self, sources: Iterable[str]) -> str:
         """Why the first banned one of these sources is banned; "" when none is."""
         reasons = (self._reasons.get(digest(source)) for source in sources if self._reasons)

@@ -108,7 +108,3 @@ def _beat(channel: _Channel, parent: int, page: Board) -> None:
         except OSError:
             os._exit(1)
         time.sleep(BEAT_SECONDS)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))

@@ -93,7 +93,7 @@ class _Member:
     report: Mapping[str, str] = field(default_factory=dict)
 
 
-class Pool:
+class Pool(contextlib.AbstractContextManager["Pool"]):
     """Up to `processes` workers, started when there are jobs for them and kept until `close`.
 
     `results` names the dataclasses and exceptions that jobs may return ("module:class"), `environment` is added to the
@@ -113,9 +113,6 @@ class Pool:
         self._runs, self._last_look = 0, 0.0
         self._replies: deque[tuple[_Member, dict[str, Any]]] = deque()
         self._bell, self._rings = os.pipe()
-
-    def __enter__(self) -> Pool:
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -209,14 +206,14 @@ class Pool:
             yield from self._lose(member, f"its message was invalid: {error}")
             return
         for number, result in answers:
-            if isinstance(result, _Raised):
-                raise result.error
+            if isinstance(result, Exception):
+                raise result
             yield number, result
         if not data or member.full:
             yield from self._handle_death(member, run)
 
     def _take(self, member: _Member, message: dict[str, Any], run: _Round) -> tuple[int, Any] | None:
-        """Handle a message; the result, when it is one."""
+        """Handle a message; the result of a job, or what it raised, when it is one."""
         if "ready" in message:
             member.report = {str(name): str(state)[:200] for name, state in dict(message["ready"]).items()}
         elif "began" in message:
@@ -235,7 +232,7 @@ class Pool:
                 number, member.job = member.job, None
                 error = message.get("error")
                 text = str(message.get("text"))[:MAX_ERROR_CHARACTERS]
-                return number, message["value"] if error is None else _Raised(self._reader.error(str(error), text))
+                return number, message["value"] if error is None else self._reader.error(str(error), text)
         return None
 
     def _ask(self, member: _Member, request: Any, run: _Round) -> None:
@@ -342,13 +339,6 @@ class _Round:
     tries: list[int]
 
 
-@dataclass(frozen=True, slots=True)
-class _Raised:
-    """What a job raised."""
-
-    error: Exception
-
-
 def _write_out(pipe: IO[bytes], outbox: SimpleQueue[bytes]) -> None:
     """Write messages to a worker, in a thread of their own, because one that doesn't read would hold the pool up."""
     with contextlib.suppress(OSError, ValueError):  # its end shows on the other pipe
@@ -393,8 +383,7 @@ def _ending(code: int | None) -> str:
 def _last_words(errors: IO[bytes]) -> str:
     """The end of what a worker wrote to stderr, in one printable line."""
     with contextlib.suppress(OSError, ValueError):
-        size = errors.seek(0, os.SEEK_END)
-        errors.seek(max(0, size - 300))
+        errors.seek(max(0, errors.seek(0, os.SEEK_END) - 300))
         text = errors.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
         return "".join(c if c.isprintable() else " " for c in text)
     return ""

@@ -76,8 +76,7 @@ def about_one_thing(check: CheckFunction, argument: str, language: Language) -> 
     """
     if not language.anything or not is_description(argument, language):
         return check
-    own = language.parse(argument)
-    things = (target for target in mentioned_things(check, language) if target != own)
+    things = mentioned_things(check, language) - {language.parse(argument)}
     others = [each for each in things if sum(language.part(each, part) is not None for part in language.parts) > 1]
     try:
         return rewrite(check, {language.text(each): language.anything for each in others}, language)

@@ -122,9 +122,7 @@ class _Slots(ast.NodeTransformer):
     """Renames locals and puts slots in place of literals; nothing in it is quadratic, so hostile length is harmless."""
 
     def __init__(self, argument: frozenset[str], other: frozenset[str], names: dict[str, str]) -> None:
-        self._argument = argument
-        self._other = other
-        self._names = names
+        self._argument, self._other, self._names = argument, other, names
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.name = "f"

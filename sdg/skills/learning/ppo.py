@@ -7,7 +7,7 @@ The algorithm, its order of work and its settings are stable-baselines3's; the n
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,27 +17,32 @@ from sdg.skills.policy.network import BitsPolicy, Policy
 from sdg.skills.settings import PPOSettings
 
 
-class Environments(Protocol):
-    """n environments that restart by themselves, like stable-baselines3's VecEnv; observations are bits."""
+class RowsVecEnv:
+    """n rows of arrays, not objects, as a learner needs them: stepped at once, and restarted by themselves."""
 
-    num_envs: int
     inputs: Inputs
-    """What the bits are, and how many actions there are."""
+    """What is observed, and how many actions there are."""
+    episodes = successes = 0
 
-    def reset(self) -> Any:
-        """Observations u8 (n, size)."""
-        ...
+    def __init__(self, n: int) -> None:
+        self.num_envs = n
+        self._infos: list[dict[str, Any]] = [{} for _ in range(n)]
 
-    def step(self, actions: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Observations, rewards, dones, infos; with `TimeLimit.truncated` there is a `terminal_observation`, too."""
-        ...
+    def reset(self) -> np.ndarray:
+        """Begin every row: observations (n, size)."""
+        raise NotImplementedError
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Observations (n, size), rewards f32 (n,), dones bool (n,), infos as stable-baselines3 reads them: with
+        `TimeLimit.truncated` there is a `terminal_observation`, too."""
+        raise NotImplementedError
 
 
 class PPOLearner:
     """Learns one policy on environments whose observations are binary vectors; can go on from an earlier policy."""
 
     def __init__(
-        self, env: Environments, settings: PPOSettings = PPOSettings(), *, seed: int, init_policy: Policy | None = None
+        self, env: RowsVecEnv, settings: PPOSettings = PPOSettings(), *, seed: int, init_policy: Policy | None = None
     ) -> None:
         self.env, self.settings, self.steps = env, settings, 0
         self._rng = np.random.default_rng(seed)
@@ -101,9 +106,10 @@ class PPOLearner:
         rollout.inputs.clear()
         for t in range(self.settings.n_steps):
             logits, rollout.values[t] = self.network.evaluate(rollout.inputs, rollout.inputs.append(self._observations))
-            actions = self._draw(logits)
-            rollout.actions[t] = actions
-            rollout.log_probabilities[t] = logits[np.arange(n), actions] - _log_sum(logits)
+            rollout.actions[t] = actions = self._draw(logits)
+            top = logits.max(axis=1)
+            log_sum = np.log(np.exp(logits - top[:, None]).sum(axis=1)) + top
+            rollout.log_probabilities[t] = logits[np.arange(n), actions] - log_sum
             self._observations, rewards, rollout.dones[t], infos = self.env.step(actions)
             rollout.rewards[t] = rewards + self._truncation_bootstrap(rollout.dones[t], infos)
             self.steps += n
@@ -154,8 +160,3 @@ class _Rollout:
         advantages, values = self.advantages[span].ravel(), self.values[span].ravel()
         log_probabilities = self.log_probabilities[span].ravel()
         return Batch(self.actions[span].ravel(), log_probabilities, advantages, advantages + values)
-
-
-def _log_sum(logits: np.ndarray) -> np.ndarray:
-    top = logits.max(axis=1)
-    return np.log(np.exp(logits - top[:, None]).sum(axis=1)) + top

@@ -20,8 +20,9 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from sdg.envs.domain import Domain
 from sdg.envs.spaces import spaces_of
+from sdg.skills.learning.ppo import RowsVecEnv
 from sdg.skills.learning.train import TrainSettings
-from sdg.skills.learning.vec_env import ChainedVecEnv, PracticeVecEnv, RowsVecEnv
+from sdg.skills.learning.vec_env import ChainedVecEnv, PracticeVecEnv
 from sdg.skills.policy.network import MLPPolicy, Policy
 from sdg.skills.practice.chained import ChainedPractice
 from sdg.skills.practice.env import PracticeEnv
@@ -93,10 +94,10 @@ class SB3Rows(ArraysVecEnv):
         return self.rows.reset()
 
     def step_async(self, actions: np.ndarray) -> None:
-        self.rows.step_async(actions)
+        self._actions = np.asarray(actions)
 
     def step_wait(self) -> Any:
-        return self.rows.step_wait()
+        return self.rows.step(self._actions)
 
 
 class ContinuedPractice(PracticeEnv):

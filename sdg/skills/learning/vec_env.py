@@ -5,43 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from sdg.envs.batch import Inputs
 from sdg.envs.domain import Domain
-from sdg.skills.learning.ppo import PPOLearner, PPOSettings
+from sdg.skills.learning.ppo import PPOLearner, RowsVecEnv
 from sdg.skills.learning.train import TrainSettings
 from sdg.skills.policy.network import BitsPolicy, Policy
 from sdg.skills.practice.chained import ChainedPractice
 from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.starts import Starts
-
-
-class RowsVecEnv:
-    """Rows that are arrays, not objects, as a learner needs them: stepped at once."""
-
-    inputs: Inputs
-    episodes = successes = 0
-
-    def __init__(self, n: int) -> None:
-        self.num_envs = n
-        self._actions = np.zeros(n, np.int64)
-        self._infos: list[dict[str, Any]] = [{} for _ in range(n)]
-
-    def reset(self) -> np.ndarray:
-        """Begin every row: observations u8 (n, size)."""
-        raise NotImplementedError
-
-    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Observations u8 (n, size), rewards f32 (n,), dones bool (n,), infos."""
-        raise NotImplementedError
-
-    def step_async(self, actions: np.ndarray) -> None:
-        """Remember the actions for `step_wait`."""
-        self._actions = np.asarray(actions)
-
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Both at once."""
-        self.step_async(actions)
-        return self.step_wait()
+from sdg.skills.settings import PPOSettings
 
 
 class PracticeVecEnv(RowsVecEnv):
@@ -56,24 +27,22 @@ class PracticeVecEnv(RowsVecEnv):
         super().__init__(len(env.age))
         self.inputs = env.inputs
         self.env, self.side_effect_cost = env, side_effect_cost
-        self.episodes = self.successes = 0
 
     def reset(self) -> np.ndarray:
         """Start every row again."""
         self.env.restore_random(np.arange(self.num_envs))
         return self.env.features()
 
-    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Observations u8 (n, size), rewards f32 (n,), dones bool (n,) and empty infos."""
-        actions = self.env.unmirror(self._actions)
+        actions = self.env.unmirror(actions)
         has_cost = self.side_effect_cost > 0
         before = self.env.rows.holding() if has_cost else 0
         damage = self.env.rows.spoils(actions) if has_cost else False
         fired, over, _ = self.env.step(actions)
         rewards = fired.astype(np.float32)
         if has_cost:
-            harm = (self.env.rows.holding() != before) | damage
-            rewards[harm & ~fired] -= self.side_effect_cost
+            rewards[((self.env.rows.holding() != before) | damage) & ~fired] -= self.side_effect_cost
         dones = fired | over | (self.env.age >= self.env.horizon)
         rows = np.flatnonzero(dones)
         self.episodes += len(rows)
@@ -94,7 +63,6 @@ class ChainedVecEnv(RowsVecEnv):
         super().__init__(len(env.age))
         self.inputs, self.env, self.most, self.lost_cost = env.inputs, env, most, lost_cost
         self.lived = np.zeros(self.num_envs, np.int64)
-        self.episodes = self.successes = 0
 
     def reset(self) -> np.ndarray:
         """Start every row again, each at a different age, so that not all are cut off at once."""
@@ -113,10 +81,10 @@ class ChainedVecEnv(RowsVecEnv):
         self.episodes += int(ended.sum())
         self.successes += int(fired.sum())
 
-    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Observations (n, size), rewards f32 (n,), dones bool (n,), infos as stable-baselines3 reads them."""
         env = self.env
-        actions = env.unmirror(self._actions)
+        actions = env.unmirror(actions)
         fired, over, won = env.step(actions)
         self.lived += 1
         lost = over | env.are_lost()
@@ -152,10 +120,9 @@ class _PPO:
             seed=seed,
             require_same_place=settings.require_same_place,
         )
-        ppo_settings = PPOSettings(**settings.ppo)
         return PPOLearner(
             PracticeVecEnv(env, side_effect_cost=settings.side_effect_cost),
-            ppo_settings,
+            PPOSettings(**settings.ppo),
             seed=seed,
             init_policy=init_policy,
         )

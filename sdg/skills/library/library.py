@@ -93,17 +93,20 @@ class Skill:
             _require_count(f"{what} of {self.name}", len(texts), low=0, high=MAX_LIST)
             for text in texts:
                 _require_text(f"{what} of {self.name}", text)
-        _require_count(f"checks of {self.name}", len(self.checks), low=1, high=MAX_LIST)
-        _require_count(f"horizon of {self.name}", self.horizon, low=1, high=1_000_000)
-        _require_count(f"episodes of {self.name}", self.episodes, low=0, high=10**12)
-        _require_count(f"environment steps of {self.name}", self.environment_steps, low=0, high=10**15)
-        _require_count(f"left out of {self.name}", self.left_out, low=0, high=self.episodes)
+        for what, count, low, high in (
+            ("checks", len(self.checks), 1, MAX_LIST),
+            ("horizon", self.horizon, 1, 1_000_000),
+            ("episodes", self.episodes, 0, 10**12),
+            ("environment steps", self.environment_steps, 0, 10**15),
+            ("left out", self.left_out, 0, self.episodes),
+        ):
+            _require_count(f"{what} of {self.name}", count, low=low, high=high)
         if self.success_known is not None and not 0 <= self.success_known <= 1:
             raise ValueError(f"known success of {self.name} is {self.success_known}, not a share of 1")
         if not 0 <= self.mean_steps <= self.horizon:
             raise ValueError(f"mean steps of {self.name} are {self.mean_steps}, not in [0, {self.horizon}]")
-        low, high = self.success_interval
-        if not 0 <= low <= high <= 1 or not 0 <= self.success_rate <= 1:
+        lowest, highest = self.success_interval
+        if not 0 <= lowest <= highest <= 1 or not 0 <= self.success_rate <= 1:
             raise ValueError(
                 f"success of {self.name} is {self.success_rate} in {self.success_interval}, not shares of 1"
             )

@@ -69,11 +69,6 @@ class Index:
             raise ValueError("the provenance is too long")
 
 
-def is_stored_name(name: str) -> bool:
-    """Whether a file of this name belongs to a library."""
-    return name in (INDEX, CARD) or _FILE.fullmatch(name) is not None
-
-
 def seal(index: Mapping[str, Any]) -> bytes:
     """The index as bytes in its one canonical form, with the checksum of everything else in it."""
     body = {key: value for key, value in index.items() if key != "sha256"}
@@ -162,7 +157,12 @@ def load_library(folder: Path) -> SkillLibrary:
     except LibraryError:
         raise
     except FileNotFoundError as error:
-        raise LibraryError(_incomplete(folder, error)) from error
+        if not folder.exists():
+            raise LibraryError(f"there is no skill library at {folder}; train one or name another folder") from error
+        name = Path(error.filename).name
+        raise LibraryError(
+            f"the skill library {folder} is incomplete: {name} is missing; train or copy it again"
+        ) from error
     except KeyError as error:
         raise LibraryError(f"{folder / INDEX} doesn't list the weights file {error}") from error
     except (OSError, ValueError) as error:
@@ -201,9 +201,8 @@ def _refuse_names_of_the_world(library: SkillLibrary) -> None:
         world = domain_of_data(library.domain)
     except RegistryError:
         return
-    functions = {*world.perceivable.functions, world.forgets}
     for skill in library.skills:
-        if skill.name in functions:
+        if skill.name in {*world.perceivable.functions, world.forgets}:
             raise ValueError(
                 f"skill {skill.name} has the name of a function of {library.domain}: rename or learn it again"
             )
@@ -214,7 +213,7 @@ def _is_library(folder: Path) -> bool:
     if not folder.is_dir() or folder.is_symlink():
         return False
     return (folder / INDEX).is_file() or all(
-        is_stored_name(entry.name) and entry.is_file() for entry in folder.iterdir()
+        entry.is_file() and (entry.name in (INDEX, CARD) or _FILE.fullmatch(entry.name)) for entry in folder.iterdir()
     )
 
 
@@ -223,12 +222,6 @@ def _aside(folder: Path) -> Path:
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
-
-
-def _incomplete(folder: Path, error: FileNotFoundError) -> str:
-    if not folder.exists():
-        return f"there is no skill library at {folder}; train one or name another folder"
-    return f"the skill library {folder} is incomplete: {Path(error.filename).name} is missing; train or copy it again"
 
 
 def _arrays(path: Path, *, size: int, sha256: str) -> dict[str, np.ndarray]:

@@ -80,83 +80,15 @@ def _forward(features: np.ndarray, w1, b1, w2, b2, w3, b3) -> np.ndarray:  # typ
 
 
 @dataclass(frozen=True, eq=False)
-class BitsPolicy:
-    """A `Policy` over a domain's `Inputs`. Raises ValueError where the arrays (`ARRAYS`) don't fit together."""
+class _NetworkPolicy:
+    """A `Policy` over a domain's `Inputs` that samples from its network's outputs."""
 
     weights: Mapping[str, np.ndarray]
     inputs: Inputs
 
-    def __post_init__(self) -> None:
-        have = {name: array.shape for name, array in self.weights.items()}
-        if set(have) != set(ARRAYS) or any(len(have[name]) != 1 for name in ("b1", "b2")):
-            raise ValueError(f"a policy has the arrays {', '.join(ARRAYS)}, got {', '.join(sorted(have))}")
-        for name, shape in shapes(self.inputs, (have["b1"][0], have["b2"][0])).items():
-            if have[name] != shape:
-                raise ValueError(f"policy array {name} has shape {have[name]}, expected {shape}")
-        arrays = tuple(np.ascontiguousarray(self.weights[name], np.float32) for name in ARRAYS)
-        object.__setattr__(self, "_arrays", arrays)
-        object.__setattr__(self, "_features", np.zeros(self.inputs.size, np.uint8))
-
-    def act(self, memory: Any, row: int, target: np.ndarray, rng: np.random.Generator) -> int:
-        """Sample an action that may change something, for one row of memory and a target i16 (w,)."""
-        frame = self.inputs.write_row(memory, row, target, self._features)  # type: ignore[attr-defined]
-        logits = _forward(self._features, *self._arrays)  # type: ignore[attr-defined]
-        self.inputs.to_world_row(logits, frame)
-        self.inputs.mask_noops_row(memory, row, logits)
-        return int(np.argmax(logits + rng.gumbel(size=len(logits))))
-
-    def act_batch(self, memory: Any, targets: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Sample actions i64 (n,) that may change something, for all rows and targets i16 (n, w)."""
-        features, frames = np.zeros((len(targets), self.inputs.size), np.uint8), np.zeros(len(targets), np.int64)
-        self.inputs.write(memory, targets, frames, features)
-        logits = self.inputs.to_world(self.logits(features), frames)
-        self.inputs.mask_noops(memory, logits)
-        return np.argmax(logits + rng.gumbel(size=logits.shape), axis=1)
-
-    def logits(self, features: np.ndarray) -> np.ndarray:
-        """Action logits f32 (n, actions) of binary inputs u8 (n, size), in the frames of these inputs."""
-        w = self.weights
-        hidden = np.maximum(features.astype(np.float32) @ w["w1"] + w["b1"], 0.0)
-        hidden = np.maximum(hidden @ w["w2"] + w["b2"], 0.0)
-        return hidden @ w["w3"] + w["b3"]
-
-
-def random_policy(inputs: Inputs, rng: np.random.Generator, *, hidden: tuple[int, int] = (128, 64)) -> BitsPolicy:
-    """A policy with random weights: the row of Table 1 that shows what learning contributes."""
-    sizes = shapes(inputs, hidden)
-    weights = {name: (rng.standard_normal(s) / np.sqrt(s[0])).astype(np.float32) for name, s in sizes.items()}
-    return BitsPolicy(weights, inputs)
-
-
-@dataclass(frozen=True, eq=False)
-class MLPPolicy:
-    """A `sdg.skills.policy.network.Policy` over a domain's `Inputs`: arrays w1, b1, w2, b2 and so on, a layer each.
-
-    The last layer gives logits of numbered actions, or the means of continuous ones, whose normal distribution has
-    `log_std` (actions,). Raises ValueError where the arrays don't fit the inputs or one another.
-    """
-
-    weights: Mapping[str, np.ndarray]
-    inputs: Inputs
-
-    def __post_init__(self) -> None:
-        depth, actions = (len(self.weights) + 1) // 2, self.inputs.actions
-        depth -= self.inputs.bounds is not None
-        names = {f"{kind}{layer}" for layer in range(1, depth + 1) for kind in "wb"}
-        names |= {"log_std"} if self.inputs.bounds is not None else set()
-        if not depth or set(self.weights) != names:
-            raise ValueError(f"a policy has the arrays w1, b1, w2, b2, ..., got {', '.join(sorted(self.weights))}")
-        width = self.inputs.size
-        for layer in range(1, depth + 1):
-            matrix, bias = self.weights[f"w{layer}"], self.weights[f"b{layer}"]
-            out = actions if layer == depth else bias.shape[-1] if bias.ndim else 0
-            if matrix.shape != (width, out) or bias.shape != (out,):
-                raise ValueError(f"layer {layer} has shapes {matrix.shape} and {bias.shape}, expected {width} inputs")
-            width = out
-        if "log_std" in names and self.weights["log_std"].shape != (actions,):
-            raise ValueError(f"log_std has shape {self.weights['log_std'].shape}, expected ({actions},)")
-        layers = tuple((self.weights[f"w{layer}"], self.weights[f"b{layer}"]) for layer in range(1, depth + 1))
-        object.__setattr__(self, "_layers", layers)
+    def outputs(self, observations: np.ndarray) -> np.ndarray:
+        """Logits or means f32 (..., actions) of observations (..., size)."""
+        raise NotImplementedError
 
     def act(self, memory: Any, row: int, target: np.ndarray, rng: np.random.Generator) -> Any:
         """Sample an action for one row of memory and a target i16 (w,): a number, or f32 (actions,) within bounds."""
@@ -181,6 +113,74 @@ class MLPPolicy:
         self.inputs.mask_noops(memory, values)
         return np.argmax(values + rng.gumbel(size=values.shape), axis=1)
 
+    def _draw(self, means: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        samples = means + np.exp(self.weights["log_std"]) * rng.standard_normal(means.shape, np.float32)
+        assert self.inputs.bounds is not None
+        return np.clip(samples, *self.inputs.bounds).astype(np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class BitsPolicy(_NetworkPolicy):
+    """A `Policy` over binary inputs. Raises ValueError where the arrays (`ARRAYS`) don't fit together."""
+
+    def __post_init__(self) -> None:
+        have = {name: array.shape for name, array in self.weights.items()}
+        if set(have) != set(ARRAYS) or any(len(have[name]) != 1 for name in ("b1", "b2")):
+            raise ValueError(f"a policy has the arrays {', '.join(ARRAYS)}, got {', '.join(sorted(have))}")
+        for name, shape in shapes(self.inputs, (have["b1"][0], have["b2"][0])).items():
+            if have[name] != shape:
+                raise ValueError(f"policy array {name} has shape {have[name]}, expected {shape}")
+        arrays = tuple(np.ascontiguousarray(self.weights[name], np.float32) for name in ARRAYS)
+        object.__setattr__(self, "_arrays", arrays)
+
+    def outputs(self, observations: np.ndarray) -> np.ndarray:
+        """Logits f32 (..., actions) of binary inputs u8 (..., size); for one row bits that are off cost nothing."""
+        if observations.ndim > 1:
+            return self.logits(observations)
+        return _forward(observations, *self._arrays)  # type: ignore[attr-defined]
+
+    def logits(self, features: np.ndarray) -> np.ndarray:
+        """Action logits f32 (n, actions) of binary inputs u8 (n, size), in the frames of these inputs."""
+        w = self.weights
+        hidden = np.maximum(features.astype(np.float32) @ w["w1"] + w["b1"], 0.0)
+        hidden = np.maximum(hidden @ w["w2"] + w["b2"], 0.0)
+        return hidden @ w["w3"] + w["b3"]
+
+
+def random_policy(inputs: Inputs, rng: np.random.Generator, *, hidden: tuple[int, int] = (128, 64)) -> BitsPolicy:
+    """A policy with random weights: the row of Table 1 that shows what learning contributes."""
+    sizes = shapes(inputs, hidden)
+    weights = {name: (rng.standard_normal(s) / np.sqrt(s[0])).astype(np.float32) for name, s in sizes.items()}
+    return BitsPolicy(weights, inputs)
+
+
+@dataclass(frozen=True, eq=False)
+class MLPPolicy(_NetworkPolicy):
+    """A `sdg.skills.policy.network.Policy` over a domain's `Inputs`: arrays w1, b1, w2, b2 and so on, a layer each.
+
+    The last layer gives logits of numbered actions, or the means of continuous ones, whose normal distribution has
+    `log_std` (actions,). Raises ValueError where the arrays don't fit the inputs or one another.
+    """
+
+    def __post_init__(self) -> None:
+        depth, actions = (len(self.weights) + 1) // 2, self.inputs.actions
+        depth -= self.inputs.bounds is not None
+        names = {f"{kind}{layer}" for layer in range(1, depth + 1) for kind in "wb"}
+        names |= {"log_std"} if self.inputs.bounds is not None else set()
+        if not depth or set(self.weights) != names:
+            raise ValueError(f"a policy has the arrays w1, b1, w2, b2, ..., got {', '.join(sorted(self.weights))}")
+        width = self.inputs.size
+        for layer in range(1, depth + 1):
+            matrix, bias = self.weights[f"w{layer}"], self.weights[f"b{layer}"]
+            out = actions if layer == depth else bias.shape[-1] if bias.ndim else 0
+            if matrix.shape != (width, out) or bias.shape != (out,):
+                raise ValueError(f"layer {layer} has shapes {matrix.shape} and {bias.shape}, expected {width} inputs")
+            width = out
+        if "log_std" in names and self.weights["log_std"].shape != (actions,):
+            raise ValueError(f"log_std has shape {self.weights['log_std'].shape}, expected ({actions},)")
+        layers = tuple((self.weights[f"w{layer}"], self.weights[f"b{layer}"]) for layer in range(1, depth + 1))
+        object.__setattr__(self, "_layers", layers)
+
     def outputs(self, observations: np.ndarray) -> np.ndarray:
         """Logits or means f32 (..., actions) of observations (..., size)."""
         *hidden, (matrix, bias) = self._layers  # type: ignore[attr-defined]
@@ -188,11 +188,6 @@ class MLPPolicy:
         for weights, offset in hidden:
             values = np.tanh(values @ weights + offset)
         return values @ matrix + bias
-
-    def _draw(self, means: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        samples = means + np.exp(self.weights["log_std"]) * rng.standard_normal(means.shape, np.float32)
-        assert self.inputs.bounds is not None
-        return np.clip(samples, *self.inputs.bounds).astype(np.float32)
 
 
 def random_mlp(policy: Policy, rng: np.random.Generator) -> MLPPolicy:

@@ -43,16 +43,14 @@ def agreement(start: Starts, check: CheckFunction, *, steps: int, seed: int) -> 
     Rows begin again when the mission is over and every 10 steps, because both verdicts are about events.
     """
     env = _walkers(start, (check,), seed)
-    both = only_check = only_world = 0
+    counts = np.zeros(3, np.int64)
     for t in range(steps):
         fired, over, succeeded = env.step(env.random_actions())
-        both += int(np.count_nonzero(fired & succeeded))
-        only_check += int(np.count_nonzero(fired & ~succeeded))
-        only_world += int(np.count_nonzero(~fired & succeeded))
+        counts += np.count_nonzero((fired & succeeded, fired & ~succeeded, ~fired & succeeded), axis=1)
         rows = np.flatnonzero(over | fired | (t % 10 == 9))
         if len(rows):
             env.restore(rows, np.zeros(len(rows), np.int64))
-    return Agreement(both, only_check, only_world)
+    return Agreement(*counts.tolist())
 
 
 def _walkers(start: Starts, checks: Sequence[CheckFunction], seed: int) -> PracticeEnv:

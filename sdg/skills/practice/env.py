@@ -22,13 +22,11 @@ class PracticeEnv:
     def __init__(self, starts: Starts, n: int, *, horizon: int, seed: int, require_same_place: bool = False) -> None:
         self.starts, self.horizon, self.require_same_place = starts, horizon, require_same_place
         self.inputs = starts.domain.inputs
-        self.began_in = np.zeros(n, np.int64)
+        self.start_of, self.began_in, self.age = np.zeros((3, n), np.int64)
         self.reward = BatchReward(starts.checks, starts.domain)
         self.rows = starts.domain.blank(n)
         self.rng = np.random.default_rng(seed)
-        self.start_of = np.zeros(n, np.int64)
         self.targets = np.zeros((n, starts.targets.shape[1]), starts.targets.dtype)
-        self.age = np.zeros(n, np.int64)
         self.steps = 0
         self._frames = np.ones(n, np.int64)
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from sdg.skills.learning.ppo import PPOLearner, PPOSettings
-from sdg.skills.learning.vec_env import RowsVecEnv
+from sdg.skills.learning.ppo import PPOLearner, RowsVecEnv
 from sdg.skills.search.count_search import Explorer
 from sdg.skills.search.trial import SearchSettings, Trial, TrialSearch
+from sdg.skills.settings import PPOSettings
 
 
 class SearchVecEnv(RowsVecEnv):
@@ -39,11 +39,10 @@ class SearchVecEnv(RowsVecEnv):
         env = self.trial.env
         return env.unmirror(self.explorer.draw(env.in_world(logits)))
 
-    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Observations u8 (n, size), rewards f32 (n,), dones bool (n,) and empty infos."""
-        gains, ended = self.trial.step(self.trial.env.unmirror(self._actions))
-        rewards = gains.astype(np.float32) + self.trial.novelty()
-        return self.trial.env.features(), rewards, ended, self._infos
+        gains, ended = self.trial.step(self.trial.env.unmirror(actions))
+        return self.trial.env.features(), gains + self.trial.novelty(), ended, self._infos
 
 
 class _SearchLearner(PPOLearner):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -42,24 +42,19 @@ class SkillCalls:
     def __init__(self, library: SkillLibrary) -> None:
         self.skills, self.domain = library.skills, domain_of_data(library.domain)
         self._policies = {skill.name: library_policy(library, skill) for skill in library.skills}
-        self._usages = _table(library.provenance.get(USAGES))
-        self._follows = _table(library.provenance.get(FOLLOWS))
+        self._usages, self._follows = known(library, USAGES), known(library, FOLLOWS)
         kind = self.domain.language.kind
         self._types = {skill.name: {kind(example) for example in skill.argument_examples} for skill in self.skills}
-        self._calls: dict[tuple[str, str], MarkedCall | None] = {}
+        self.call = cache(self._call)
 
-    def call(self, skill: Skill, argument: str) -> MarkedCall | None:
+    def _call(self, skill: Skill, argument: str) -> MarkedCall | None:
         """A call, or None where none of the skill's checks can be asked about the argument."""
-        key = skill.name, argument
-        if key not in self._calls:
-            try:
-                check = asked_about(skill, argument, self.domain)
-            except ValueError:
-                self._calls[key] = None
-            else:
-                target, reward = self.domain.language.row(argument), BatchReward((check,), self.domain)
-                self._calls[key] = MarkedCall(skill, argument, self._policies[skill.name], target, reward)
-        return self._calls[key]
+        try:
+            check = asked_about(skill, argument, self.domain)
+        except ValueError:
+            return None
+        target, reward = self.domain.language.row(argument), BatchReward((check,), self.domain)
+        return MarkedCall(skill, argument, self._policies[skill.name], target, reward)
 
     def is_apt(self, skill: Skill, *, holding: bool) -> bool:
         """Whether the hands allow it: a skill that takes needs empty ones, one that lets go needs full ones."""
@@ -91,8 +86,9 @@ class SkillCalls:
         )
 
 
-def _table(value: object) -> dict[str, Mapping[str, Any]]:
+def known(library: SkillLibrary, key: str) -> dict[str, Mapping[str, Any]]:
     """A table of tables from a library's provenance, which may hold anything."""
+    value = library.provenance.get(key)
     pairs = value.items() if isinstance(value, Mapping) else ()
     return {str(key): inner for key, inner in pairs if isinstance(inner, Mapping)}
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from sdg.skills.practice.starts import Starts
 from sdg.skills.search.skill_calls import MarkedCall, SkillCalls, skill_calls_of
-from sdg.skills.search.trial import Search, Searched, SearchSettings, Trial, nothing_to_do
+from sdg.skills.search.trial import Search, Searched, SearchSettings, Trial
 from sdg.skills.subgoal import CheckFunction
 
 EPISODE = 400
@@ -52,9 +52,7 @@ class SkillChains:
         n = len(trial.actions)
         self.calls: list[MarkedCall | None] = [None] * n
         self.last = [""] * n
-        self.left = np.zeros(n, np.int64)
-        self.walks = np.zeros(n, np.int64)
-        self.places = np.zeros(n, np.int64)
+        self.left, self.walks, self.places = np.zeros((3, n), np.int64)
         self.failed: Counter[tuple[str, str, int, str]] = Counter()
         self.marks = self.rows.marks()
         self.language = trial.env.starts.domain.language
@@ -167,8 +165,6 @@ class SkillSearch:
         """See `sdg.skills.search.trial.Search`. Raises LibraryError for a library that can't be used."""
         chains = replace(self.settings, horizon=EPISODE, n_envs=ROWS)
         trial = Trial(start, check, must_succeed=must_succeed, budget=int(budget * SHARE), settings=chains, seed=seed)
-        if trial.holds_at_start() and not must_succeed:
-            return nothing_to_do(start)
         trial.try_each_action()
         if not trial.over:
             weights = np.exp(trial.prior)

@@ -75,7 +75,8 @@ CODES = 64
 
 
 class Trial:
-    """Steps the rows of an environment for a search and keeps the first success."""
+    """Steps the rows of an environment for a search and keeps the first success: zero actions where the check is true
+    at the start."""
 
     def __init__(
         self,
@@ -87,18 +88,20 @@ class Trial:
         settings: SearchSettings,
         seed: int,
     ) -> None:
-        target = target_of(check, start.domain.language)
-        pool = Starts(start.rows, target[None], (check,), np.zeros(1, np.int64))
+        pool = Starts(start.rows, target_of(check, start.domain.language)[None], (check,), np.zeros(1, np.int64))
         self.env = PracticeEnv(pool, settings.n_envs, horizon=settings.horizon, seed=seed)
         self.must_succeed, self.budget, self.settings = must_succeed, budget, settings
         self.actions: list[list[ActionValue]] = [[] for _ in range(settings.n_envs)]
-        bounds = start.domain.inputs.bounds
-        self.codes = None if bounds is None else _codes(*bounds, seed=seed)
+        rng, bounds = np.random.default_rng(seed), start.domain.inputs.bounds
+        self.codes = (
+            None if bounds is None else rng.uniform(bounds[0], bounds[1], (CODES, len(bounds[0]))).astype(np.float32)
+        )
         """The real-valued actions that a search numbers, (CODES, actions); None where the world's own are numbered."""
         self.visits: dict[Hashable, int] = {}
         self.episodes = settings.n_envs
         self.inconsistent = self.lost = 0
-        self.found: Searched | None = None
+        is_reached = bool(self.env.reward(start.memory, np.zeros(1, np.int64))[0])
+        self.found = nothing_to_do(start) if is_reached and not must_succeed else None
 
     @property
     def prior(self) -> tuple[float, ...]:
@@ -114,10 +117,6 @@ class Trial:
         """Put every row at the start."""
         self.actions = [[] for _ in self.actions]
         self.env.restore_random(np.arange(len(self.actions)))
-
-    def holds_at_start(self) -> bool:
-        """Whether the check is true at the start, so that the subgoal needs no actions."""
-        return bool(self.env.reward(self.env.starts.memory, np.zeros(1, np.int64))[0])
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Step every row; gives (paid bool (n,), ended bool (n,)). Rows that ended are put at the start again."""
@@ -142,10 +141,9 @@ class Trial:
 
     def try_each_action(self) -> None:
         """Take each action once from the start, because many subgoals are one action away."""
-        n = len(self.actions)
-        if n <= self.budget:
+        if not self.over:
             self.begin()
-            self.step(np.arange(n) % len(self.prior))
+            self.step(np.arange(len(self.actions)) % len(self.prior))
 
     def novelty(self) -> np.ndarray:
         """Bonus f32 (n,): `bonus` over the root of the visits to a row's state, as the domain distinguishes states."""
@@ -195,10 +193,6 @@ def hold_when_done(start: Starts, check: CheckFunction) -> Searched:
     return Searched(False, (), start, 0, 0, 0, cause)
 
 
-def _codes(low: np.ndarray, high: np.ndarray, *, seed: int) -> np.ndarray:
-    return np.random.default_rng(seed).uniform(low, high, (CODES, len(low))).astype(np.float32)
-
-
 class TrialSearch:
     """A search in one trial: it takes each action once, then calls `explore`."""
 
@@ -208,8 +202,6 @@ class TrialSearch:
     def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
         """See `Search`."""
         trial = Trial(start, check, must_succeed=must_succeed, budget=budget, settings=self.settings, seed=seed)
-        if trial.holds_at_start() and not must_succeed:
-            return nothing_to_do(start)
         trial.try_each_action()
         self.explore(trial, seed=seed)
         return trial.result()
@@ -251,8 +243,6 @@ def _play_actions(
 ) -> Searched:
     alone = SearchSettings(n_envs=1, horizon=len(actions) + 1)
     trial = Trial(start, check, must_succeed=must_succeed, budget=budget, settings=alone, seed=0)
-    if trial.holds_at_start() and not must_succeed:
-        return nothing_to_do(start)
     trial.begin()
     for action in actions:
         if trial.over:

@@ -62,8 +62,7 @@ def test_both_sides_give_the_same_inputs_rewards_and_endings(tmp_path: Path) -> 
     rng, ends = np.random.default_rng(0), 0
     for _ in range(150):
         actions = rng.integers(0, 6, 4)
-        env.step_async(actions)
-        seen, rewards, dones, infos = env.step_wait()
+        seen, rewards, dones, infos = env.step(actions)
         for i, twin in enumerate(twins):
             features, reward, terminated, truncated, _ = twin.step(int(actions[i]))
             assert rewards[i] == np.float32(reward)

@@ -10,7 +10,8 @@ from typing import Any
 
 from sdg.llm.asking import Retried
 from sdg.llm.model import Message, ModelError, Sampling
-from sdg.llm.openai.client import Endpoint, OpenAIModel
+from sdg.llm.openai.client import OpenAIModel
+from sdg.llm.provider import ModelSettings
 
 ASKED = (Message("user", "say something"),)
 Answer = Callable[["Handler", dict[str, Any]], None]
@@ -90,7 +91,7 @@ def ask(
     """The completion or the error, and the pauses that were made."""
     server.script = list(script)
     pauses: list[float] = []
-    model = OpenAIModel(Endpoint("tiny", base_url=server.url, **({"timeout_seconds": 5.0} | settings)))
+    model = OpenAIModel(ModelSettings(name="tiny", base_url=server.url, **({"timeout_seconds": 5.0} | settings)))
     try:
         return Retried(model, retries=retries, sleep=pauses.append).complete(ASKED, sampling=sampling), pauses
     except ModelError as error:

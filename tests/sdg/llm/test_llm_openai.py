@@ -13,8 +13,9 @@ import pytest
 
 from sdg.llm.asking import Retried
 from sdg.llm.model import ModelError, Sampling
-from sdg.llm.openai.client import Endpoint, OpenAIModel
+from sdg.llm.openai.client import OpenAIModel
 from sdg.llm.openai.transport import MAX_BODY_BYTES, MAX_ERROR_BYTES
+from sdg.llm.provider import ModelSettings
 from tests.sdg.llm.chat_server import ASKED, Answer, Handler, Server, ask, chat, ok, says, sends
 
 
@@ -230,9 +231,10 @@ def test_a_failure_that_drips_ends_with_the_time_for_a_reply(server: Server) -> 
         handler.close_connection = True
 
     server.script = [drip]
+    settings = ModelSettings(name="tiny", base_url=server.url, timeout_seconds=0.5, reply_seconds=0.5)
     began = time.monotonic()
     with pytest.raises(ModelError, match="HTTP 400"):
-        OpenAIModel(Endpoint("tiny", server.url, timeout_seconds=0.5, reply_seconds=0.5)).complete(ASKED)
+        OpenAIModel(settings).complete(ASKED)
     assert time.monotonic() - began < 5
 
 
@@ -244,7 +246,7 @@ def test_nothing_is_unpacked(server: Server) -> None:
 
 def test_nobody_at_the_address(server: Server) -> None:
     pauses: list[float] = []
-    model = OpenAIModel(Endpoint("tiny", base_url="http://127.0.0.1:9/v1"))
+    model = OpenAIModel(ModelSettings(name="tiny", base_url="http://127.0.0.1:9/v1"))
     with pytest.raises(ModelError, match="is the server running"):
         Retried(model, retries=1, sleep=pauses.append).complete(ASKED)
     model.close()
@@ -266,7 +268,7 @@ def picky(*refused: str) -> Answer:
 
 def test_parameters_that_a_server_refuses_are_left_out_from_then_on(server: Server) -> None:
     server.script = [picky("stream_options", "stream", "max_completion_tokens", "max_tokens", "seed", "temperature")]
-    model = OpenAIModel(Endpoint("tiny", base_url=server.url, timeout_seconds=5.0))
+    model = OpenAIModel(ModelSettings(name="tiny", base_url=server.url, timeout_seconds=5.0))
     model.complete(ASKED, sampling=Sampling(max_tokens=5))
     model.complete(ASKED, sampling=Sampling(max_tokens=5))
     model.close()

@@ -12,8 +12,9 @@ import pytest
 
 from sdg.llm.model import Message, ModelError
 from sdg.llm.openai import client
-from sdg.llm.openai.client import LARGE_BYTES, Endpoint, Flood, OpenAIModel, read_answer
+from sdg.llm.openai.client import LARGE_BYTES, Flood, OpenAIModel, read_answer
 from sdg.llm.openai.transport import MAX_BODY_BYTES
+from sdg.llm.provider import ModelSettings
 from tests.sdg.llm.chat_server import Handler, Server, ask, chat, ok, piece, sends, streamed
 
 USAGE = {
@@ -151,7 +152,7 @@ def test_one_model_is_asked_from_many_threads(server: Server) -> None:
         handler.reply(200, chat(body["messages"][0]["content"]))
 
     server.script = [when_all_are_there]
-    model = OpenAIModel(Endpoint("tiny", base_url=server.url, timeout_seconds=30.0))
+    model = OpenAIModel(ModelSettings(name="tiny", base_url=server.url, timeout_seconds=30.0))
     said = in_order(lambda n: model.complete((Message("user", str(n)),)).text, range(16), at_once=16)
     assert list(said) == [str(n) for n in range(16)]
     model.close()

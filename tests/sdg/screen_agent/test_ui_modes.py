@@ -8,7 +8,8 @@ import pytest
 
 from sdg.llm import exchange
 from sdg.llm.model import Message, Sampling
-from sdg.llm.openai.client import Endpoint, OpenAIModel
+from sdg.llm.openai.client import OpenAIModel
+from sdg.llm.provider import ModelSettings
 from sdg.screen_agent.modes import MODES, TEXT, ShownScreen
 from tests.sdg.screen_agent.test_ui_agent import Pad, Passing, Says, press
 from tests.sdg.screen_agent.ui_agent import UIAgent
@@ -41,7 +42,7 @@ def test_a_description_comes_first_and_is_grounded() -> None:
 
 def test_images_are_parts_of_a_message_and_of_its_key() -> None:
     seen, other = (Message("user", "look", images=(image,)) for image in (b"a", b"b"))
-    sent = OpenAIModel(Endpoint("m"))._request([seen], Sampling())
+    sent = OpenAIModel(ModelSettings(name="m"))._request([seen], Sampling())
     parts = sent["messages"][0]["content"]
     assert [part["type"] for part in parts] == ["text", "image_url"]
     assert parts[1]["image_url"]["url"].startswith("data:image/png;base64,")

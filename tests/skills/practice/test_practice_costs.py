@@ -45,13 +45,11 @@ def _facing(code: int, check: CheckFunction) -> PracticeVecEnv:
 )
 def test_hands_cost_something_where_the_check_does_not_fire(code: int, action: int, cost: float) -> None:
     env = _facing(code, NEVER)
-    env.step_async(np.array([action]))
-    _, rewards, _, _ = env.step_wait()
+    _, rewards, _, _ = env.step(np.array([action]))
     assert rewards[0] == pytest.approx(-cost)
 
 
 def test_what_the_skill_is_about_costs_nothing() -> None:
     env = _facing(BOX | 2 << COLOUR_SHIFT, ALWAYS)
-    env.step_async(np.array([TOGGLE]))
-    _, rewards, _, _ = env.step_wait()
+    _, rewards, _, _ = env.step(np.array([TOGGLE]))
     assert rewards[0] == pytest.approx(1.0)

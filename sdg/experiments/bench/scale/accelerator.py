@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from sdg.envs.defaults import PlainInputs
+from sdg.skills.learning.ppo import RowsVecEnv
 from sdg.skills.learning.sb3 import SB3Learner, SB3Settings, devices
-from sdg.skills.learning.vec_env import RowsVecEnv
 
 UPDATES = 100
 WIDTHS = (64, 128, 512)
@@ -28,8 +28,8 @@ class Noise(RowsVecEnv):
     def reset(self) -> np.ndarray:
         return self._rng.standard_normal((self.num_envs, self.inputs.size), np.float32)
 
-    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        rewards = (abs(self._actions[:, 0]) < 0.3).astype(np.float32)
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        rewards = (abs(actions[:, 0]) < 0.3).astype(np.float32)
         return self.reset(), rewards, self._rng.random(self.num_envs) < 0.02, self._infos
 
 

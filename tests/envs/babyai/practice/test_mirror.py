@@ -22,7 +22,8 @@ from sdg.envs.babyai.practice.inputs import (
     write_features,
 )
 from sdg.envs.instructions import seeds
-from sdg.skills.learning.vec_env import PracticeVecEnv, RowsVecEnv
+from sdg.skills.learning.ppo import RowsVecEnv
+from sdg.skills.learning.vec_env import PracticeVecEnv
 from sdg.skills.policy.network import random_policy
 from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.starts import Starts
