@@ -24,7 +24,7 @@ import hashlib
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,7 +49,7 @@ from sdg.experiments.results.comparison import (
     run_missing_jobs,
 )
 from sdg.experiments.results.ledger import seed_set
-from sdg.experiments.results.rows import Instructions, Summary
+from sdg.experiments.results.rows import Instructions
 from sdg.experiments.run.runs import ACCOUNTS, PROCESSOR, run
 from sdg.experiments.workers.workers import Workers
 from sdg.skills.library.store import load_library
@@ -186,8 +186,9 @@ def rows(
             table = compare(
                 [recipe], instruction_set, folder=folder / (kind or "episodes"), config={}, processes=processes
             )
-            mine = [row for row in table if row.agent == recipe.agent]
-            all_rows += [_row(name, row, level=kind or row.level, seed_label=seed_label, cost=cost) for row in mine]
+            for row in (row for row in table if row["agent"] == recipe.agent):
+                values = {"agent": name, "level": kind or row["level"]} | {key: row[key] for key in SHOWN}
+                all_rows.append(values | {"seed_set": seed_label} | cost)
     return all_rows
 
 
@@ -247,8 +248,3 @@ def unlocking_layouts(count: int, seed: int) -> tuple[int, ...]:
 
 AT_ONCE = 500
 """Layouts that are generated and examined at a time; about one in twenty counts."""
-
-
-def _row(name: str, row: Summary, *, level: str, seed_label: str, cost: Row) -> Row:
-    values = asdict(row)
-    return {"agent": name, "level": level} | {key: values[key] for key in SHOWN} | {"seed_set": seed_label} | cost
