@@ -229,13 +229,23 @@ def compose(
 ) -> None:
     """Compose skills from programs that solved practice instructions, verify them on other layouts, keep what helps."""
     from sdg.console import output
-    from sdg.experiments.compose.command import ComposeRequest
     from sdg.experiments.compose.command import compose as composed
 
     config, _ = resolve("models", None, overlay=[*_llm_overlay(llm), *(assignments or [])], seed=None)
-    request = ComposeRequest(config, programs, perception, library, programs=count, layouts=layouts, seed=seed)
     with output(as_json=as_json) as lines:
-        lines.rows(composed(request, folder=out, to=to or out / "composed.json"))
+        lines.rows(
+            composed(
+                config,
+                programs,
+                folder=out,
+                to=to or out / "composed.json",
+                perception=perception,
+                library=library,
+                count=count,
+                layouts=layouts,
+                seed=seed,
+            )
+        )
 
 
 @app.command("do")
