@@ -79,22 +79,6 @@ def episode_gif(row: Played, *, domain_name: str = DEFAULT) -> bytes:
     return animate(images, [moment.milliseconds for _, moment in frames])
 
 
-def replayed_gif(level: str, *, seed: int, actions: Sequence[Any], domain_name: str = DEFAULT) -> bytes:
-    """What actions do from a seed, the world alone, as a GIF."""
-    from PIL import Image
-
-    # Actions that were played before the limit are played again; the world counts them the same way.
-    world = domain(domain_name).open(level, lift_time_limit=True)
-    world.reset(seed)
-    indices = set(_thin(range(len(actions) + 1)))
-    images = [Image.fromarray(world.render())]
-    for number, action in enumerate(actions, 1):
-        world.step(action)
-        if number in indices:
-            images.append(Image.fromarray(world.render()))
-    return animate(images, [FRAME_MS] * (len(images) - 1) + [LAST_MS])
-
-
 def png(picture: np.ndarray) -> bytes:
     """A picture u8 (height, width, 3) as a PNG."""
     from PIL import Image
