@@ -52,6 +52,7 @@ from sdg.experiments.results.ledger import seed_set
 from sdg.experiments.results.rows import Instructions
 from sdg.experiments.run.runs import ACCOUNTS, PROCESSOR, run
 from sdg.experiments.workers.workers import Workers
+from sdg.pipeline.records import policy_path, save_policy
 from sdg.skills.library.store import load_library
 from sdg.storage import RunFolder, read_artefact
 
@@ -78,9 +79,7 @@ class FlatJob:
 
 def train_level(job: FlatJob) -> dict[str, Any]:
     """Train, store the weights and return a row for the journal."""
-    from sdg.envs.babyai.engine.bank import LevelBank
     from sdg.experiments.baselines.paper_model import PaperShape, train_flat
-    from sdg.pipeline.records import save_policy
     from sdg.skills.learning.ppo import PPOSettings
 
     bank = LevelBank.build(job.level, seeds("training", count=job.layouts))
@@ -110,8 +109,6 @@ def train_policies(folder: Path, levels: Sequence[str], *, steps: int) -> int:
 
 def flat_checksum(folder: Path, levels: Sequence[str]) -> str:
     """A digest of the policies of these levels. Raises UserError where one of them was not trained."""
-    from sdg.pipeline.records import policy_path
-
     digest = hashlib.sha256()
     for level in levels:
         path = policy_path(folder, level)

@@ -12,6 +12,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from sdg.console import readable
 from sdg.experiments.report import data as data_of
 from sdg.experiments.report import panels
@@ -42,7 +44,6 @@ def write(run: Path, out: Path | None = None, *, beside: Path | None = None) -> 
 def page(data: RunData, other: RunData | None = None) -> str:
     """The report as HTML, with the other run's figures beside it."""
     import jinja2
-    from markupsafe import Markup
 
     templates = resources.files("sdg.experiments") / "templates"
     style = (templates / "report.css").read_text("utf-8")
@@ -203,15 +204,11 @@ def difference(pair: Mapping[str, Any]) -> str:
 
 
 def _uri(kind: str, content: bytes) -> Any:
-    from markupsafe import Markup
-
     return Markup(f"data:{kind};base64,{base64.b64encode(content).decode()}")
 
 
 def _format(value: Any) -> Any:
     """Make every expression of the template printable and of bounded length, before it is escaped."""
-    from markupsafe import Markup
-
     if isinstance(value, str) and not isinstance(value, Markup):
         return readable(value.expandtabs(4), most=MAX_TEXT)
     return value
