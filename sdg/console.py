@@ -81,11 +81,10 @@ def message(error: BaseException) -> str:
 def readable(text: str, *, most: int = 4000) -> str:
     """Text that can't steer a terminal: control characters are shown, not sent; very long text is cut."""
     part = text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
-    return "".join(c if c == "\n" or (c.isprintable() and not "\ud800" <= c <= "\udfff") else _escape(c) for c in part)
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode()
+    return "".join(
+        c if c == "\n" or (c.isprintable() and not "\ud800" <= c <= "\udfff") else c.encode("unicode_escape").decode()
+        for c in part
+    )
 
 
 def _say(text: str) -> None:

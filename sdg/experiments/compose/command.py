@@ -60,7 +60,8 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
     Raises UserError where there is none, RunFolderError for what is no recording and no run.
     """
     config = read_description(folder)["config"]
-    rows = [Played.from_json(each) for name in JOURNALS for each in _journal(folder / f"{name}.jsonl")]
+    journals = filter(has_lines, (folder / f"{name}.jsonl" for name in JOURNALS))
+    rows = [Played.from_json(each) for journal in journals for each in read_journal(journal)]
     whole = [row for row in rows if row.seed in PRACTICE and row.success and row.interactions == 1]
     mine = [row for row in whole if row.agent in (cell.agent, "rehearsals", "sdg")]
     place = next((each for each in (folder / "kept" / TRANSCRIPT, folder / TRANSCRIPT) if has_lines(each)), None)
@@ -83,10 +84,6 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
     name = str(model.get("name") or model["kind"])
     domain = PERCEPTIONS[cell.perception]
     return Programs(tuple(solutions), str(model["kind"]), name, config.get("library"), domain, frozenset(rules))
-
-
-def _journal(path: Path) -> Iterator[dict[str, Any]]:
-    return iter(read_journal(path)) if has_lines(path) else iter(())
 
 
 def _exchanges(path: Path) -> dict[tuple[int, str], tuple[int, str]]:
