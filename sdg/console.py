@@ -14,6 +14,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TextIO
 
 from sdg.errors import SDGError
@@ -80,11 +81,10 @@ def message(error: BaseException) -> str:
 def readable(text: str, *, most: int = 4000) -> str:
     """Text that can't steer a terminal: control characters are shown, not sent; very long text is cut."""
     part = text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
-    return "".join(c if c == "\n" or (c.isprintable() and not "\ud800" <= c <= "\udfff") else _escape(c) for c in part)
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode()
+    return "".join(
+        c if c == "\n" or (c.isprintable() and not "\ud800" <= c <= "\udfff") else c.encode("unicode_escape").decode()
+        for c in part
+    )
 
 
 def _say(text: str) -> None:
@@ -111,48 +111,48 @@ class Quiet:
 class Lines:
     """A line at the start and end of a stage and every ten seconds between: for logs and pipes."""
 
-    def __init__(self, seconds: float = SECONDS_BETWEEN_LINES) -> None:
-        self._seconds = seconds
-
     @contextlib.contextmanager
     def stage(self, name: str, *, total: int | None, unit: str, done: int = 0) -> Iterator[Stage]:
         if done == total:  # An earlier run did it all: there is nothing to report.
             yield Quiet()
             return
-        next_time = time.monotonic() + self._seconds
-
-        def now_and_then(meter: ProgressMeter) -> None:
-            nonlocal next_time
-            if time.monotonic() >= next_time:
-                next_time = time.monotonic() + self._seconds
-                self.note(meter.text())
-
-        meter = ProgressMeter(name, now_and_then, total=total, unit=unit, done=done)
+        show: Callable[[ProgressMeter], None] = lambda meter: self.note(meter.text())  # noqa: E731
+        meter = ProgressMeter(name, show, every=SECONDS_BETWEEN_LINES, total=total, unit=unit, done=done)
         try:
             yield meter
         finally:
-            self.note(meter.text())
+            show(meter)
 
     def note(self, text: str) -> None:
         print(readable(text), file=sys.stderr, flush=True)
 
 
 class ProgressMeter:
-    """Counts units and steps; gives the rates and the time left. Each advance calls `show`."""
+    """Counts units and steps; gives the rates and the time left. An advance calls `show`, at most once in `every`
+    seconds."""
 
     def __init__(
-        self, name: str, show: Callable[[ProgressMeter], None], *, total: int | None, unit: str, done: int = 0
+        self,
+        name: str,
+        show: Callable[[ProgressMeter], None],
+        *,
+        every: float = 0.0,
+        total: int | None,
+        unit: str,
+        done: int = 0,
     ) -> None:
-        self._show = show
+        self._show, self._every = show, every
         self.name, self.total, self.unit = name, total, unit
         self.done = self.already = done
         self.steps = 0
-        self._start = time.monotonic()
+        self._start = self._shown_at = time.monotonic()
 
     def advance(self, count: int = 1, *, steps: int = 0) -> None:
         self.done += count
         self.steps += steps
-        self._show(self)
+        if time.monotonic() >= self._shown_at + self._every:
+            self._shown_at = time.monotonic()
+            self._show(self)
 
     def rates(self) -> str:
         seconds = max(time.monotonic() - self._start, 1e-9)
@@ -160,21 +160,14 @@ class ProgressMeter:
         parts = [f"{rate:.3g} {self.unit}/s" if rate >= 1 or not rate else f"{1 / rate:.3g} s each"]
         if self.steps:
             parts.append(f"{self.steps / seconds:,.0f} steps/s")
-        parts.append(clock(seconds))
+        parts.append(str(timedelta(seconds=round(seconds))))
         if self.total is not None and rate and self.done < self.total:
-            parts.append(f"{clock((self.total - self.done) / rate)} left")
+            parts.append(f"{timedelta(seconds=round((self.total - self.done) / rate))} left")
         return ", ".join(parts)
 
     def text(self) -> str:
         of = f"/{self.total}" if self.total is not None else ""
         return f"{self.name}: {self.done}{of} {self.unit} ({self.rates()})"
-
-
-def clock(seconds: float) -> str:
-    """Seconds as m:ss or h:mm:ss."""
-    whole = round(seconds)
-    hours, minutes = whole // 3600, whole // 60 % 60
-    return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
 
 
 class Bars:

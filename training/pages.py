@@ -22,7 +22,6 @@ from sdg.envs.ui.parser.detector import ICONS
 from sdg.envs.ui.parser.screen import FIELDS, ScreenElement, colour_of, picture_of
 from sdg.experiments.gate_training.screens import (
     HELD_OUT,
-    MADE_UP,
     PLACE,
     WORDS,
     Named,
@@ -38,6 +37,7 @@ TRAINING_SEED, EVALUATION_SEED = 1_100_000, 1_200_000
 
 
 MOST_WORDS = 40
+MADE_UP = "made up"
 """Characters of a caption that commands are written from; longer ones are prose."""
 PAGES, TRIES, TRANSITIONS = 8, 10, 6
 

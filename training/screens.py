@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 
 from sdg.console import UserError, progress
-from sdg.envs.ui.affordances import TYPE
+from sdg.envs.ui.affordances import TYPE, ScreenAffordances
 from sdg.envs.ui.browser import Browser, NoBrowser, what_is_missing
 from sdg.envs.ui.effects import effects
 from sdg.envs.ui.parser.detector import overlap
 from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY
-from sdg.experiments.gate_training.screen_guards import Parsed, features
-from sdg.experiments.gate_training.screens import HELD_OUT, LEARNED, MADE_UP, Page, family, items
+from sdg.experiments.gate_training.screen_guards import Parsed
+from sdg.experiments.gate_training.screens import HELD_OUT, LEARNED, Item, Page, family, items
 from sdg.gate.screens import PLACE as SHIPPED
 from sdg.storage import atomic_write
 from training.attribution import Case, attributing
-from training.pages import PAGES, TRAINING_SEED, gather
+from training.pages import MADE_UP, PAGES, TRAINING_SEED, gather
 from training.skills import fit_network
 
 MADE_UP_PAGES = 450
@@ -36,6 +36,11 @@ MOST_OF_A_KIND = 30
 
 LEARNING: Mapping[str, Any] = {"hidden": (8,), "alpha": 10.0, "solver": "lbfgs", "max_iter": 200}
 """Small and held tight: a few hundred samples, chosen by cross-validation over the kinds that are learned from."""
+
+
+def features(item: Item, parsed: Parsed) -> np.ndarray:
+    """A question's features for the feasibility guard."""
+    return ScreenAffordances().features({item.verb}, item.argument, parsed(item.page.before, item.page.elements))
 
 
 def cases(page: Page, parsed: Parsed, *, weight: float = 1.0) -> list[Case]:

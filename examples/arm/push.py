@@ -5,13 +5,14 @@ import time
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
 from sdg.deduction.library_skills import options_of
 from sdg.deduction.program import Scope, run_program
 from sdg.deduction.robot import Robot
 from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
-from sdg.experiments.play.film import replayed_gif
+from sdg.experiments.play.film import animate
 from sdg.gate.executor import GatedExecutor
 from sdg.gate.rules import RulesGuard
 from sdg.skills.learning.by_hand import SkillSpec, check_that, learn_library
@@ -44,7 +45,13 @@ def run(library: SkillLibrary, level: str, seed: int, source: str = PROGRAM) -> 
 
 def film(robot: Robot, level: str, seed: int) -> bytes:
     """What a robot did from a seed, as a GIF."""
-    return replayed_gif(level, seed=seed, actions=robot.actions, domain_name=ARM.name)
+    world = ARM.open(level, lift_time_limit=True)
+    world.reset(seed)
+    images = [Image.fromarray(world.render())]
+    for action in robot.actions:
+        world.step(action)
+        images.append(Image.fromarray(world.render()))
+    return animate(images, [160] * len(robot.actions) + [2500])
 
 
 def main(out: Path, seed: int = 0, count: int = 400) -> None:

@@ -35,29 +35,23 @@ class LevelVecEnv(RowsVecEnv):
         self._targets = np.zeros((n, 4), np.int16)
         self._views = np.zeros((n, VIEW, VIEW), np.uint8)
         self.layout_of = np.zeros(n, np.int64)
-        self.begun = 0
 
     def begin(self, rows: np.ndarray, layouts: np.ndarray) -> None:
         """Begin these layouts in these rows."""
         begin_rows(self.state, self.memory, self.bank.layouts, rows, layouts, self._views, 0)
         self._targets[rows] = self._target_of[layouts]
         self.layout_of[rows] = layouts
-        self.begun += len(rows)
 
     def reset(self) -> np.ndarray:
         """Begin a random layout in every row."""
         self.begin(np.arange(self.num_envs), self._rng.integers(len(self.bank), size=self.num_envs))
         return self._features()
 
-    def advance(self, actions: np.ndarray, rewards: np.ndarray, terminated: np.ndarray, truncated: np.ndarray) -> None:
-        """The simulator's part of a step: worlds and memories."""
-        step_rows(self.state, self.memory, actions, self._views, rewards, terminated, truncated)
-
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Observations u8 (n, SIZE), rewards f32 (n,), dones bool (n,), infos as stable-baselines3 reads them."""
         n = self.num_envs
         rewards, terminated, truncated = np.zeros(n, np.float32), np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-        self.advance(actions, rewards, terminated, truncated)
+        step_rows(self.state, self.memory, actions, self._views, rewards, terminated, truncated)
         observations, dones = self._features(), terminated | truncated
         endings = np.flatnonzero(dones)
         infos = self._infos

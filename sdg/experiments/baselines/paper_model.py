@@ -214,13 +214,6 @@ def pack_observations(views: np.ndarray, texts: np.ndarray) -> np.ndarray:
     return out
 
 
-class PaperVecEnv(SB3Rows):
-    """The default policy's practice with the paper's observations."""
-
-    def __init__(self, practice: PaperPractice, *, side_effect_cost: float = 0.0) -> None:
-        super().__init__(PracticeVecEnv(practice, side_effect_cost=side_effect_cost), SPACE)
-
-
 class PaperLearner:
     """Learns the paper's model on a VecEnv of observations SPACE; can go on from an earlier policy of its kind."""
 
@@ -290,7 +283,7 @@ class _PaperModel:
             seed=seed,
             require_same_place=settings.require_same_place,
         )
-        env = PaperVecEnv(practice, side_effect_cost=settings.side_effect_cost)
+        env = SB3Rows(PracticeVecEnv(practice, side_effect_cost=settings.side_effect_cost), SPACE)
         shape, ppo_settings = PaperShape(**settings.network), PPOSettings(**settings.ppo)
         return PaperLearner(env, practice.texts, ppo_settings, seed=seed, shape=shape, init_policy=init_policy)
 

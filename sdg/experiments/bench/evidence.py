@@ -24,7 +24,7 @@ import hashlib
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,9 +49,10 @@ from sdg.experiments.results.comparison import (
     run_missing_jobs,
 )
 from sdg.experiments.results.ledger import seed_set
-from sdg.experiments.results.rows import Instructions, Summary
+from sdg.experiments.results.rows import Instructions
 from sdg.experiments.run.runs import ACCOUNTS, PROCESSOR, run
 from sdg.experiments.workers.workers import Workers
+from sdg.pipeline.records import policy_path, save_policy
 from sdg.skills.library.store import load_library
 from sdg.storage import RunFolder, read_artefact
 
@@ -78,9 +79,7 @@ class FlatJob:
 
 def train_level(job: FlatJob) -> dict[str, Any]:
     """Train, store the weights and return a row for the journal."""
-    from sdg.envs.babyai.engine.bank import LevelBank
     from sdg.experiments.baselines.paper_model import PaperShape, train_flat
-    from sdg.pipeline.records import save_policy
     from sdg.skills.learning.ppo import PPOSettings
 
     bank = LevelBank.build(job.level, seeds("training", count=job.layouts))
@@ -110,8 +109,6 @@ def train_policies(folder: Path, levels: Sequence[str], *, steps: int) -> int:
 
 def flat_checksum(folder: Path, levels: Sequence[str]) -> str:
     """A digest of the policies of these levels. Raises UserError where one of them was not trained."""
-    from sdg.pipeline.records import policy_path
-
     digest = hashlib.sha256()
     for level in levels:
         path = policy_path(folder, level)
@@ -186,8 +183,9 @@ def rows(
             table = compare(
                 [recipe], instruction_set, folder=folder / (kind or "episodes"), config={}, processes=processes
             )
-            mine = [row for row in table if row.agent == recipe.agent]
-            all_rows += [_row(name, row, level=kind or row.level, seed_label=seed_label, cost=cost) for row in mine]
+            for row in (row for row in table if row["agent"] == recipe.agent):
+                values = {"agent": name, "level": kind or row["level"]} | {key: row[key] for key in SHOWN}
+                all_rows.append(values | {"seed_set": seed_label} | cost)
     return all_rows
 
 
@@ -247,8 +245,3 @@ def unlocking_layouts(count: int, seed: int) -> tuple[int, ...]:
 
 AT_ONCE = 500
 """Layouts that are generated and examined at a time; about one in twenty counts."""
-
-
-def _row(name: str, row: Summary, *, level: str, seed_label: str, cost: Row) -> Row:
-    values = asdict(row)
-    return {"agent": name, "level": level} | {key: values[key] for key in SHOWN} | {"seed_set": seed_label} | cost

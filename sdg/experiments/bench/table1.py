@@ -9,7 +9,6 @@ a turn; that is a question per step, which is expensive with a real model. The f
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -64,7 +63,4 @@ def rows(
     config = planner.config(base)
     if FLAT_AGENT in agents:
         config |= {"flat": flat_checksum(flat, instruction_set.levels)}
-    return [
-        asdict(row)
-        for row in compare(agent_recipes, instruction_set, folder=folder, config=config, processes=processes)
-    ]
+    return compare(agent_recipes, instruction_set, folder=folder, config=config, processes=processes)

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sdg.console import UserError, output, readable
+
 if TYPE_CHECKING:
     from sdg.experiments.config.config import RunConfig
 
@@ -25,7 +27,6 @@ def do_on_page(
     as_json: bool,
 ) -> int:
     """Do the task and print the result; returns 1 if it isn't done. Raises UserError for what can't be begun."""
-    from sdg.console import UserError, output
     from sdg.envs.ui.access import Access
     from sdg.experiments.config.assembly import model_settings
     from sdg.experiments.play.pages import do_task, open_page
@@ -66,7 +67,5 @@ def do_on_page(
 
 def _ask(question: str) -> bool:
     """A person's yes in the terminal; without a terminal it is no."""
-    from sdg.console import readable
-
     print(f"sdg: {readable(question)} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin is not None and sys.stdin.isatty() and sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
-from sdg.console import run_guarded
+from sdg.console import output, progress, run_guarded
 from sdg.experiments.cli.bench import Benchmarks, JsonOption, QuietOption
 from sdg.experiments.cli.many import merge, open_page, sweep, workers_of
 from sdg.experiments.cli.sharing import skills
@@ -146,7 +146,6 @@ def report(
     run: RunArgument, out: ReportOption = None, beside: BesideOption = None, as_json: JsonOption = False
 ) -> None:
     """Write one offline HTML file about a run, finished or not: plots, programs, an episode of each level."""
-    from sdg.console import output
     from sdg.experiments.report.page import write
 
     with output(as_json=as_json) as lines:
@@ -159,7 +158,6 @@ def report(
 @app.command()
 def doctor(as_json: JsonOption = False) -> int:
     """Check that this machine is ready, and say what to do if it isn't."""
-    from sdg.console import output
     from sdg.experiments.cli.doctor import BAD, checks
 
     with output(as_json=as_json) as lines:
@@ -181,7 +179,6 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show a level's instructions, or sum up a run and list its units; for an episode, write its trace as a GIF."""
-    from sdg.console import output
     from sdg.experiments.cli import show as cli_show
 
     with output(as_json=as_json) as lines:
@@ -228,14 +225,23 @@ def compose(
     as_json: JsonOption = False,
 ) -> None:
     """Compose skills from programs that solved practice instructions, verify them on other layouts, keep what helps."""
-    from sdg.console import output
-    from sdg.experiments.compose.command import ComposeRequest
     from sdg.experiments.compose.command import compose as composed
 
     config, _ = resolve("models", None, overlay=[*_llm_overlay(llm), *(assignments or [])], seed=None)
-    request = ComposeRequest(config, programs, perception, library, programs=count, layouts=layouts, seed=seed)
     with output(as_json=as_json) as lines:
-        lines.rows(composed(request, folder=out, to=to or out / "composed.json"))
+        lines.rows(
+            composed(
+                config,
+                programs,
+                folder=out,
+                to=to or out / "composed.json",
+                perception=perception,
+                library=library,
+                count=count,
+                layouts=layouts,
+                seed=seed,
+            )
+        )
 
 
 @app.command("do")
@@ -340,7 +346,6 @@ def resolve(config: str | None, out: Path | None, *, overlay: list[str], seed: i
 
 def do(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_json: bool, quiet: bool) -> None:
     """Run the stages in the folder and print the last one's table; a whole run is also summed up and reported."""
-    from sdg.console import output, progress
     from sdg.experiments.config.assembly import expected_cost, settings_of
     from sdg.experiments.report.page import write
     from sdg.experiments.run import runs

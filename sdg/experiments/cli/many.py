@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from sdg.console import UserError
+from sdg.console import UserError, output, progress
 from sdg.experiments.cli.bench import JsonOption
 
 LOCAL = "local"
@@ -52,7 +52,6 @@ def merge(
     as_json: JsonOption = False,
 ) -> None:
     """Put the shards of a run (`sdg run --shard I/N`) together; the same command without --shard goes on from there."""
-    from sdg.console import output
     from sdg.experiments.workers.shards import merge as merge_shards
 
     with output(as_json=as_json) as lines:
@@ -75,7 +74,6 @@ def sweep(
     as_json: JsonOption = False,
 ) -> None:
     """Run a config with several settings and training seeds; the table has intervals across seeds. It resumes."""
-    from sdg.console import output, progress
     from sdg.experiments.run import sweep as runs
 
     folder = out or Path("runs") / f"sweep-{Path(config).stem}"

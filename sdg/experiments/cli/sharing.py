@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sdg.console import UserError
+from sdg.console import UserError, output
 from sdg.experiments.cli.bench import JsonOption
 
 EXPORT = "export"
@@ -28,7 +28,6 @@ def skills(
 ) -> None:
     """List the skills of a run or library folder, by default of the shipped library. With export, write the library as
     a Hugging Face model folder or the run's episodes as a Minari dataset."""
-    from sdg.console import output
     from sdg.experiments.cli import show as cli_show
     from sdg.skills.library.card import skill_rows
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sdg.console import Output, UserError, output
+from sdg.storage import atomic_write, read_artefact, read_description, read_journal
 
 if TYPE_CHECKING:
     from sdg.experiments.config.config import RunConfig
@@ -55,8 +56,6 @@ def units(run: Path, *, kind: str = "", failed: bool = False) -> Iterator[Row]:
 
 def print_run(lines: Output, run: Path, found: Sequence[Row], *, most: int) -> None:
     """Print a run's summary and the first units of each kind."""
-    from sdg.storage import read_artefact
-
     results = read_artefact(run / "results.json") if (run / "results.json").exists() else {}
     names = ("level", "agent", "success_rate", "low", "high", "episodes", "median_steps", "tokens")
     lines.rows([{name: row.get(name) for name in names} for row in results.get("rows", ())])
@@ -80,8 +79,6 @@ def unit(run: Path, name: str) -> list[Row]:
 
 
 def _rows(run: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    from sdg.storage import read_description, read_journal
-
     read_description(run)
     for kind in JOURNALS:
         for row in read_journal(run / f"{kind}.jsonl"):
@@ -92,7 +89,6 @@ def traces(run: Path, found: Sequence[Row]) -> Iterator[str]:
     """Write a GIF of each episode among the rows to RUN/traces; a line for each, also for one that can't be played."""
     from sdg.deduction.episode import Played
     from sdg.experiments.play.film import episode_gif
-    from sdg.storage import atomic_write
 
     for row in (row for row in found if row["kind"] == "episodes"):
         path = run / "traces" / (re.sub(r"[^A-Za-z0-9._-]+", "-", row["unit"])[:120] + ".gif")
@@ -183,7 +179,6 @@ def solve_one(
     from sdg.experiments.play.film import episode_gif
     from sdg.experiments.play.solve import no_program, solve
     from sdg.experiments.results.comparison import find_library
-    from sdg.storage import atomic_write
 
     planner = planner_of(config, None, find_library(str(library) if library is not None else ""), agent="sdg")
     if instruction is not None and not instruction.strip():

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ from sdg.envs.domain import Domain
 from sdg.envs.domains import domain
 from sdg.envs.files import has_lines
 from sdg.envs.instructions import SPLITS
-from sdg.experiments.bench.models.draw import COMPOSED, PERCEPTIONS, SKILLS, TRANSCRIPT, FigureKey
-from sdg.experiments.compose.verify import Judged, VerificationSettings, judge
+from sdg.experiments.bench.models.draw import PERCEPTIONS, SKILLS, TRANSCRIPT, FigureKey
+from sdg.experiments.compose.verify import Judged, judge, play
 from sdg.experiments.config.assembly import model_settings
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.results.comparison import find_library, library_checksum, open_folder
@@ -59,7 +60,8 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
     Raises UserError where there is none, RunFolderError for what is no recording and no run.
     """
     config = read_description(folder)["config"]
-    rows = [Played.from_json(each) for name in JOURNALS for each in _journal(folder / f"{name}.jsonl")]
+    journals = filter(has_lines, (folder / f"{name}.jsonl" for name in JOURNALS))
+    rows = [Played.from_json(each) for journal in journals for each in read_journal(journal)]
     whole = [row for row in rows if row.seed in PRACTICE and row.success and row.interactions == 1]
     mine = [row for row in whole if row.agent in (cell.agent, "rehearsals", "sdg")]
     place = next((each for each in (folder / "kept" / TRANSCRIPT, folder / TRANSCRIPT) if has_lines(each)), None)
@@ -84,10 +86,6 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
     return Programs(tuple(solutions), str(model["kind"]), name, config.get("library"), domain, frozenset(rules))
 
 
-def _journal(path: Path) -> Iterator[dict[str, Any]]:
-    return iter(read_journal(path)) if has_lines(path) else iter(())
-
-
 def _exchanges(path: Path) -> dict[tuple[int, str], tuple[int, str]]:
     """By sampling seed and instruction: the line of the first exchange, and its prompt."""
     exchanges: dict[tuple[int, str], tuple[int, str]] = {}
@@ -102,48 +100,47 @@ ROUNDS = 3
 """How often programs are rewritten over the remaining composed skills."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComposeRequest:
-    """What to compose from, with which model; `layouts` to verify each program on, under `seed`."""
-
-    config: RunConfig
-    source: Path
-    perception: str = "map"
-    library: str = ""
-    programs: int = 16
-    layouts: int = 4
-    seed: int = 1
-
-
-def compose(asked: ComposeRequest, *, folder: Path, to: Path, processes: int = 0) -> Iterator[dict[str, Any]]:
-    """Compose skills and keep those that help; a row for each that was composed, and one for each that was refused.
+def compose(
+    config: RunConfig,
+    source: Path,
+    *,
+    folder: Path,
+    to: Path,
+    perception: str = "map",
+    library: str = "",
+    count: int = 16,
+    layouts: int = 4,
+    seed: int = 1,
+    processes: int = 0,
+) -> Iterator[dict[str, Any]]:
+    """Compose skills from up to `count` programs of a recording or a run, and keep those that help; a row for each that
+    was composed, and one for each that was refused. Each program is verified on `layouts` layouts, under `seed`.
 
     What the folder holds isn't asked or played again. Raises UserError for programs that don't match the current
     library, prompts or model, ModelError as the model does.
     """
-    place = find_library(asked.library)
-    programs = read_programs(asked.source, cell=FigureKey(SKILLS, asked.perception, ""))
-    _require_same(asked, programs, library=place)
+    place = find_library(library)
+    programs = read_programs(source, cell=FigureKey(SKILLS, perception, ""))
+    _require_same(config, source, programs, library=place)
     world = domain(programs.domain)
     options: dict[str, Documented] = {
         **primitive_skills(world, beside_skills=True),
         **options_of(load_library(place)),
     }
-    settings = {"programs": str(asked.source), "layouts": asked.layouts, "count": asked.programs}
-    with open_folder(folder, settings, seed=asked.seed) as run:
-        config = asked.config
-        sampling = Sampling(config.model.temperature, asked.seed, config.model.max_tokens, stage="compose")
+    settings = {"programs": str(source), "layouts": layouts, "count": count}
+    with open_folder(folder, settings, seed=seed) as run:
+        sampling = Sampling(config.model.temperature, seed, config.model.max_tokens, stage="compose")
         author = Author(
             build(model_settings(config, folder)), world, tuple(options.values()), _loader(options, world), sampling
         )
         admission = author.distil(programs.solved)
         for refusal in admission.refusals:
             yield {"skill": refusal.name, "kept": False, "why": refusal.reason}
-        verification = VerificationSettings(
-            place, programs.domain, run.journal("episodes"), asked.layouts, asked.seed, processes
-        )
-        sample, verdicts = pick_varied(programs.solved, asked.programs), list[Judged]()
-        for rejects, rest in _rounds(author, sample, admission.skills, verification):
+        journal = run.journal("episodes")
+        about: dict[str, Any] = {"library": place, "domain": programs.domain, "layouts": layouts, "seed": seed}
+        verify = partial(play, journal=journal, processes=processes, **about)
+        sample, verdicts = pick_varied(programs.solved, count), list[Judged]()
+        for rejects, rest in _rounds(author, sample, admission.skills, verify):
             yield from map(_row, rejects)
             verdicts = rest
     skills = tuple(each.skill for each in verdicts if not each.reason)
@@ -155,7 +152,7 @@ def compose(asked: ComposeRequest, *, folder: Path, to: Path, processes: int = 0
 
 
 def _rounds(
-    author: Author, programs: Sequence[Solved], skills: Sequence[ComposedSkill], verification: VerificationSettings
+    author: Author, programs: Sequence[Solved], skills: Sequence[ComposedSkill], verify: Callable[..., Any]
 ) -> Iterator[tuple[list[Judged], list[Judged]]]:
     """Per round, the dropped and the kept skills. A skill isn't blamed for what another did to a shared program: the
     programs are rewritten and played again without the skills that failed by themselves."""
@@ -163,7 +160,7 @@ def _rounds(
         rewritten = list(author.rewrite(programs, skills))
         note = f"{len(skills)} composed skills, {len(rewritten)} of {len(programs)} programs rewritten over them"
         progress().note(note)
-        verdicts = judge(skills, verification.play(rewritten, skills))
+        verdicts = judge(skills, verify(rewritten, skills))
         rejects = [each for each in verdicts if each.is_own_fault]
         skills = [replace(each.skill, figures=Figures()) for each in verdicts if not each.is_own_fault]
         yield rejects, [each for each in verdicts if not each.is_own_fault]
@@ -182,23 +179,23 @@ def _digest(programs: Programs) -> str:
     return hashlib.sha256("".join(sorted(programs.rules)).encode()).hexdigest()
 
 
-def _require_same(request: ComposeRequest, programs: Programs, *, library: Path) -> None:
+def _require_same(config: RunConfig, source: Path, programs: Programs, *, library: Path) -> None:
     """Raises UserError unless the programs were written by this kind of model, over these skills, under these rules."""
-    if is_rule_based(programs.kind) != is_rule_based(request.config.model.kind):
+    if is_rule_based(programs.kind) != is_rule_based(config.model.kind):
         raise UserError(
-            f"the programs of {request.source} were written by {programs.model}, and {request.config.model.kind} is to "
+            f"the programs of {source} were written by {programs.model}, and {config.model.kind} is to "
             "compose them: a stand-in's programs are never a language model's, nor the other way round"
         )
     if programs.library is not None and programs.library != library_checksum(library):
-        raise UserError(f"the programs of {request.source} call other skills than those of {library}: draw them again")
+        raise UserError(f"the programs of {source} call other skills than those of {library}: draw them again")
     world = domain(programs.domain)
     options: dict[str, Documented] = {
         **primitive_skills(world, beside_skills=True),
         **options_of(load_library(library)),
     }
-    if programs.rules != {Prompts(world).rules(tuple(options.values()), budget=request.config.deduce.budget).strip()}:
+    if programs.rules != {Prompts(world).rules(tuple(options.values()), budget=config.deduce.budget).strip()}:
         raise UserError(
-            f"the prompts have changed since the programs of {request.source} were written: nothing is learned from "
+            f"the prompts have changed since the programs of {source} were written: nothing is learned from "
             "them, draw again"
         )
 
@@ -217,6 +214,3 @@ def _row(verdict: Judged) -> dict[str, Any]:
         "lines_with": figures.lines_with,
         "lines_without": figures.lines_without,
     }
-
-
-__all__ = ["COMPOSED", "ComposeRequest", "compose"]

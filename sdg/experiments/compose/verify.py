@@ -46,52 +46,49 @@ class Judged:
     is_own_fault: bool = False
 
 
-@dataclass(frozen=True)
-class VerificationSettings:
-    """Where and with what programs are played; `layouts` for each program, under a separate seed."""
+def play(
+    rewritten: Sequence[tuple[Solved, str]],
+    composed: Sequence[ComposedSkill],
+    *,
+    library: Path,
+    domain: str,
+    journal: Journal,
+    layouts: int,
+    seed: int,
+    processes: int = 0,
+) -> list[tuple[Solved, str, list[Pair]]]:
+    """Each program with its rewritten form and the pairs of episodes that they played, on `layouts` layouts for each
+    program, under a separate seed."""
+    jobs: list[tuple[EpisodeJob, EpisodeJob]] = []
+    counts: list[int] = []
+    for program, source in rewritten:
+        tasks = list(_tasks(program, domain, layouts, seed))
+        counts.append(len(tasks))
+        old = ProgramRecipe(_unit("program", program.source), library, (program.source,), domain=domain)
+        name = _unit("rewritten", source, *(skill.source for skill in composed))
+        new = ProgramRecipe(name, library, (source,), domain=domain, composed=tuple(composed))
+        jobs += [(EpisodeJob(old, task), EpisodeJob(new, task)) for task in tasks]
+    flat = [job for pair in jobs for job in pair]
+    already = sum(job.unit in journal for job in flat)
+    with progress().stage("verification", total=len(flat), unit="episode", done=already) as stage:
+        rows = run_jobs(flat, journal=journal, processes=processes or cores(), done=lambda row: stage.advance())
+    pairs = iter(Pair(before, after) for before, after in zip(rows[::2], rows[1::2], strict=True))
+    return [
+        (program, source, [next(pairs) for _ in range(count)])
+        for (program, source), count in zip(rewritten, counts, strict=True)
+    ]
 
-    library: Path
-    domain: str
-    journal: Journal
-    layouts: int
-    seed: int
-    processes: int = 0
 
-    def play(
-        self, rewritten: Sequence[tuple[Solved, str]], composed: Sequence[ComposedSkill]
-    ) -> list[tuple[Solved, str, list[Pair]]]:
-        """Each program with its rewritten form and the pairs of episodes that they played."""
-        jobs: list[tuple[EpisodeJob, EpisodeJob]] = []
-        counts: list[int] = []
-        for program, source in rewritten:
-            tasks = list(self._tasks(program))
-            counts.append(len(tasks))
-            old = ProgramRecipe(_unit("program", program.source), self.library, (program.source,), domain=self.domain)
-            name = _unit("rewritten", source, *(skill.source for skill in composed))
-            new = ProgramRecipe(name, self.library, (source,), domain=self.domain, composed=tuple(composed))
-            jobs += [(EpisodeJob(old, task), EpisodeJob(new, task)) for task in tasks]
-        flat = [job for pair in jobs for job in pair]
-        already = sum(job.unit in self.journal for job in flat)
-        with progress().stage("verification", total=len(flat), unit="episode", done=already) as stage:
-            rows = run_jobs(
-                flat, journal=self.journal, processes=self.processes or cores(), done=lambda row: stage.advance()
-            )
-        pairs = iter(Pair(before, after) for before, after in zip(rows[::2], rows[1::2], strict=True))
-        return [
-            (program, source, [next(pairs) for _ in range(count)])
-            for (program, source), count in zip(rewritten, counts, strict=True)
-        ]
-
-    def _tasks(self, program: Solved) -> Iterator[Task]:
-        """Other practice layouts in which the program's instruction makes sense."""
-        count = 0
-        for layout in seeds("training", count=TRIED, seed=self.seed):
-            task = Task(program.level, layout, instruction=program.instruction, domain_name=self.domain)
-            if layout != program.seed and is_judged(open_world(task)[1]):
-                yield task
-                count += 1
-            if count == self.layouts:
-                return
+def _tasks(program: Solved, domain: str, layouts: int, seed: int) -> Iterator[Task]:
+    """Other practice layouts in which the program's instruction makes sense."""
+    count = 0
+    for layout in seeds("training", count=TRIED, seed=seed):
+        task = Task(program.level, layout, instruction=program.instruction, domain_name=domain)
+        if layout != program.seed and is_judged(open_world(task)[1]):
+            yield task
+            count += 1
+        if count == layouts:
+            return
 
 
 def _unit(kind: str, *sources: str) -> str:

@@ -25,7 +25,6 @@ from sdg.gate.screens import ScreenGuard
 
 PAPER_LOCATED = 0.51
 """mIoU of ResponsibleTA's own models."""
-GUARDS = ("rules", "learned")
 
 
 class Parsed:
@@ -40,11 +39,6 @@ class Parsed:
             picture = picture_of(png)
             self._screens[png] = SeenScreen(picture, elements or parse(picture).elements)
         return self._screens[png]
-
-
-def features(item: Item, parsed: Parsed) -> np.ndarray:
-    """A question's features for the feasibility guard."""
-    return ScreenAffordances().features({item.verb}, item.argument, parsed(item.page.before, item.page.elements))
 
 
 def text_match(item: Item, parsed: Parsed) -> float:

@@ -37,7 +37,6 @@ HELD_OUT: tuple[str, ...] = tuple(
 LEARNED: tuple[str, ...] = tuple(task for task in SEEN if task not in HELD_OUT)
 PLACE = Path(__file__).parent / "screens.jsonl.gz"
 """Pages of the held-out kinds, frozen by `python -m training.pages`."""
-MADE_UP = "made up"
 COMMANDS = 4
 WORDS = [
     "account",

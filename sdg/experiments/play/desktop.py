@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import accumulate, zip_longest
 from typing import Any, cast
 
@@ -55,23 +56,15 @@ MOST_LETTERS = 50_000
 class LazyObservation(Observation):
     """A screenshot that is parsed on first use, so that gates that only look at pixels needn't wait."""
 
-    __slots__ = ("_parser", "_screen")
-    _parser: Callable[[np.ndarray], Screen]
-    _screen: Screen | None
-
     def __init__(self, picture: np.ndarray, parser: Callable[[np.ndarray], Screen]) -> None:
         object.__setattr__(self, "image", picture)
         object.__setattr__(self, "perception", None)
-        object.__setattr__(self, "_parser", parser)
-        object.__setattr__(self, "_screen", None)
+        object.__setattr__(self, "_parse", lambda: parser(picture))
 
-    @property
+    @cached_property
     def screen(self) -> Screen:
         """The parsed screenshot."""
-        found = self._screen
-        if found is None:
-            found = self._parser(cast(np.ndarray, self.image))
-            object.__setattr__(self, "_screen", found)
+        found: Screen = self._parse()  # type: ignore[attr-defined]
         return found
 
     @property

@@ -21,13 +21,6 @@ ALL = "all"
 """The level's name in rows that summarise all levels of an agent."""
 
 
-RowHeard = Callable[[Played], None]
-
-
-def unheard(row: Played) -> None:
-    """No callback."""
-
-
 class Recipe(Protocol):
     """How to make an agent, as a small hashable value that travels to worker processes."""
 
@@ -97,7 +90,11 @@ def evaluation_tasks(
 
 
 def run_jobs(
-    jobs: Sequence[EpisodeJob], *, journal: Journal, processes: int = 1, done: RowHeard = unheard
+    jobs: Sequence[EpisodeJob],
+    *,
+    journal: Journal,
+    processes: int = 1,
+    done: Callable[[Played], None] = lambda row: None,
 ) -> list[Played]:
     """Play what the journal lacks, equal jobs once, and return the rows of all jobs in order; `done` is called with
     each new row.
@@ -122,7 +119,12 @@ def _agent(recipe: Recipe) -> Agent:
 
 
 def with_bot_steps(
-    recipe: Recipe, tasks: Sequence[Task], *, journal: Journal, processes: int = 1, done: RowHeard = unheard
+    recipe: Recipe,
+    tasks: Sequence[Task],
+    *,
+    journal: Journal,
+    processes: int = 1,
+    done: Callable[[Played], None] = lambda row: None,
 ) -> list[EpisodeJob]:
     """The tasks as jobs, each with the bot's steps on it; the bot first plays those that the journal lacks. The bot
     knows only its own world: jobs elsewhere have no such steps."""

@@ -9,19 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import numpy as np
+from PIL import Image, ImageDraw, ImageFont
 
 from sdg.deduction.episode import Played
 from sdg.deduction.program import ENTRY
 from sdg.envs.domains import DEFAULT, domain
 
-if TYPE_CHECKING:
-    from PIL import Image
-
 Row = Mapping[str, Any]
-T = TypeVar("T")
 
 WIDTH = 560
 """Width of the text panel, in pixels."""
@@ -68,7 +65,8 @@ def episode_gif(row: Played, *, domain_name: str = DEFAULT) -> bytes:
     """An episode as a GIF. Raises ValueError when it can't be played again."""
     try:
         # The row is gone through twice, because whoever wrote it may have put any number of calls in it.
-        indices = set(_thin(range(sum(1 for _ in _moments(row, _Steps(row))))))
+        count = sum(1 for _ in _moments(row, _Steps(row)))
+        indices = set(np.linspace(0, count - 1, min(count, MAX_MOMENTS)).round().astype(int).tolist())
         stage = _Stage(row, domain_name)
         frames = [(stage.picture(), moment) for number, moment in enumerate(_moments(row, stage)) if number in indices]
         lines = (program.strip().split("\n") for program in {moment.program for _, moment in frames})
@@ -79,26 +77,8 @@ def episode_gif(row: Played, *, domain_name: str = DEFAULT) -> bytes:
     return animate(images, [moment.milliseconds for _, moment in frames])
 
 
-def replayed_gif(level: str, *, seed: int, actions: Sequence[Any], domain_name: str = DEFAULT) -> bytes:
-    """What actions do from a seed, the world alone, as a GIF."""
-    from PIL import Image
-
-    # Actions that were played before the limit are played again; the world counts them the same way.
-    world = domain(domain_name).open(level, lift_time_limit=True)
-    world.reset(seed)
-    indices = set(_thin(range(len(actions) + 1)))
-    images = [Image.fromarray(world.render())]
-    for number, action in enumerate(actions, 1):
-        world.step(action)
-        if number in indices:
-            images.append(Image.fromarray(world.render()))
-    return animate(images, [FRAME_MS] * (len(images) - 1) + [LAST_MS])
-
-
 def png(picture: np.ndarray) -> bytes:
     """A picture u8 (height, width, 3) as a PNG."""
-    from PIL import Image
-
     out = io.BytesIO()
     Image.fromarray(picture).save(out, format="PNG")
     return out.getvalue()
@@ -175,15 +155,7 @@ def _call_lines(call: Row) -> list[tuple[str, bool]]:
     return lines
 
 
-def _thin(moments: Sequence[T]) -> list[T]:
-    if len(moments) <= MAX_MOMENTS:
-        return list(moments)
-    return [moments[round(index)] for index in np.linspace(0, len(moments) - 1, MAX_MOMENTS)]
-
-
 def _draw(world: np.ndarray, moment: FilmText, row: Played, kind: Type) -> Image.Image:
-    from PIL import Image, ImageDraw
-
     scale = -(-MIN_SIDE // min(world.shape[:2]))
     picture = Image.fromarray(np.kron(world, np.ones((scale, scale, 1), np.uint8)))
     canvas = Image.new("RGB", (picture.width + WIDTH, max(picture.height, MIN_HEIGHT)), WHITE)
@@ -226,8 +198,6 @@ def _plain(text: str) -> str:
 @cache
 def _font(size: int) -> Any:
     """The monospaced font that comes with matplotlib; Pillow's own bitmap font if that is missing."""
-    from PIL import ImageFont
-
     spec = importlib.util.find_spec("matplotlib")
     folder = Path(spec.origin).parent if spec is not None and spec.origin else Path()
     try:
@@ -238,8 +208,6 @@ def _font(size: int) -> Any:
 
 def animate(images: Sequence[Image.Image], durations: Sequence[int]) -> bytes:
     """Pictures of one size as a GIF, each shown for so many milliseconds."""
-    from PIL import Image
-
     palette = _palette(images).quantize(128, dither=Image.Dither.NONE)
     frames = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
     out = io.BytesIO()
@@ -251,16 +219,12 @@ def animate(images: Sequence[Image.Image], durations: Sequence[int]) -> bytes:
 
 def animate_pictures(pictures: Sequence[np.ndarray], durations: Sequence[int]) -> bytes:
     """The same of pictures as RGB u8 (h, w, 3), those of the first one's size."""
-    from PIL import Image
-
     same = [Image.fromarray(each) for each in pictures if each.shape == pictures[0].shape]
     return animate(same, durations[-len(same) :])
 
 
 def _palette(images: Sequence[Image.Image]) -> Image.Image:
     """Some of the pictures and a stripe of each panel colour, because colours outside the palette come out wrong."""
-    from PIL import Image
-
     samples = [images[index] for index in sorted({0, len(images) // 3, 2 * len(images) // 3, len(images) - 1})]
     height = images[0].height
     sheet = Image.new("RGB", (images[0].width, height * len(samples) + 6 * 40))

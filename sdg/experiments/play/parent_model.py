@@ -6,10 +6,10 @@ So only a process that runs no generated code has network, key, transcript and c
 import contextlib
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from sdg.llm import exchange
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling
@@ -18,9 +18,16 @@ from sdg.llm.registry import as_model, build, settings_of
 from sdg.sandbox.process import line
 from sdg.skills.strict_json import decode
 
-Role = Literal["system", "user", "assistant"]
 MAX_CHARACTERS = 4_000_000
 """Longest conversation that a worker may ask about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A conversation that a worker asks about."""
+
+    messages: tuple[Message, ...]
+    sampling: Sampling
 
 
 class ParentModel:
@@ -80,17 +87,7 @@ def answer(settings: ModelSettings, request: Any) -> dict[str, Any]:
 
     Raises ValueError for what is no question and ModelError as the model does.
     """
-    model = _model_here(settings)
-    if not isinstance(request, dict) or set(request) != {"messages", "sampling"}:
-        raise ValueError("a worker asked something that is no conversation")
-    messages = [_message(each) for each in request["messages"]]
-    if sum(len(message.content) for message in messages) > MAX_CHARACTERS:
+    model, question = _model_here(settings), decode(Question, request, place="a worker's question")
+    if sum(len(message.content) for message in question.messages) > MAX_CHARACTERS:
         raise ValueError(f"a worker asked about more than {MAX_CHARACTERS} characters")
-    return exchange.plain_reply(model.complete(messages, sampling=decode(Sampling, request["sampling"])))
-
-
-def _message(plain: Any) -> Message:
-    role, content = plain["role"], plain["content"]
-    if role not in get_args(Role) or not isinstance(content, str):
-        raise ValueError("a worker asked something that is no conversation")
-    return Message(role, content)
+    return exchange.plain_reply(model.complete(question.messages, sampling=question.sampling))

@@ -26,9 +26,12 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sdg.agents.agents import Agent, PlannerAgent, RandomAgent
+import numpy as np
+
+from sdg.agents.agents import Agent, PlannerAgent, RandomAgent, Task, act_out
 from sdg.console import UserError
 from sdg.deduction.deduce import DeductionSettings, Planner
+from sdg.deduction.episode import Episode
 from sdg.deduction.library_skills import options_of, random_options_of
 from sdg.deduction.planner import Prompts
 from sdg.deduction.protocols import CalledSkill, primitive_skills
@@ -36,6 +39,7 @@ from sdg.envs.babyai.levels import level_name
 from sdg.envs.domain import Domain
 from sdg.envs.domains import DEFAULT, domain, domain_of_data
 from sdg.envs.files import read_file
+from sdg.envs.world import World
 from sdg.experiments.play.episodes import BOT, BotRecipe, Recipe
 from sdg.experiments.play.parent_model import model_of
 from sdg.gate.executor import GateGuard
@@ -165,13 +169,21 @@ class FlatRecipe:
     agent: str = "ppo-flat"
 
     def build(self) -> Agent:
-        """The agent. It raises ValueError for a level that has no policy in the folder."""
-        from sdg.experiments.baselines.flat_agent import FlatAgent
+        """The agent."""
+        return FlatAgent(self.agent, self.folder)
 
-        return FlatAgent(self.agent, self._policy)
 
-    def _policy(self, level: str) -> PaperPolicy:
-        return _flat_policy(self.folder, level_name(level))
+@dataclass(frozen=True, slots=True)
+class FlatAgent:
+    """The baseline without grounding: a policy for each level in `folder` acts on the mission's words."""
+
+    name: str
+    folder: Path
+
+    def play(self, world: World, task: Task) -> Episode:
+        """Act until the mission is done, failed or out of time. Raises ValueError for a level without a policy."""
+        policy, rng = _flat_policy(self.folder, level_name(task.level)), np.random.default_rng(task.random_seed)
+        return act_out(world, lambda: policy.act_on_text(world.memory, 0, world.mission, rng))
 
 
 @lru_cache(maxsize=32)

@@ -12,12 +12,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from sdg.console import readable
 from sdg.experiments.report import data as data_of
 from sdg.experiments.report import panels
 from sdg.experiments.report.data import RunData, number, read_run, rows_of, text
 from sdg.experiments.report.exchanges import exchanges, samples, spending
-from sdg.experiments.report.panels import Mark, Panel, Panels
+from sdg.experiments.report.panels import Mark
 from sdg.llm.budget import Prices
 from sdg.llm.registry import is_rule_based
 from sdg.storage import atomic_write
@@ -42,7 +44,6 @@ def write(run: Path, out: Path | None = None, *, beside: Path | None = None) -> 
 def page(data: RunData, other: RunData | None = None) -> str:
     """The report as HTML, with the other run's figures beside it."""
     import jinja2
-    from markupsafe import Markup
 
     templates = resources.files("sdg.experiments") / "templates"
     style = (templates / "report.css").read_text("utf-8")
@@ -165,7 +166,7 @@ def _plots(data: RunData, gaps: list[str]) -> dict[str, Any]:
 
     success = data_of.success_rows(data)
     if success:
-        plots["success"] = draw("success", lambda: _success_plot(success).render("svg"))
+        plots["success"] = draw("success", lambda: _success_plot(success))
     scores = data_of.calinski_scores(data)
     if scores:
         plots["calinski"] = draw("scores", lambda: panels.calinski_plot(scores, _chosen_k(data)))
@@ -177,7 +178,7 @@ def _plots(data: RunData, gaps: list[str]) -> dict[str, Any]:
     long = {name: lines for name, lines in curves.items() if max(map(len, lines.values())) >= LEAST_POINTS}
     plots["quick"] = [name for name in curves if name not in long]
     if long:
-        plots["curves"] = draw("learning curves", lambda: _curves_plot(long).render("svg"))
+        plots["curves"] = draw("learning curves", lambda: panels.curves_plot(long))
     return plots
 
 
@@ -185,26 +186,15 @@ LEAST_POINTS = 3
 """Points that a learning curve needs to be drawn."""
 
 
-def _success_plot(rows: Sequence[Mapping[str, Any]]) -> Panels:
+def _success_plot(rows: Sequence[Mapping[str, Any]]) -> bytes:
     levels, agents = data_of.by_level(rows)
     lines: dict[str, list[Mark]] = {agent: [] for agent, _ in agents}
     for row in rows:
         rate = float(row["success_rate"])
         low, high = number(row, "low"), number(row, "high")
         ends = (rate if low is None else min(low, rate), rate if high is None else max(high, rate))
-        lines[text(row, "agent")].append(Mark(levels.index(text(row, "level")), rate, *ends))
-    return Panels([Panel("", lines)], x="", ticks=levels)
-
-
-def _curves_plot(curves: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]) -> Panels:
-    return Panels(
-        [
-            Panel(name, {title: [Mark.exact(*point) for point in points] for title, points in lines.items()})
-            for name, lines in curves.items()
-        ],
-        x="environment steps",
-        note="the rounds of a skill follow one another",
-    )
+        lines[text(row, "agent")].append((levels.index(text(row, "level")), rate, *ends))
+    return panels.success_plot(levels, lines)
 
 
 def difference(pair: Mapping[str, Any]) -> str:
@@ -214,15 +204,11 @@ def difference(pair: Mapping[str, Any]) -> str:
 
 
 def _uri(kind: str, content: bytes) -> Any:
-    from markupsafe import Markup
-
     return Markup(f"data:{kind};base64,{base64.b64encode(content).decode()}")
 
 
 def _format(value: Any) -> Any:
     """Make every expression of the template printable and of bounded length, before it is escaped."""
-    from markupsafe import Markup
-
     if isinstance(value, str) and not isinstance(value, Markup):
         return readable(value.expandtabs(4), most=MAX_TEXT)
     return value

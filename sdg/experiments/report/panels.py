@@ -1,11 +1,10 @@
-"""Figures of several panels side by side: curves with bands or points with error bars, rates in percent."""
+"""The plots of a report: success with error bars, learning curves, the number of clusters, the clusters."""
 
 from __future__ import annotations
 
 import io
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sdg.console import readable
@@ -20,6 +19,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 MAX_LABEL = 28
 
 Point = tuple[float, float]
+Mark = tuple[float, float, float, float]
+"""A place on the x axis, a measured rate there in [0, 1], and the ends of its interval."""
 
 
 def calinski_plot(scores: Sequence[tuple[int, float]], chosen: int | None) -> bytes:
@@ -71,8 +72,8 @@ def quiet_grid(axes: Axes) -> None:
     axes.set_axisbelow(True)
 
 
-def page(draw: Callable[[Figure], None], *, width: float, height: float, form: str = "svg") -> bytes:
-    """A whole figure as "svg" or "png", width and height in inches; the same drawing gives the same bytes."""
+def page(draw: Callable[[Figure], None], *, width: float, height: float) -> bytes:
+    """A whole figure as an SVG, width and height in inches; the same drawing gives the same bytes."""
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
@@ -89,8 +90,7 @@ def page(draw: Callable[[Figure], None], *, width: float, height: float, form: s
         FigureCanvasSVG(sheet)
         draw(sheet)
         out = io.BytesIO()
-        dateless: Any = {"Date": None} if form == "svg" else {"Software": None}
-        sheet.savefig(out, format=form, metadata=dateless, dpi=150)
+        sheet.savefig(out, format="svg", metadata={"Date": None})
     return out.getvalue()
 
 
@@ -106,10 +106,10 @@ def style(index: int) -> dict[str, Any]:
     return {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[marker % len(MARKERS)]}
 
 
-def legend(axes: Axes, *, outside: bool = False, place: str = "best") -> None:
+def legend(axes: Axes, *, outside: bool = False) -> None:
     """A legend where there is anything to name."""
     if axes.get_legend_handles_labels()[1]:
-        where: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if outside else {"loc": place}
+        where: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if outside else {"loc": "best"}
         axes.legend(frameon=False, fontsize=8, **where)
 
 
@@ -118,93 +118,51 @@ PANEL_INCHES = (3.1, 2.5)
 TOO_MANY_MARKS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A measured rate at `x` with the ends of its interval, in [0, 1]."""
+def success_plot(levels: Sequence[str], agents: Mapping[str, Sequence[Mark]]) -> bytes:
+    """Success by level in percent with intervals, a colour and a marker an agent."""
 
-    x: float
-    value: float
-    low: float
-    high: float
+    def draw(axes: Axes) -> None:
+        for index, (name, marks) in enumerate(agents.items()):
+            offset = (index - (len(agents) - 1) / 2) * 0.6 / max(len(agents), 2)
+            xs, rates, lows, highs = zip(*marks, strict=True)
+            places, heights = [x + offset for x in xs], [100 * rate for rate in rates]
+            ends = [[100 * (a - b) for a, b in zip(*pair, strict=True)] for pair in ((rates, lows), (highs, rates))]
+            own = style(index) | {"linestyle": "none", "capsize": 3, "markersize": 4}
+            axes.errorbar(places, heights, yerr=ends, label=label(name), **own)
+        axes.set_ylim(-4, 104)
+        axes.set_ylabel("success, %")
+        axes.set_xticks(range(len(levels)), [label(level) for level in levels])
+        axes.set_xlim(-0.6, len(levels) - 0.4)
+        legend(axes, outside=True)
 
-    @classmethod
-    def exact(cls, x: float, value: float) -> Mark:
-        """A rate without an interval."""
-        return cls(x, value, value, value)
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One pair of axes: lines by name, the same names in every panel of a figure."""
-
-    title: str
-    lines: Mapping[str, Sequence[Mark]]
+    return figure(draw, width=max(6.0, 1.1 * len(levels) + 1.5))
 
 
-@dataclass(frozen=True, slots=True)
-class Panels:
-    """A figure of panels; `ticks` are names of x = 0, 1, ... where x is no number. `note` stands below."""
-
-    panels: Sequence[Panel]
-    x: str
-    y: str = "success, %"
-    note: str = ""
-    ticks: Sequence[str] = field(default_factory=tuple)
-
-    def render(self, form: str) -> bytes:
-        """The figure as "svg" or "png". Raises ValueError without panels."""
-        if not self.panels:
-            raise ValueError("a figure needs at least one panel")
-        columns = min(COLUMNS, len(self.panels))
-        rows = math.ceil(len(self.panels) / columns)
-        width, height = PANEL_INCHES
-        width = max(width, 1.1 * len(self.ticks))
-
-        def draw(whole: Figure) -> None:
-            grid = whole.subplots(rows, columns, sharey=True, squeeze=False)
-            for place, panel in zip(grid.flat, self.panels, strict=False):
-                quiet_grid(place)
-                for index, (name, marks) in enumerate(panel.lines.items()):
-                    xs, ys = [mark.x for mark in marks], [100 * mark.value for mark in marks]
-                    lows, highs = [100 * mark.low for mark in marks], [100 * mark.high for mark in marks]
-                    own = style(index) | ({"marker": ""} if len(marks) > TOO_MANY_MARKS else {"markersize": 4})
-                    if self.ticks:
-                        self._bars(place, index, of=len(panel.lines), name=name, marks=marks)
-                        continue
-                    place.plot(xs, ys, label=label(name), linewidth=1.3, **own)
-                    place.fill_between(xs, lows, highs, color=own["color"], alpha=0.18, linewidth=0)
-                if panel.title:
-                    place.set_title(label(panel.title, most=40), fontsize=9)
-                place.set_ylim(-4, 104)
-                place.set_xlabel(self.x)
-                if self.ticks:
-                    place.set_xticks(range(len(self.ticks)), [label(tick) for tick in self.ticks])
-                    place.set_xlim(-0.6, len(self.ticks) - 0.4)
-                else:
-                    _count_ticks(place, [mark.x for marks in panel.lines.values() for mark in marks])
-            for place in grid.flat[len(self.panels) :]:
-                place.set_axis_off()
-            first = grid.flat[0]
-            whole.supylabel(self.y, fontsize=9)
-            handles, names = first.get_legend_handles_labels()
-            if len(names) > 1:
-                whole.legend(handles, names, loc="outside upper center", ncols=4, frameon=False, fontsize=8)
-            if self.note:
-                whole.supxlabel(self.note, fontsize=8, color="#555555")
-
-        return page(draw, width=max(width * columns, 4.5), height=height * rows + 0.9, form=form)
-
-    def _bars(self, axes: Axes, index: int, *, of: int, name: str, marks: Sequence[Mark]) -> None:
-        offset = (index - (of - 1) / 2) * 0.6 / max(of, 2)
-        ends = [[100 * (m.value - m.low) for m in marks], [100 * (m.high - m.value) for m in marks]]
-        xs, ys = [mark.x + offset for mark in marks], [100 * mark.value for mark in marks]
-        axes.errorbar(xs, ys, yerr=ends, label=label(name), linestyle="none", capsize=3, markersize=4, **style(index))
-
-
-def _count_ticks(axes: Axes, xs: Sequence[float]) -> None:
-    """Whole numbers along x, thousands as k."""
+def curves_plot(skills: Mapping[str, Mapping[str, Sequence[Point]]]) -> bytes:
+    """Learning curves, a panel a skill: success in percent over environment steps."""
     from matplotlib.ticker import EngFormatter, MaxNLocator
 
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
-    if max(xs, default=0) >= 1000:
-        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    columns, rows = min(COLUMNS, len(skills)), math.ceil(len(skills) / COLUMNS)
+    width, height = PANEL_INCHES
+
+    def draw(sheet: Figure) -> None:
+        grid = sheet.subplots(rows, columns, sharey=True, squeeze=False)
+        for place in grid.flat[len(skills) :]:
+            place.set_axis_off()
+        for place, (name, curves) in zip(grid.flat, skills.items(), strict=False):
+            quiet_grid(place)
+            for index, (title, points) in enumerate(curves.items()):
+                own = style(index) | ({"marker": ""} if len(points) > TOO_MANY_MARKS else {"markersize": 4})
+                heights = [100 * rate for _, rate in points]
+                place.plot([steps for steps, _ in points], heights, label=title, linewidth=1.3, **own)
+            place.set_title(label(name, most=40), fontsize=9)
+            place.set_ylim(-4, 104)
+            place.set_xlabel("environment steps")
+            place.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
+            place.xaxis.set_major_formatter(EngFormatter(sep=""))
+        sheet.supylabel("success, %", fontsize=9)
+        sheet.supxlabel("the rounds of a skill follow one another", fontsize=8, color="#555555")
+        names = grid.flat[0].get_legend_handles_labels()
+        sheet.legend(*names, loc="outside upper center", ncols=4, frameon=False, fontsize=8)
+
+    return page(draw, width=max(width * columns, 4.5), height=height * rows + 0.9)

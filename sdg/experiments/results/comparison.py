@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,10 @@ from sdg.deduction.deduce import DeductionSettings
 from sdg.envs.babyai.world import instructions
 from sdg.envs.files import read_file
 from sdg.experiments.config.config import BudgetConfig
-from sdg.experiments.play.episodes import BOT, Recipe
+from sdg.experiments.play.episodes import ALL, BOT, Recipe
 from sdg.experiments.play.players import ChatRecipe, PlannerRecipe
 from sdg.experiments.results.formats import comma_separated, latex, markdown, percent
-from sdg.experiments.results.rows import ALL, COLUMNS, Instructions, Summary, paper_columns, paper_table, run_table1
+from sdg.experiments.results.rows import COLUMNS, Instructions, Summary, paper_columns, paper_table, run_table1
 from sdg.llm.budget import CHAT_EPISODE, EPISODE, Estimate
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import concurrency_of, prices_of, provider_of, settings_of
@@ -173,11 +173,11 @@ def compare(
                 known=_grounding_texts(chosen),
             )
         _write(table, asked.levels, run=run)
-    for row in (row for row in table if row.level == ALL):
-        ends = f"[{percent(row.low)}, {percent(row.high)}]"
-        progress().note(f"{row.agent} over all levels: {percent(row.success_rate)} % {ends}")
+    for row in (row for row in table if row["level"] == ALL):
+        ends = f"[{percent(row['low'])}, {percent(row['high'])}]"
+        progress().note(f"{row['agent']} over all levels: {percent(row['success_rate'])} % {ends}")
     progress().note(f"table: {folder / 'table.md'}, one row an episode: {folder / 'episodes.jsonl'}")
-    return [row for row in table if row.level != ALL]
+    return [row for row in table if row["level"] != ALL]
 
 
 def _expected_cost(recipes: Sequence[Recipe], *, episodes: int) -> str:
@@ -212,7 +212,7 @@ def _write(table: Sequence[Summary], levels: Sequence[str], *, run: RunFolder) -
     paper, columns = paper_table(table, levels), paper_columns(levels)
     atomic_write(run.path / "table.md", markdown(paper, columns) + "\n" + markdown(table, COLUMNS))
     atomic_write(run.path / "table.tex", latex(paper, columns) + "\n" + latex(table, COLUMNS))
-    atomic_write(run.path / "table.csv", comma_separated([asdict(row) for row in table]))
+    atomic_write(run.path / "table.csv", comma_separated(table))
     run.write_json("results.json", {"rows": table})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,10 +16,8 @@ from sdg.experiments.play.episodes import (
     BOT,
     Played,
     Recipe,
-    RowHeard,
     evaluation_tasks,
     run_jobs,
-    unheard,
     with_bot_steps,
 )
 from sdg.experiments.results.formats import Cell, format_number, percent
@@ -60,40 +58,16 @@ class Instructions:
         return cls(tuple(map(level_name, levels)), count, repeats, seed)
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """The results of an agent's episodes of a level (or of all); rates in [0, 1], `low` and `high` Wilson's 95 % ends.
+Summary = Mapping[str, Any]
+"""The results of an agent's episodes of a level (or of all); rates in [0, 1], `low` and `high` Wilson's 95 % ends.
 
-    `spl` is success weighted by path length with the bot's steps for the shortest (Anderson et al. 2018, capped at 1);
-    `within_15` and `within_20` are the shares solved in at most 1.5 and 2 times the bot's steps, `bot_within_15` is the
-    share in which the bot takes at most 1.5 times the agent's, because two explorers with equal knowledge differ by
-    luck. None where the bot's are unknown. `solved_by_interaction[k - 1]` counts the episodes that needed at most k
-    programs. As nothing is reset between programs, that is what a limit of k would have given. `new_texts` is the share
-    of instructions whose text was not among those grounded, `steps_to_bot` the median of steps over the bot's on the
-    same seed; None where unknown.
-    """
-
-    level: str
-    agent: str
-    success_rate: float
-    low: float
-    high: float
-    episodes: int
-    median_steps: float
-    llm_calls: int
-    tokens: int
-    steps_to_bot: float | None
-    spl: float | None
-    within_15: float | None
-    within_20: float | None
-    bot_within_15: float | None
-    success_at_one_interaction: float
-    solved_by_interaction: tuple[int, ...]
-    skill_calls: int
-    tokens_per_solved: float | None
-    seconds: float
-    causes: dict[str, int]
-    new_texts: float | None
+`spl` is success weighted by path length with the bot's steps for the shortest (Anderson et al. 2018, capped at 1);
+`within_15` and `within_20` are the shares solved in at most 1.5 and 2 times the bot's steps, `bot_within_15` is the
+share in which the bot takes at most 1.5 times the agent's, because two explorers with equal knowledge differ by luck.
+None where the bot's are unknown. `solved_by_interaction[k - 1]` counts the episodes that needed at most k programs. As
+nothing is reset between programs, that is what a limit of k would have given. `new_texts` is the share of instructions
+whose text was not among those grounded, `steps_to_bot` the median of steps over the bot's on the same seed; None where
+unknown."""
 
 
 def run_table1(
@@ -102,7 +76,7 @@ def run_table1(
     *,
     journal: Journal,
     processes: int = 1,
-    done: RowHeard = unheard,
+    done: Callable[[Played], None] = lambda row: None,
     known: Collection[str] | None = None,
 ) -> list[Summary]:
     """Play what the journal lacks and summarise: a row for each level and agent, then one over all levels per agent.
@@ -142,47 +116,47 @@ def _summary(level: str, agent: str, rows: Sequence[Played], texts: Collection[s
     within = [[bool(row.success) and row.steps <= most * bot for row, bot in with_bot] for most in (1.5, 2.0)]
     most = max(1, *(row.interactions for row in rows))
     by_interaction = tuple(sum(row.interactions <= k for row in successes) for k in range(1, most + 1))
-    return Summary(
-        level,
-        agent,
-        success_rate=rate.value,
-        low=rate.low,
-        high=rate.high,
-        episodes=len(rows),
-        median_steps=statistics.median(row.counted_steps for row in rows),
-        llm_calls=sum(row.llm_calls for row in rows),
-        tokens=tokens,
-        steps_to_bot=statistics.median(ratios) if ratios else None,
-        spl=statistics.fmean(paths) if paths else None,
-        within_15=statistics.fmean(within[0]) if with_bot else None,
-        within_20=statistics.fmean(within[1]) if with_bot else None,
-        bot_within_15=statistics.fmean(not row.success or bot <= 1.5 * row.steps for row, bot in with_bot)
+    return {
+        "level": level,
+        "agent": agent,
+        "success_rate": rate.value,
+        "low": rate.low,
+        "high": rate.high,
+        "episodes": len(rows),
+        "median_steps": statistics.median(row.counted_steps for row in rows),
+        "llm_calls": sum(row.llm_calls for row in rows),
+        "tokens": tokens,
+        "steps_to_bot": statistics.median(ratios) if ratios else None,
+        "spl": statistics.fmean(paths) if paths else None,
+        "within_15": statistics.fmean(within[0]) if with_bot else None,
+        "within_20": statistics.fmean(within[1]) if with_bot else None,
+        "bot_within_15": statistics.fmean(not row.success or bot <= 1.5 * row.steps for row, bot in with_bot)
         if with_bot
         else None,
-        success_at_one_interaction=by_interaction[0] / len(rows),
-        solved_by_interaction=by_interaction,
-        skill_calls=sum(row.skill_calls for row in rows),
-        tokens_per_solved=tokens / len(successes) if successes else None,
-        seconds=round(sum(row.seconds for row in rows), 2),
-        causes=dict(Counter(row.cause for row in rows if not row.success).most_common()),
-        new_texts=None if texts is None else statistics.fmean(row.instruction not in texts for row in rows),
-    )
+        "success_at_one_interaction": by_interaction[0] / len(rows),
+        "solved_by_interaction": by_interaction,
+        "skill_calls": sum(row.skill_calls for row in rows),
+        "tokens_per_solved": tokens / len(successes) if successes else None,
+        "seconds": round(sum(row.seconds for row in rows), 2),
+        "causes": dict(Counter(row.cause for row in rows if not row.success).most_common()),
+        "new_texts": None if texts is None else statistics.fmean(row.instruction not in texts for row in rows),
+    }
 
 
 COLUMNS: Mapping[str, Cell[Summary]] = {
-    "level": lambda row: row.level,
-    "agent": lambda row: row.agent,
-    "success %": lambda row: percent(row.success_rate),
-    "95 % interval": lambda row: f"{percent(row.low)} to {percent(row.high)}",
-    "at 1 interaction %": lambda row: percent(row.success_at_one_interaction),
-    "episodes": lambda row: str(row.episodes),
-    "median steps": lambda row: f"{row.median_steps:g}",
-    "steps / bot": lambda row: format_number(row.steps_to_bot, ".2f"),
-    "SPL": lambda row: format_number(row.spl, ".3f"),
-    "within 1.5 of the bot %": lambda row: format_number(row.within_15 and 100 * row.within_15, ".1f"),
-    "new texts %": lambda row: format_number(row.new_texts and 100 * row.new_texts, ".0f"),
-    "LLM calls": lambda row: str(row.llm_calls),
-    "tokens / solved": lambda row: format_number(row.tokens_per_solved, ".0f"),
+    "level": lambda row: row["level"],
+    "agent": lambda row: row["agent"],
+    "success %": lambda row: percent(row["success_rate"]),
+    "95 % interval": lambda row: f"{percent(row['low'])} to {percent(row['high'])}",
+    "at 1 interaction %": lambda row: percent(row["success_at_one_interaction"]),
+    "episodes": lambda row: str(row["episodes"]),
+    "median steps": lambda row: f"{row['median_steps']:g}",
+    "steps / bot": lambda row: format_number(row["steps_to_bot"], ".2f"),
+    "SPL": lambda row: format_number(row["spl"], ".3f"),
+    "within 1.5 of the bot %": lambda row: format_number(row["within_15"] and 100 * row["within_15"], ".1f"),
+    "new texts %": lambda row: format_number(row["new_texts"] and 100 * row["new_texts"], ".0f"),
+    "LLM calls": lambda row: str(row["llm_calls"]),
+    "tokens / solved": lambda row: format_number(row["tokens_per_solved"], ".0f"),
 }
 """What the printed table shows, by heading."""
 
@@ -191,7 +165,7 @@ def by_level(rows: Sequence[Summary], levels: Sequence[str]) -> list[dict[str, A
     """As in the paper: a row per agent, a column per level (success in %, None where it wasn't measured)."""
     rates_by_agent: dict[str, dict[str, float]] = {}
     for row in rows:
-        rates_by_agent.setdefault(row.agent, {})[row.level] = 100 * row.success_rate
+        rates_by_agent.setdefault(row["agent"], {})[row["level"]] = 100 * row["success_rate"]
     return [{"agent": agent} | {level: rates.get(level) for level in levels} for agent, rates in rates_by_agent.items()]
 
 
@@ -204,18 +178,3 @@ def paper_columns(levels: Sequence[str]) -> Mapping[str, Cell[Mapping[str, Any]]
     """The columns of `paper_table`."""
     rates = {level: (lambda row, level=level: format_number(row.get(level), ".1f")) for level in levels}
     return {"agent": lambda row: str(row["agent"])} | rates  # type: ignore[dict-item]
-
-
-__all__ = [
-    "ALL",
-    "BOT",
-    "COLUMNS",
-    "PUBLISHED",
-    "Instructions",
-    "Summary",
-    "by_level",
-    "paper_columns",
-    "paper_table",
-    "run_table1",
-    "summarise",
-]

@@ -45,7 +45,7 @@ from sdg.skills.library.library import SkillLibrary
 from sdg.skills.library.store import load_library, save_library
 from sdg.skills.practice.agreement import ROWS
 from sdg.skills.search.count_search import RandomSearch
-from sdg.storage import RunError, RunFolder, plain, read_journal
+from sdg.storage import RunError, RunFolder, read_journal
 from sdg.storage.files import read_rows
 
 ACCOUNTS = "accounts"
@@ -111,7 +111,9 @@ class Rehearsals:
     def __call__(self, library: SkillLibrary, cycle: int) -> Sequence[Mapping[str, Any]]:
         """Rows of all episodes, in order. Raises what a model raises; finished episodes stay recorded."""
         config, journal = self.config, self.folder.journal("rehearsals")
-        place = self._store(library, cycle)
+        place = self.folder.path / f"{LIBRARY}-rehearsed-{cycle}"
+        if not (place / "library.json").exists():
+            save_library(library, place)
         planner = planner_of(config, self.folder.path, place, agent=f"rehearsal-{cycle}", stage="induce")
         first = config.induce.training_layouts
         layouts = seeds("training", count=first + config.induce.rehearsals, seed=config.seed)
@@ -128,13 +130,6 @@ class Rehearsals:
             )
         shutil.rmtree(place)
         return [journal[job.unit] for job in jobs]
-
-    def _store(self, library: SkillLibrary, cycle: int) -> Path:
-        """The folder that holds the library during rehearsals; it is the same however often it is made."""
-        place = self.folder.path / f"{LIBRARY}-rehearsed-{cycle}"
-        if not (place / "library.json").exists():
-            save_library(library, place)
-        return place
 
 
 Row = Mapping[str, Any]
@@ -267,7 +262,7 @@ class _Run:
                 on_row = lambda row, stage=stage: stage.advance(steps=row.steps)  # noqa: E731
                 episodes += run_jobs(jobs, journal=journal, processes=config.processes, done=on_row)
         instructions = {row.instruction for row in self.pipeline.ground()}
-        rows = [plain(row) for row in summarise(episodes, known=instructions)]
+        rows = summarise(episodes, known=instructions)
         self._write({"rows": rows, "verification": self._verify(config.cycles)})
         return [{key: row[key] for key in SHOWN} for row in rows]
 

@@ -84,13 +84,16 @@ def starts() -> Starts:
 def test_a_policy_plays_what_was_learned() -> None:
     import torch
 
-    from sdg.experiments.baselines.paper_model import PaperLearner, PaperPractice, PaperShape, PaperVecEnv
+    from sdg.experiments.baselines.paper_model import SPACE, PaperLearner, PaperPractice, PaperShape
     from sdg.skills.learning.ppo import PPOSettings
+    from sdg.skills.learning.sb3 import SB3Rows
+    from sdg.skills.learning.vec_env import PracticeVecEnv
 
     small = PPOSettings(n_steps=4, batch_size=24)
     practice = PaperPractice(starts(), 6, horizon=10, seed=0)
     practice.restore(np.arange(6), np.arange(6))
-    learner = PaperLearner(PaperVecEnv(practice), practice.texts, small, seed=0, shape=PaperShape(8, 6))
+    rows = SB3Rows(PracticeVecEnv(practice), SPACE)
+    learner = PaperLearner(rows, practice.texts, small, seed=0, shape=PaperShape(8, 6))
     policy = learner.policy()
     inner = learner.ppo.policy
     with torch.no_grad():
@@ -100,12 +103,10 @@ def test_a_policy_plays_what_was_learned() -> None:
     got = policy.logits_of(views, [inputs.argument_text(target) for target in practice.targets])
     got = got - np.log(np.exp(got).sum(axis=1, keepdims=True))
     assert got == pytest.approx(wanted, abs=1e-4)
-    again = PaperLearner(
-        PaperVecEnv(practice), practice.texts, small, seed=5, shape=PaperShape(8, 6), init_policy=policy
-    ).policy()
+    again = PaperLearner(rows, practice.texts, small, seed=5, shape=PaperShape(8, 6), init_policy=policy).policy()
     assert all((again.weights[name] == policy.weights[name]).all() for name in policy.weights)
     with pytest.raises(ValueError, match="go on from"):
-        PaperLearner(PaperVecEnv(practice), practice.texts, small, seed=5, shape=PaperShape(16, 6), init_policy=policy)
+        PaperLearner(rows, practice.texts, small, seed=5, shape=PaperShape(16, 6), init_policy=policy)
 
 
 def test_it_acts_alike_alone_and_in_a_batch() -> None:

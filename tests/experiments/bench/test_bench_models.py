@@ -93,9 +93,9 @@ def test_intervals_know_who_answered(tmp_path: Path) -> None:
         rows_of(RecordedRun(tmp_path, about, tuple(replace(each, answerers=who(each)) for each in episodes)))[0]
         for who in (lambda each: (), lambda each: ("one",) if each.success else ("other",))
     )
-    assert (alone.answerers, known.answerers) == (0, 2)
-    assert known.low < alone.low
-    assert known.high > alone.high
+    assert (alone["answerers"], known["answerers"]) == (0, 2)
+    assert known["low"] < alone["low"]
+    assert known["high"] > alone["high"]
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,13 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sdg.console import UserError
 from sdg.experiments.bench.models.command import rows
-from sdg.experiments.compose.command import ComposeRequest, compose
+from sdg.experiments.compose.command import compose
 from sdg.experiments.compose.verify import _no_help, _own_fault
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.play.players import PlannerRecipe
@@ -80,8 +81,8 @@ def test_what_recurs_is_composed_verified_and_used(model: str, tmp_path: Path) -
     practice = tmp_path / "practice"
     list(rows(**drawn, interfaces=("skills",), instructions=6, split="training", out=practice))  # type: ignore[arg-type]
     config = load(find_config("models"), overlay=[f"model.kind={model}"])
-    asked = ComposeRequest(config, practice, programs=4, layouts=2, seed=778)
-    found = list(compose(asked, folder=tmp_path / "c", to=tmp_path / "composed.json", processes=1))
+    asked: dict[str, Any] = {"source": practice, "count": 4, "layouts": 2, "seed": 778}
+    found = list(compose(config, **asked, folder=tmp_path / "c", to=tmp_path / "composed.json", processes=1))
     kept = {row["skill"]: row for row in found}
     assert kept["obtain(what: thing)"]["kept"], kept
     assert kept["obtain(what: thing)"]["solved_with"] >= kept["obtain(what: thing)"]["solved_without"] > 0
@@ -118,10 +119,10 @@ def test_what_recurs_is_composed_verified_and_used(model: str, tmp_path: Path) -
     text = lzma.decompress(transcript.read_bytes())
     transcript.write_bytes(lzma.compress(text.replace(b"## How it is judged", b"## How it was judged")))
     with pytest.raises(UserError, match="prompts have changed"):
-        list(compose(asked, folder=tmp_path / "d", to=tmp_path / "e.json"))
+        list(compose(config, **asked, folder=tmp_path / "d", to=tmp_path / "e.json"))
     stand_in = load(find_config("models"), overlay=["model.kind=babylang"])
     with pytest.raises(UserError, match="stand-in"):
-        list(compose(replace(asked, config=stand_in), folder=tmp_path / "f", to=tmp_path / "e.json"))
+        list(compose(stand_in, **asked, folder=tmp_path / "f", to=tmp_path / "e.json"))
 
 
 @pytest.mark.parametrize(

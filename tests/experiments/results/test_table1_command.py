@@ -161,8 +161,8 @@ def test_new_texts_are_those_that_no_grounding_instruction_has() -> None:
               "seconds": 0.0, "cause": ""}  # fmt: skip
     texts = ("go to the sea", *sorted(known)[:3])
     rows = [Played.from_json(shared | {"instruction": text}) for text in texts]
-    assert [row.new_texts for row in summarise(rows, known=known)] == [0.25, 0.25]
-    assert [row.new_texts for row in summarise(rows)] == [None, None]
+    assert [row["new_texts"] for row in summarise(rows, known=known)] == [0.25, 0.25]
+    assert [row["new_texts"] for row in summarise(rows)] == [None, None]
 
 
 def test_recipes_are_values_that_travel(library: Path) -> None:

@@ -8,7 +8,6 @@ the first of them. The exit status is 1 if there is any.
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -45,7 +44,7 @@ def rows(
             "compared_endings": comparison.endings,
         }
         wrong += comparison.mismatches.total()
-        speed_row = asdict(measure(level, seed=seed)) if speed else {"level": level}
+        speed_row = measure(level, seed=seed) if speed else {"level": level}
         yield {"table": "level", **speed_row, **exact, "first": comparison.first}
     if speed:
         for level in (level_names[0], level_names[-1]):

@@ -6,8 +6,8 @@ minigrid. Actions are uniformly random for both.
 """
 
 import time
-from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -22,28 +22,13 @@ BANK = 1024
 """Layouts in the banks of measurements."""
 
 
-@dataclass(frozen=True, slots=True)
-class Speed:
-    """Rates on one level, per second of processor time."""
+def measure(level: str, *, n_envs: int = 1024, seed: int = 0) -> dict[str, Any]:
+    """Engine and minigrid on a level, in turns.
 
-    level: str
-    n_envs: int
-    steps_per_second: float
-    """Engine: step, verifier, view and auto-reset from the bank."""
-    minigrid_steps_per_second: float
-    """Its resets not counted."""
-    ratio: float
-    resets_per_second: float
-    """Engine, from the bank."""
-    minigrid_resets_per_second: float
-    with_generation_per_second: float
-    """Engine, if minigrid had generated every layout for one episode only."""
-    bank_reuse: float
-    """Episodes begun in each layout while measuring, on average."""
-
-
-def measure(level: str, *, n_envs: int = 1024, seed: int = 0) -> Speed:
-    """Engine and minigrid on a level, in turns."""
+    The engine's steps include verifier, view and auto-reset from the bank; `with_generation_per_second` is its rate if
+    minigrid had generated every layout for one episode only, `bank_reuse` how many episodes were begun in each layout,
+    on average.
+    """
     engine = BabyAIEngine(LevelBank.build(level, np.arange(seed, seed + BANK)), n_envs, seed=seed)
     engine.reset()
     rng = np.random.default_rng(seed)
@@ -56,17 +41,17 @@ def measure(level: str, *, n_envs: int = 1024, seed: int = 0) -> Speed:
         step = engine.step(row)
         endings += int((step.terminated | step.truncated).sum())
         steps += engine.n_envs
-    return Speed(
-        level=level,
-        n_envs=n_envs,
-        steps_per_second=ours,
-        minigrid_steps_per_second=theirs,
-        ratio=median(one / other for one, other in turns),
-        resets_per_second=median(_reset_engine(engine, seconds=0.1) for _ in range(ROUNDS)),
-        minigrid_resets_per_second=generation,
-        with_generation_per_second=1 / (1 / ours + endings / steps / generation),
-        bank_reuse=engine.reuse,
-    )
+    return {
+        "level": level,
+        "n_envs": n_envs,
+        "steps_per_second": ours,
+        "minigrid_steps_per_second": theirs,
+        "ratio": median(one / other for one, other in turns),
+        "resets_per_second": median(_reset_engine(engine, seconds=0.1) for _ in range(ROUNDS)),
+        "minigrid_resets_per_second": generation,
+        "with_generation_per_second": 1 / (1 / ours + endings / steps / generation),
+        "bank_reuse": engine.reuse,
+    }
 
 
 def curve(level: str, sizes: tuple[int, ...], *, seed: int = 0) -> list[dict[str, float]]:

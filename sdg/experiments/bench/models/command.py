@@ -15,7 +15,6 @@ narrower than Wilson's. Steps are divided by those of minigrid's bot; a failure 
 
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,34 +46,11 @@ KEPT = Path(sdg.__file__).resolve().parent.parent / "recordings/models"
 CONFIG = "models"
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A model behind an interface under a perception on a level; rates in [0, 1], tokens and calls an episode.
+Row = Mapping[str, Any]
+"""A model behind an interface under a perception on a level; rates in [0, 1], tokens and calls an episode.
 
-    `low` and `high` are the ends of the success rate's 95 % interval. `ahead_of_primitive` is the mean lead in success
-    on the same layouts, compared with programs over primitive actions; None where unknown.
-    """
-
-    model: str
-    interface: str
-    perception: str
-    level: str
-    success_rate: float
-    low: float
-    high: float
-    success_at_one: float | None
-    episodes: int
-    unfinished: int
-    answerers: int
-    tokens_per_episode: float
-    completion_tokens_per_episode: float
-    questions_per_episode: float
-    calls_per_episode: float
-    steps_to_bot: float | None
-    program_lines: float | None
-    ahead_of_primitive: float | None
-    draw: str
-    commit: str
+`low` and `high` are the ends of the success rate's 95 % interval. `ahead_of_primitive` is the mean lead in success on
+the same layouts, compared with programs over primitive actions; None where unknown."""
 
 
 def rows(
@@ -96,7 +72,7 @@ def rows(
     drawn: Annotated[Path, typer.Option(metavar="DIR", help="the recorded runs to read")] = KEPT,
     replay: Annotated[bool, typer.Option("--replay", help="play the recorded runs again without a model")] = False,
     processes: options.Processes = 0,
-) -> Iterator[Mapping[str, Any]]:
+) -> Iterator[Row]:
     """The rows of the table. Raises UserError for what isn't there, and if a replay differs from its recording."""
     if llm:
         overlay = [f"model.{key}={value}" for key, value in settings_of(llm).items()]
@@ -115,7 +91,7 @@ def rows(
             yield from replay_rows(each, rows_of, processes=processes)
         return
     for each in draws:
-        yield from map(asdict, rows_of(each))
+        yield from rows_of(each)
 
 
 def rows_of(draw: RecordedRun) -> list[Row]:
@@ -130,28 +106,28 @@ def _row(draw: RecordedRun, episodes: Sequence[DrawnEpisode]) -> Row:
     programs = [each for episode in episodes for each in episode.programs if each.lines]
     ratios = [_counted_steps(each) / max(1, each.bot_steps) for each in episodes if each.finished and each.bot_steps]
     ahead = [each.success - other.success for each in episodes for other in draw.episodes if _is_pair(each, other)]
-    return Row(
-        model=draw.about.model,
-        interface=first.interface,
-        perception=first.perception,
-        level=first.level,
-        success_rate=round(rate.value, 4),
-        low=round(rate.low, 4),
-        high=round(rate.high, 4),
-        success_at_one=mean(lambda each: each.success and len(each.programs) == 1) if programs else None,
-        episodes=len(episodes),
-        unfinished=sum(not each.finished for each in episodes),
-        answerers=len({each.answerers[0] for each in episodes if each.answerers}),
-        tokens_per_episode=mean(lambda each: sum(p.prompt_tokens + p.completion_tokens for p in each.programs)),
-        completion_tokens_per_episode=mean(lambda each: sum(p.completion_tokens for p in each.programs)),
-        questions_per_episode=mean(lambda each: each.questions),
-        calls_per_episode=mean(lambda each: each.calls),
-        steps_to_bot=round(statistics.median(ratios), 3) if ratios else None,
-        program_lines=statistics.median(each.lines for each in programs) if programs else None,
-        ahead_of_primitive=round(statistics.fmean(ahead), 4) if ahead else None,
-        draw=draw.about.name,
-        commit=draw.about.commit,
-    )
+    return {
+        "model": draw.about.model,
+        "interface": first.interface,
+        "perception": first.perception,
+        "level": first.level,
+        "success_rate": round(rate.value, 4),
+        "low": round(rate.low, 4),
+        "high": round(rate.high, 4),
+        "success_at_one": mean(lambda each: each.success and len(each.programs) == 1) if programs else None,
+        "episodes": len(episodes),
+        "unfinished": sum(not each.finished for each in episodes),
+        "answerers": len({each.answerers[0] for each in episodes if each.answerers}),
+        "tokens_per_episode": mean(lambda each: sum(p.prompt_tokens + p.completion_tokens for p in each.programs)),
+        "completion_tokens_per_episode": mean(lambda each: sum(p.completion_tokens for p in each.programs)),
+        "questions_per_episode": mean(lambda each: each.questions),
+        "calls_per_episode": mean(lambda each: each.calls),
+        "steps_to_bot": round(statistics.median(ratios), 3) if ratios else None,
+        "program_lines": statistics.median(each.lines for each in programs) if programs else None,
+        "ahead_of_primitive": round(statistics.fmean(ahead), 4) if ahead else None,
+        "draw": draw.about.name,
+        "commit": draw.about.commit,
+    }
 
 
 def _counted_steps(episode: DrawnEpisode) -> int:

@@ -14,8 +14,8 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable
-from dataclasses import asdict, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +48,8 @@ IN_TURN = "sdg.llm.transcript:IN_TURN"
 
 
 def replay_rows(
-    draw: RecordedRun, rows_of: Callable[[RecordedRun], list[Any]], *, processes: int
-) -> list[dict[str, Any]]:
+    draw: RecordedRun, rows_of: Callable[[RecordedRun], list[Mapping[str, Any]]], *, processes: int
+) -> list[Mapping[str, Any]]:
     """The table's rows after replaying the recording's finished episodes; unfinished episodes stay as they are.
 
     Raises CheckFailed where a row differs.
@@ -67,7 +67,7 @@ def replay_rows(
     for before, after in zip(rows_of(draw), rows_of(replay), strict=True):
         if before != after:
             raise CheckFailed(f"the draw {draw.about.name} doesn't replay: it had\n{before}\nand now has\n{after}")
-    return [asdict(row) for row in rows_of(replay)]
+    return rows_of(replay)
 
 
 def _with_prompts_of(again: DrawnEpisode, before: DrawnEpisode) -> DrawnEpisode:
@@ -128,7 +128,7 @@ def _as_of_old(draw: RecordedRun, scratch: Path) -> str:
     return str(copy)
 
 
-def _elsewhere(draw: RecordedRun, source: bytes, *, processes: int) -> list[dict[str, Any]]:
+def _elsewhere(draw: RecordedRun, source: bytes, *, processes: int) -> list[Mapping[str, Any]]:
     """The rows as another commit plays them, from a copy of its source."""
     with tempfile.TemporaryDirectory(prefix="sdg-replay-") as scratch:
         with tarfile.open(fileobj=io.BytesIO(source)) as tar:

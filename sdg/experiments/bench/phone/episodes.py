@@ -23,7 +23,7 @@ from sdg.gate.registry import gate_of
 from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build, concurrency_of
-from sdg.phone_agent.desktop import PhoneDesktop, PhoneStep
+from sdg.phone_agent.desktop import PhoneDesktop
 from sdg.phone_agent.privacy import PrivateDevice
 from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import Protector
@@ -172,7 +172,8 @@ class PhoneEpisode:
         actions = [str(parsed_action(step)) for step in steps]
 
         def same(one: int, other: int) -> bool:
-            return _same(steps[one], steps[other])
+            before, after = steps[one].screen, steps[other].screen
+            return before.png == after.png or same_screen(before.image, after.image)
 
         score = score_steps(self.looks[: len(steps)], actions, same, shortest=self.task.shortest)
         changed: tuple[str, ...] = ()
@@ -197,10 +198,6 @@ class PhoneEpisode:
             round(seconds, 2),
             tuple(f"{step.command}: {step.outcome}"[:200] for step in played.steps),
         )
-
-
-def _same(one: PhoneStep, other: PhoneStep) -> bool:
-    return one.screen.png == other.screen.png or same_screen(one.screen.image, other.screen.image)
 
 
 def judge_answer(model: LanguageModel, task: PhoneTask, answer: str) -> bool:

@@ -38,13 +38,12 @@ VISION, REASONING, MODEL, OTHER = "vision", "reasoning", "model", "other"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How episodes are played: the model, the guards, whether the screen is read from pixels or from the page, whether
-    failures are replayed to find their cause, whether a worked example is shown."""
+    """How episodes are played: the model, the guards, whether the screen is read from pixels or from the page,
+    whether a worked example is shown."""
 
     model: ModelSettings
     guards: tuple[str, ...] = ("open",)
     eyes: str = SCREENSHOT
-    replay: bool = True
     exemplars: bool = False
     mode: str = TEXT.name
 
@@ -167,11 +166,9 @@ class _Episode:
         desktop: Any = self.desktop
         if "password" in world.mission.lower():
             desktop = ProtectedDesktop(self.desktop, Protector(recognisers_of(""), Placeholders()))
-        exemplar, mode = self._exemplar(world.mission), MODES[self.setting.mode]
+        exemplar = exemplar_for(self.job.task, world.mission) if self.setting.exemplars else ""
+        mode = MODES[self.setting.mode]
         self.work = Work(desktop, self.gate, exemplar=exemplar, mode=mode, changes=what_changed)
-
-    def _exemplar(self, instruction: str) -> str:
-        return exemplar_for(self.job.task, instruction) if self.setting.exemplars else ""
 
     def _end(self, episode: UIEpisode) -> None:
         self.work = None
@@ -183,7 +180,7 @@ class _Episode:
             return
         self.picture = self.desktop.screenshot if self.desktop else b""
         self.cause = {"page": OTHER, "model": MODEL}.get(episode.end, REASONING)
-        if self.cause == REASONING and self.setting.replay and self.setting.eyes != TRUE:
+        if self.cause == REASONING and self.setting.eyes != TRUE:
             self._begin(TRUE)
 
     def row(self) -> Heard:

@@ -11,8 +11,9 @@ steps of practice and validation are counted. The simulator gives places and map
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
@@ -94,13 +95,15 @@ def rows(
     folder, all_rows = Path(out or "runs/worlds"), []
     if run:
         words = RunWords.open(Path(run), folder, llm=llm, base_url=base_url, assignments=assignments or ())
-        return _measure_run(words, levels, episodes=episodes, seed=seed)
+        about: dict[str, Any] = {"folder": words.folder, "world": words.config.world, "agent": words.agent}
+        solved = lambda level, _: (words.success_of(level, episodes=episodes, seed=seed), words.steps())  # noqa: E731
+        return list(_measure(solved, levels, numbers=range(1), episodes=episodes, **about))
     for world in worlds:
-        level_names = [domain(world).level_name(level) for level in levels or domain(world).levels()]
         for agent in agents:
             numbers = range(first_training_seed, first_training_seed + training_seeds)
-            settings = {"seeds": numbers, "steps": steps, "episodes": episodes, "seed": seed, "folder": folder}
-            all_rows += list(_measure(world, agent, level_names, settings=settings))
+            success = partial(_success, world, agent, folder=folder, steps=steps, episodes=episodes, seed=seed)
+            about = {"folder": folder, "world": world, "agent": agent}
+            all_rows += list(_measure(success, levels, numbers=numbers, episodes=episodes, **about))
     return all_rows
 
 
@@ -109,47 +112,43 @@ def recorded_rows() -> list[Row]:
     return list(json.loads((files(__package__) / RECORDED).read_text("utf-8"))["rows"])
 
 
-def _measure(world: str, agent: str, levels: Sequence[str], *, settings: Mapping[str, Any]) -> Iterator[Row]:
-    for level in levels:
-        place = settings["folder"] / f"{world}-{level}-{agent}.json"
+def _measure(
+    success: Callable[[str, int], tuple[int, int]],
+    levels: Sequence[str],
+    *,
+    folder: Path,
+    world: str,
+    agent: str,
+    numbers: Sequence[int],
+    episodes: int,
+) -> Iterator[Row]:
+    """A row a level, kept in the folder; `success(level, number)` is how many of `episodes` were solved after a
+    training, and its environment steps."""
+    for level in [domain(world).level_name(level) for level in levels or domain(world).levels()]:
+        place = folder / f"{world}-{level}-{agent}.json"
         if not place.is_file():
-            results = [_success(world, agent, level, number=number, settings=settings) for number in settings["seeds"]]
-            sure = wilson_interval(sum(count for count, _ in results), settings["episodes"] * len(results))
+            results = [success(level, number) for number in numbers]
+            sure = wilson_interval(sum(count for count, _ in results), episodes * len(results))
             steps = round(float(np.mean([steps for _, steps in results])))
-            values = (world, level, agent, sure.value, sure.low, sure.high, settings["episodes"], steps, len(results))
-            _keep(place, values)
+            values = (world, level, agent, sure.value, sure.low, sure.high, episodes, steps, len(results))
+            place.parent.mkdir(parents=True, exist_ok=True)
+            atomic_write(place, json.dumps(dict(zip(FIELDS, values, strict=True))) + "\n")
         yield json.loads(place.read_text("utf-8"))
 
 
-def _keep(place: Path, values: Sequence[Any]) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write(place, json.dumps(dict(zip(FIELDS, values, strict=True))) + "\n")
-
-
-def _measure_run(words: RunWords, levels: Sequence[str], *, episodes: int, seed: int) -> list[Row]:
-    world, table = words.config.world, []
-    for level in [domain(world).level_name(level) for level in levels or domain(world).levels()]:
-        place = words.folder / f"{world}-{level}-{words.agent}.json"
-        if not place.is_file():
-            sure = wilson_interval(words.success_of(level, episodes=episodes, seed=seed), episodes)
-            _keep(place, (world, level, words.agent, sure.value, sure.low, sure.high, episodes, words.steps(), 1))
-        table.append(json.loads(place.read_text("utf-8")))
-    return table
-
-
-def _success(world: str, agent: str, level: str, *, number: int, settings: Mapping[str, Any]) -> tuple[int, int]:
+def _success(
+    world: str, agent: str, level: str, number: int, *, folder: Path, steps: int, episodes: int, seed: int
+) -> tuple[int, int]:
     """How many episodes were solved after one training, and the environment steps of that training."""
-    place = settings["folder"] / f"{world}-{number}"
-    episodes, seed = settings["episodes"], settings["seed"]
     if agent in (BY_HAND, RANDOM):
-        library = _library(world, place, seed=number, steps=settings["steps"])
+        library = _library(world, folder / f"{world}-{number}", seed=number, steps=steps)
         skills, training_steps = options_of(library), sum(skill.environment_steps for skill in library)
         if agent == RANDOM:
             skills, training_steps = random_options_of(library, seed=number), 0
         return success_of(world, skills, level, episodes=episodes, seed=seed), training_steps
     from sdg.experiments.baselines.world_env import success_of_flat, train_flat
 
-    training_steps = settings["steps"] or sum(spec.total_timesteps for spec in WORDS[world].skills)
+    training_steps = steps or sum(spec.total_timesteps for spec in WORDS[world].skills)
     model = train_flat(agent, world, level, steps=training_steps, seed=number)
     return success_of_flat(model, world, level, episodes=episodes, seed=seed), training_steps
 
