@@ -18,7 +18,7 @@ from sdg.skills.checks.shape import asked_by
 from sdg.skills.library.library import Skill as StoredSkill
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.policy.network import Policy, random_mlp, random_policy
-from sdg.skills.search.skill_calls import USAGES, known, library_policy
+from sdg.skills.search.skill_calls import USAGES, library_policy, provenance_of
 from sdg.skills.strict_json import decode
 from sdg.skills.subgoal import CheckFunction, Experience
 
@@ -137,7 +137,7 @@ def random_options_of(library: SkillLibrary, *, seed: int) -> dict[str, Option]:
 
 
 def _options(library: SkillLibrary, policy_of: Callable[[StoredSkill], Policy]) -> dict[str, Option]:
-    usages, domain = known(library, USAGES), domain_of_data(library.domain)
+    usages, domain = provenance_of(library, USAGES), domain_of_data(library.domain)
     try:  # Conditions in the provenance that can't be read count as absent.
         values = dict(library.provenance.get(CONDITIONS, {})).items()
         conditions = {str(name): decode(Conditions, value, place=CONDITIONS) for name, value in values}

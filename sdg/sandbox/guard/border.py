@@ -110,8 +110,8 @@ class Border(Library):
                 problem = f"and none is named {stranger}: give arguments by position" if stranger else f"{count} given"
                 range_text = f"{least}" if least == most else f"{least} to {most}"
                 raise TypeError(f"{name}() takes {range_text} argument{'' if range_text == '1' else 's'}, {problem}")
-            values = [self.given(argument) for argument in arguments]
-            keyword_values = keywords and {word: self.given(value) for word, value in keywords.items()}
+            values = [self.receive(argument) for argument in arguments]
+            keyword_values = keywords and {word: self.receive(value) for word, value in keywords.items()}
             try:
                 value = self._functions[name](*values, **keyword_values)
             except (RecursionError, MemoryError):
@@ -136,7 +136,7 @@ class Border(Library):
         except TypeError as error:
             raise self.stop(HostFault(f"{name}() returned what generated code may not hold: {error}")) from None
 
-    def given(self, value: Any) -> Any:
+    def receive(self, value: Any) -> Any:
         """An argument on its way to the host: plain types, or records that it returned; containers are copied."""
         size = len(value) if type(value) is str else 0
         if type(value) not in self.flat:

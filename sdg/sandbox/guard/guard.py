@@ -185,6 +185,6 @@ class Guarded(Border):
             value_text = f"a value of type {type(value).__name__}: it" if value is not None else "None: every path"
             raise TypeError(f"{self.entry}() returned {value_text} must return True or False")
         try:
-            return value if type(value) in self.flat else self.given(value)
+            return value if type(value) in self.flat else self.receive(value)
         except Exception:
             return None

@@ -42,7 +42,7 @@ class SkillCalls:
     def __init__(self, library: SkillLibrary) -> None:
         self.skills, self.domain = library.skills, domain_of_data(library.domain)
         self._policies = {skill.name: library_policy(library, skill) for skill in library.skills}
-        self._usages, self._follows = known(library, USAGES), known(library, FOLLOWS)
+        self._usages, self._follows = provenance_of(library, USAGES), provenance_of(library, FOLLOWS)
         kind = self.domain.language.kind
         self._types = {skill.name: {kind(example) for example in skill.argument_examples} for skill in self.skills}
         self.call = cache(self._call)
@@ -86,7 +86,7 @@ class SkillCalls:
         )
 
 
-def known(library: SkillLibrary, key: str) -> dict[str, Mapping[str, Any]]:
+def provenance_of(library: SkillLibrary, key: str) -> dict[str, Mapping[str, Any]]:
     """A table of tables from a library's provenance, which may hold anything."""
     value = library.provenance.get(key)
     pairs = value.items() if isinstance(value, Mapping) else ()
