@@ -20,7 +20,7 @@ from sdg.envs.world_rows import world_of
 COLOURS = ("red", "green", "blue", "purple", "yellow", "grey")
 TYPES = ("door", "key", "ball", "box", "goal", "lava")
 FREE, WALL = (1, 3), 2
-"""What MiniGrid calls an empty cell and a floor, and a wall, in the numbers of its views."""
+"""The numbers of free cells, plain or coloured, and of walls in MiniGrid's views."""
 STATES = ("open", "closed", "locked")
 VIEW = 7
 HERE = VIEW * VIEW
