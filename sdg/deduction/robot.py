@@ -59,6 +59,8 @@ class Robot:
         attempts: int = 5,
         draws: int = 16,
     ) -> None:
+        if attempts < 1:
+            raise ValueError(f"a skill needs at least one attempt, got {attempts}")
         self.skills, self.domain = dict(skills), domain
         self.attempts, self._draws = attempts, draws
         self.actions: list[Any] = []

@@ -7,10 +7,14 @@ from sdg.skills.subgoal import CheckFunction, Subgoal
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """How an instruction may unfold: one or more subgoals g_1..g_n in order, each with its check function f_i."""
+    """How an instruction may unfold: subgoals g_1..g_n in order, each with its check function f_i."""
 
     instruction: str
     subgoals: tuple[Subgoal, ...]
+
+    def __post_init__(self) -> None:
+        if not self.subgoals:
+            raise ValueError(f"a hypothesis needs at least one subgoal: {self.instruction!r} has none")
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,12 +78,13 @@ def test_a_reply_of_any_kind_is_read_in_a_moment(name: str) -> None:
         lambda: prune_source(reply, "check"),
         lambda: amend_source(reply[: MAX_PARSED_CHARS - 1], "check", earlier="def check():\n    return True\n"),
     ):
-        for _ in range(5):  # side by side, because others use the machine, too
-            taken = _seconds(read)
-            if taken < 0.1 or taken < 3 * _seconds(lambda: ast.parse(LONGEST)):
-                break
-        else:
-            pytest.fail("longer than Python's own parser takes for the longest code three times")
+        taken = _seconds(read)
+        if taken >= 0.1:  # measured side by side, because others use the machine, too
+            pairs = [(_seconds(read), _seconds(lambda: ast.parse(LONGEST))) for _ in range(5)]
+            taken, parsing = map(min, zip(*pairs, strict=True))
+            assert taken < max(0.1, 3 * parsing), (
+                "longer than Python's own parser takes for the longest code three times"
+            )
 
 
 def test_a_reply_is_cut_at_so_many_lines_and_blocks() -> None:
