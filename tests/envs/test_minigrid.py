@@ -71,6 +71,22 @@ def test_walls_are_seen_and_the_goal_that_the_agent_stands_on() -> None:
     assert world.perception().get_heading() == "south"
 
 
+def test_free_cells_are_told_and_lava_ahead_is_not_called_free() -> None:
+    kind = domain("minigrid:MiniGrid-LavaGapS5-v0")
+    world = kind.open("MiniGrid-LavaGapS5-v0")
+    world.reset(0)
+    seen = world.perception()
+    taken = {*seen.get_walls(), *((thing.forward, thing.right) for thing in seen.get_things())}
+    assert seen.get_free_cells()
+    assert not taken & set(seen.get_free_cells())
+    drawn = "".join(seen.describe().splitlines()[-7:])
+    assert (len(drawn), drawn.count("#"), drawn.count("A")) == (49, len(seen.get_walls()), 1)
+    while (front := world.perception().get_front()) is None or front.type != "lava":
+        world.step(2 if not world.perception().is_blocked() else 1)
+    assert "about to enter red lava" in world.perception().describe()
+    assert kind.persistence.patience(seen, "lava") is not None, "a stuck skill gives up"
+
+
 def test_names_that_are_no_minigrid_are_refused() -> None:
     with pytest.raises(RegistryError, match="no MiniGrid environment is registered as 'Ant-v5'"):
         domain("minigrid:Ant-v5")
