@@ -30,13 +30,10 @@ from sdg.privacy.memory import PLACEHOLDER
 from sdg.privacy.protector import ProtectedBody, Protector, masked_record
 from sdg.screen_agent.agent import MAX_COMPLETIONS, BrokenDesktop, ScreenBody, numbered_lines
 
-FORMS: Mapping[str, str] = {
-    "coords": '{"coords": [x, y]}',
-    "key": '{"key": "<Enter>"}',
-    "text": '{"text": "..."}',
-    "": "{}",
-}
-"""What the arguments of a command look like, by their kind."""
+FORMS = (
+    '"args" is {"coords": [x, y]} with each _COORDS, {"key": "<Enter>"} with PRESS_KEY, {"text": "..."} with TYPE_TEXT'
+)
+"""What the arguments of commands look like, said once because every question pays for it."""
 COMMANDS: Mapping[str, str] = {
     "MOVE_COORDS": "move the mouse",
     "CLICK_COORDS": "click",
@@ -107,8 +104,8 @@ class ScreenDesktop:
         return self._world.reward > 0 if self._world.done else None
 
     def commands(self) -> str:
-        """The nine commands, a line each."""
-        return "\n".join(f'{name}: {said}, "args": {FORMS[ARGUMENTS[name]]}' for name, said in COMMANDS.items())
+        """The nine commands, a line each, and what arguments they take."""
+        return "\n".join([*(f"{name}: {said}" for name, said in COMMANDS.items()), f"{FORMS}."])
 
     def command(self, written: object) -> Command:
         """A command as a model wrote it; a mark stands for the middle of its element."""

@@ -85,7 +85,8 @@ class PageDesktop(ScreenDesktop):
     def commands(self) -> str:
         """The commands of a page, a line each. Keeps the current screen, because the model names what is on it."""
         self._asked = cast(np.ndarray, self.observe().image)
-        return "\n".join(f'{name}: {said}, "args": {FORMS[PAGE_ARGUMENTS[name]]}' for name, said in _SAID.items())
+        lines = [f"{name}: {said}" for name, said in _SAID.items()]
+        return "\n".join([*lines, f"{FORMS}, FINISH and GIVE_UP, {{}} with GO_BACK and WAIT."])
 
     def command(self, written: object) -> Command:
         """A command as a model wrote it; a mark stands for the middle of its element."""
