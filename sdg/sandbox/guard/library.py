@@ -170,7 +170,7 @@ class Library(Meter):
                 if type(left) in HASHED and type(right) in HASHED:
                     self.keys(left)
                     self.keys(right)
-                self.weigh(min(left, right, key=len))
+                self.weigh(*(left, right) if Counter in (type(left), type(right)) else [min(left, right, key=len)])
             return function(left, right)
 
         return compare

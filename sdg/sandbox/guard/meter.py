@@ -110,12 +110,15 @@ class Meter:
 
         Without it a chain of sixty pairs, each twice in the next, hangs ==, hash and repr, and a deep tuple ends the
         process. A value to be `shown` as text must be plain and short: functions and iterators would reveal addresses.
-        Raises `TooLarge`, `BudgetStop` when the walk costs more than is left, TypeError for a value without text.
+        Raises `TooLarge`, `BudgetStop` when the walk costs more than is left, TypeError for a value without text and
+        for a Counter in a value to be compared: its == is Python code, and goes through the longer of two.
         """
         size, level = 0, list(values)
-        for _ in range(MAX_DEPTH + 1):
+        for depth in range(MAX_DEPTH + 1):
             if not level:
                 return size
+            if depth and not shown and Counter in map(type, level):
+                raise TypeError("Counters are compared one with one, not within other values")
             characters = sum(map(_text_size, level))
             self.tick(10 + 3 * len(level) + (characters >> 2))
             size += characters

@@ -24,6 +24,8 @@ MAX_NESTING = 60
 MAX_BLOCKS = 16
 """Most nested loops, comprehensions and handlers, because the compilers of Python 3.12 and 3.13 crash where a
 comprehension is the 21st open block."""
+MAX_COPIED = 10_000
+"""Most nodes that a finally may come to: 16 kB of source could take ten seconds and a gigabyte to compile."""
 _BLOCKS: dict[type[ast.AST], int] = {
     ast.For: 1, ast.While: 1, ast.ListComp: 1, ast.SetComp: 1, ast.DictComp: 1, ast.GeneratorExp: 1, ast.Try: 3,
 }  # fmt: skip
@@ -237,6 +239,11 @@ REFUSED: tuple[Rule, ...] = (
     ),
     (
         ast.Try,
+        lambda node: copied(node) > MAX_COPIED,
+        "a finally is compiled anew for every return, break and continue before it: make it shorter, or have fewer",
+    ),
+    (
+        ast.Try,
         lambda node: any(map(leaves, node.finalbody)),
         "a finally is not left by return, break or continue: write that after it",
     ),
@@ -318,6 +325,12 @@ def leaves(node: ast.AST, in_loop: bool = False) -> bool:
         return True
     in_loop = in_loop or isinstance(node, ast.For | ast.While)
     return any(leaves(child, in_loop) for child in ast.iter_child_nodes(node))
+
+
+def copied(node: ast.Try) -> int:
+    """Nodes of a finally, as often as it is compiled: once for each statement that leaves what comes before it."""
+    exits = sum(isinstance(part, ast.Return | ast.Break | ast.Continue) for part in ast.walk(node))
+    return exits * sum(1 for final in node.finalbody for _ in ast.walk(final))
 
 
 def is_text(node: ast.AST | None) -> bool:

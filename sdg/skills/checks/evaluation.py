@@ -38,8 +38,7 @@ TEXT, THINGS = "text", "things"
 
 MAX_DEPTH = 2
 MAX_LOOP_STEPS = BUDGET_STEPS // 2
-"""Most steps that a check's loops may cost where most things are known: more could exceed the budget that the guard
-gives it, because what is called in a loop costs more."""
+"""Most steps that a check's loops may cost where most things are known: more could exceed the guard's budget."""
 MAX_NUMBER = 1_000_000
 _MOST_NUMBERS = 31  # bits of a NUMBERS
 _NOWHERE = np.zeros((1, 1, 1), bool)
@@ -154,7 +153,8 @@ class Evaluation:
         source_value = self.value(source)
         if self.depth == MAX_DEPTH or source_value.kind != THINGS:
             raise Unsupported("a loop that is deep, or over something else than things")
-        self.loop_steps += steps(*body) * source_value.data.shape[1] ** (self.depth + 1)
+        things = source_value.data.shape[1]
+        self.loop_steps += (steps(*body) + _steps_of_calls(body, things)) * things ** (self.depth + 1)
         if self.loop_steps > MAX_LOOP_STEPS:
             raise Unsupported("loops that could take too many steps")
         shape = (1, -1, 1) if self.depth == 0 else (1, 1, -1)
@@ -202,7 +202,7 @@ class Evaluation:
             case ast.BinOp(op=ast.Add() | ast.Sub()):
                 first, second = self.array(node.left, INT), self.array(node.right, INT)
                 return Value(INT, first + second if isinstance(node.op, ast.Add) else first - second)
-            case ast.Subscript(slice=ast.Constant(value=int() as index)):
+            case ast.Subscript(slice=ast.Constant(value=int() as index)) if not isinstance(index, Text):
                 value = self.value(node.value)
                 if value.kind == PAIR and index in (0, 1):
                     return cast(Value, value.data[index])
@@ -364,3 +364,9 @@ def _of_kind(kind: str, parts: Sequence[np.ndarray]) -> Value:
     if kind == PAIR:
         return Value(PAIR, tuple(Value(INT, part.astype(np.int64)) for part in parts))
     return Value(kind, parts[0] != 0 if kind == BOOL else parts[0].astype(np.int64))
+
+
+def _steps_of_calls(body: Sequence[ast.AST], things: int) -> int:
+    """Steps that calls and memberships in a turn cost beside their nodes: they go through up to so many things."""
+    kinds = [type(part) for node in body for part in ast.walk(node)]
+    return 3 * kinds.count(ast.Call) + (2 + things // 4) * (kinds.count(ast.In) + kinds.count(ast.NotIn))

@@ -198,6 +198,23 @@ def test_places_of_no_numbers_are_answered_as_alone(body: str, states: Memory) -
     assert batch.tolist() == [ask(check, BABYAI, memory=states, row=row) for row in range(240)]
 
 
+def test_items_by_name_are_no_items_by_number(states: Memory) -> None:
+    for body in ('return get_position()["x"] == 0', 'return find_objects("door")["key"].distance >= 0'):
+        with pytest.raises(Unsupported, match="subscript|Subscript"):
+            evaluated(check_of(body), states)
+
+
+def test_memberships_in_a_loop_over_pairs_are_left_to_the_guard(states: Memory) -> None:
+    """Each goes through all that is known, which exceeds the guard's budget though the loop is short."""
+    shown = ["x = get_observed_objects()\nreturn all({} for a in x for b in x)".format(
+        " and ".join(['a in find_objects("object")'] * count)) for count in (1, 4, 20)]  # fmt: skip
+    for body in shown[:2]:
+        answers, certain = evaluated(check_of(body), states)
+        assert (answers == interpreted(check_of(body), states))[certain].all()
+    with pytest.raises(Unsupported, match="too many steps"):
+        evaluated(check_of(shown[2]), states)
+
+
 def test_many_short_loops_over_pairs_are_left_to_the_guard(states: Memory) -> None:
     """Together they could exceed the budget that the guard gives a check."""
     nested = f"any(any({' or '.join(['a.id + b.id < 0'] * 30)} for b in x) for a in x)"

@@ -103,6 +103,10 @@ EXPLODING = {
     "counted lists written": "from collections import Counter\nx = [1] * 9999\nc = Counter(range(999))\n"
     "for k in range(999):\n    c[k] = x\nwhile True:\n    str(c)",
     "many types": "t = (int,) * 9999\nwhile True:\n    isinstance('a', t)",
+    "Counters compared": "from collections import Counter\nbig = Counter({i: i // 8999 for i in range(9000)})\n"
+                         "while True:\n    big == Counter() or Counter() <= big",
+    "Counters in a list": "from collections import Counter\nbig = Counter({i: i // 8999 for i in range(9000)})\n"
+                          "return big in [Counter()] * 10000",
     "deques kept": "from collections import deque\nkept = []\nwhile True:\n"
                              "    kept.append([deque(), deque(), deque()])",
 }  # fmt: skip
@@ -199,6 +203,16 @@ def test_a_finally_that_would_lose_an_error_is_refused(body: str) -> None:
     with pytest.raises(Refused, match="a finally is not left"):
         run(program(body))
     assert run(program("try:\n    x = 1\nfinally:\n    for i in range(3):\n        break\nreturn x")) == 1
+
+
+def test_a_finally_that_is_compiled_thousands_of_times_is_refused() -> None:
+    """Python compiles it anew for every statement that leaves what comes before it."""
+    source = "a = 1\ntry:\n    " + "return;" * 1000 + "\nfinally:\n    " + f"{'-' * 40}a;" * 100
+    began = time.process_time()
+    with pytest.raises(Refused, match="compiled anew"):
+        run(program(source))
+    assert time.process_time() - began < 1
+    assert run(program("try:\n    return 1\nfinally:\n    x = 2")) == 1
 
 
 STATE = {
