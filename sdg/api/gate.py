@@ -1,12 +1,13 @@
 """The gate in front of any executor, from Python: `sdg.Gate`."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import Any, cast
+
+import numpy as np
 
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation
-from sdg.gate.confirm import ConfirmGuard
+from sdg.gate.confirm import FINAL, ConfirmGuard, words_of
 from sdg.gate.executor import Command, GatedExecutor, Outcome, SkillResult, Verdict
 from sdg.gate.llm import LlmGuard
 from sdg.gate.registry import chain_of, make
@@ -46,10 +47,11 @@ class Gate:
         about: str = "",
     ) -> None:
         self._executor, self._commands, self._reads, self._last_result = executor, commands, reads, ""
-        self._protector = Protector((), Placeholders())  # recognisers need the extra `privacy`: `admit` makes them
+        self._seen, self._acted = (Observation(""), Observation("")), False
+        self._protector = _Parts((), Placeholders())  # recognisers need the extra `privacy`: `admit` makes them
         known = {"confirm": confirm, "about": about} | ({"model": as_model(model)} if model is not None else {})
         members = [make(each, known) if isinstance(each, str) else each for each in guards]
-        members = [self, ConfirmGuard(confirm, lambda each: Press("button", each.name.replace("_", " "))), *members]
+        members = [self, ConfirmGuard(confirm, self._press_of), *members]
         members += [LlmGuard(as_model(model), about)] if model is not None else []
         self._gate = GatedExecutor(ProtectedBody(self, self._protector), chain_of(members))
 
@@ -67,18 +69,32 @@ class Gate:
 
         `final`: your planner says that it can't be undone, so `confirm` is asked whatever its name is.
         """
-        return self._gate.execute(Command(name, argument, final))
+        self._acted, command = False, Command(name, argument, final)
+        try:
+            return self._gate.execute(command)
+        except Exception as error:  # masked: a planner that gets an exception in its place would try again
+            did = "may have been carried out, look before you repeat it" if self._acted else "wasn't carried out"
+            return Outcome(command, False, int(self._acted), error=f"{name} {did}: {error}")
 
     def observe(self) -> Observation:
         """What the executor observes; text becomes an Observation."""
         observation = self._executor.observe()
-        return observation if isinstance(observation, Observation) else Observation(str(observation))
+        seen = observation if isinstance(observation, Observation) else Observation(str(observation))
+        self._seen = (self._seen[1], seen)
+        return seen
 
     def perform(self, command: Command) -> SkillResult:
         """Carry out a command, ungated. It counts as done unless a returned SkillResult says otherwise."""
+        self._acted = True
         result = self._executor.perform(command)
         self._last_result = "" if result is None or isinstance(result, SkillResult) else str(result)
         return result if isinstance(result, SkillResult) else SkillResult(True, 1, 1)
+
+    def _press_of(self, command: Command) -> Press:
+        """A command's name as a button: "makePayment" and "sendmail" say what they do as "pay" and "send" would."""
+        words = words_of(command.name.replace("_", " "))
+        begun = [each for each in FINAL if len(each) > 2 and any(word.startswith(each) for word in words)]
+        return Press() if command.name in self._reads else Press("button", " ".join([*words, *begun[:1]]))
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses an unknown command."""
@@ -89,5 +105,15 @@ class Gate:
         """Doubts a command that changed nothing, unless it only reads."""
         if command.name in self._reads:
             return Verdict(True, "it reads")
-        changed = replace(before, perception=None) != replace(after, perception=None)
+        was, now = self._seen  # what the executor showed: values and pictures are missing in what guards see
+        changed = (was.text, was.elements) != (now.text, now.elements) or not np.array_equal(
+            cast(Any, was.image), cast(Any, now.image)
+        )
         return Verdict(changed, "something changed" if changed else f"{command} changed nothing that can be seen")
+
+
+class _Parts(Protector):
+    """Masks parts of values, too: what an executor shows may be cut."""
+
+    def mask(self, text: str) -> str:
+        return self.memory.mask_parts(text)

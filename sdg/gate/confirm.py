@@ -112,19 +112,19 @@ def final_press(press: Press) -> str:
     for text in (press.words, *press.labels.split("\n")):
         if _is_final_text(text, press.role):
             return repr(text[:60])
-    words, hints = _words(press.words or press.labels), _words(f"{press.hints} {press.classes}")
+    words, hints = words_of(press.words or press.labels), words_of(f"{press.hints} {press.classes}")
     if _agrees(words, hints, press.role) and _asks(press.dialog):
         return f"{' '.join(words) or 'an icon'!r} to {press.dialog[:60]!r}"
     if press.role in ("button", "control") and _answers(words, press.dialog):
         return f"{' '.join(words)!r} beside {press.dialog[:60]!r}"
-    told = set(_words(press.dialog)) if press.role == "slider" else set()
-    if told & WORDS["sliding"] and _is_final(list(told)):
-        return f"a slider beside {press.dialog[:60]!r}"
-    if _words(press.words):
+    slid = {"slider": press.dialog, "drop": press.words}.get(press.role, "")
+    if WORDS["sliding"] & set(words_of(slid)) and _is_final(words_of(slid)):
+        return f"a slider beside {slid[:60]!r}"
+    if words_of(press.words):
         return ""
     if (FINAL | WORDS["icons"]) - (NOUNS if press.role == "a" else set()) & set(hints):
         return f"an icon ({' '.join(hints)[:60]})"
-    names = [each for each in _words(_MADE_UP.sub(" ", press.hints)) if each not in WORDS["nameless"]]
+    names = [each for each in words_of(_MADE_UP.sub(" ", press.hints)) if each not in WORDS["nameless"]]
     named = any(len(each) > 2 or not each.isascii() for each in names) or WORDS["clear"] & set(hints)
     glyphs = any(category(each) in ("So", "Co", "Cn") and each not in WORDS["glyphs"] for each in press.words)
     acts = press.role in ("button", "control", "drop")
@@ -143,8 +143,8 @@ def _answers(words: Sequence[str], dialog: str) -> bool:
     a short text warns that there is no way back; a long one may warn of something else on the page."""
     if not words or words[0] in WORDS["leaving"]:
         return False
-    said = f" {' '.join(_words(dialog))}"
-    asked = [set(_words(line)) for line in dialog.splitlines() if re.search("[?？؟]", line)]
+    said = f" {' '.join(words_of(dialog))}"
+    asked = [set(words_of(line)) for line in dialog.splitlines() if re.search("[?？؟]", line)]
     if any(words[0] in WORDS["affirming"] or (len(words[0]) > 3 and words[0] in line) for line in asked):
         return True
     return len(dialog) < SHORT and any(phrase in said for phrase in _WARNINGS)
@@ -153,7 +153,7 @@ def _answers(words: Sequence[str], dialog: str) -> bool:
 def _is_final_text(text: str, role: str) -> bool:
     """Whether the words on an element of this role are final: few with such a word, or any number that begin so; any
     number on a button; those of an entry and beside a checkbox only where they begin so."""
-    words, joined = _words(text), _joined(text)
+    words, joined = words_of(text), _joined(text)
     if role in ("option", "checkbox"):
         short = role == "option" or len(words) <= MOST_TICK_WORDS
         return short and (_begins_final(words, but=NOUNS) or joined.startswith(SIGNS))
@@ -165,9 +165,9 @@ def _is_final_text(text: str, role: str) -> bool:
         return True
     if role == "button" and len(words) <= MOST_LABEL_WORDS:  # a word may be set in two blocks
         words = [*words, *(one + other for one, other in pairwise(words))]
-    return (role == "button" and _is_final([each for each in words if each not in NOUNS])) or (
-        role == "control" and _begins_final(words, but=NOUNS)
-    )
+    if role in ("button", "drop") and _is_final([each for each in words if each not in NOUNS]):
+        return True
+    return (role == "control" or (role != "a" and len(words) <= MOST_BUTTON_WORDS)) and _begins_final(words, but=NOUNS)
 
 
 def _begins_final(words: Sequence[str], but: frozenset[str] = frozenset()) -> bool:
@@ -180,11 +180,11 @@ def _asks(dialog: str) -> bool:
     """Whether a dialog's text begins a line with a final word, or asks about one ("Order 7", not "Order history")."""
     lines = dialog.splitlines()
     for part in [dialog] if len(dialog) < LONG else lines:
-        words, signs = _words(part), any(each in _joined(part) for each in SIGNS)
+        words, signs = words_of(part), any(each in _joined(part) for each in SIGNS)
         if (signs or _is_final(words) or WORDS["done"] & set(words)) and re.search("[?？؟]", part):
             return True
     return any(
-        _begins_final(_words(line), but=frozenset() if re.search(r"\d", line) else NOUNS)
+        _begins_final(words_of(line), but=frozenset() if re.search(r"\d", line) else NOUNS)
         or _joined(line).startswith(SIGNS)
         for line in lines
     )
@@ -199,10 +199,11 @@ def _joined(text: str) -> str:
     return "".join(_folded(text).split())
 
 
-def _words(text: str) -> list[str]:
-    """Its words in small letters, folded."""
-    return re.findall(r"(?:[^\W\d_]|[\u0e31-\u0e4e])+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", _folded(text)).lower())
+def words_of(text: str) -> list[str]:
+    """Its words in small letters, folded; "makePayment" and "DBDelete" are two each."""
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", _folded(text))
+    return re.findall(r"(?:[^\W\d_]|[\u0e31-\u0e4e])+", parted.lower())
 
 
-_WARNINGS = tuple(f" {' '.join(_words(phrase.replace('_', ' ')))}" for phrase in WORDS["warning"])
-"""Phrases that say that there is no way back, as `_words` gives a text's."""
+_WARNINGS = tuple(f" {' '.join(words_of(phrase.replace('_', ' ')))}" for phrase in WORDS["warning"])
+"""Phrases that say that there is no way back, as `words_of` gives a text's."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from sdg.envs.world import Observation
 from sdg.gate.executor import Body, Command, IllegalCommand, SkillResult
@@ -137,36 +137,44 @@ class ProtectedBody:
         self._body, self._protector = body, protector
 
     def observe(self) -> Observation:
-        """What the body observes, masked."""
-        seen = self._body.observe()
-        elements = tuple(masked_record(each, self._protector.mask) for each in seen.elements)
-        return Observation(self._protector.mask(seen.text), None, elements)
+        """What the body observes, masked; unchanged while there is no value. Raises RuntimeError if it fails."""
+        seen = self._try(self._body.observe)
+        if isinstance(seen, Exception):
+            raise seen
+        if not any(self._protector.memory):
+            return cast(Observation, seen)
+        return Observation(self._protector.mask(seen.text), None, masked_record(seen.elements, self._protector.mask))
 
     def perform(self, command: Command) -> SkillResult:
         """Carry out a command with its values. Raises IllegalCommand for an unknown placeholder."""
-        done = self._performed(command)
+        done = self._try(lambda: self._body.perform(replace(command, argument=self._protector.fill(command.argument))))
         if isinstance(done, Exception):
             raise done
-        return done
+        return replace(done, note=self._protector.mask(done.note))
 
-    def _performed(self, command: Command) -> SkillResult | Exception:
+    def _try(self, act: Callable[[], Any]) -> Any:
         """The result or an error; errors are rebuilt without frames and causes, because their locals hold values."""
         mask = self._protector.mask
         try:
-            done = self._body.perform(replace(command, argument=self._protector.fill(command.argument)))
+            return act()
         except (PrivacyError, IllegalCommand) as error:
             return IllegalCommand(mask(str(error)))
         except Exception as error:
             return RuntimeError(f"the body failed: {mask(f'{type(error).__name__}: {error}')}")
-        return replace(done, note=mask(done.note))
 
 
 def masked_record(record: Any, mask: Callable[[str], str]) -> Any:
-    """A copy of a frozen record with its texts masked; anything else is returned itself."""
+    """A copy of a text, a frozen record, or plain containers of them with the texts masked; the rest is kept itself."""
+    if isinstance(record, str):
+        return mask(record)
+    if isinstance(record, dict):
+        return {masked_record(key, mask): masked_record(value, mask) for key, value in record.items()}
+    if type(record) in (list, tuple, set, frozenset):
+        return type(record)(masked_record(each, mask) for each in record)
     if not is_dataclass(record) or isinstance(record, type):
         return record
-    texts = {each.name: getattr(record, each.name) for each in fields(record)}
-    return replace(record, **{name: mask(text) for name, text in texts.items() if isinstance(text, str)})
+    values = {each.name: getattr(record, each.name) for each in fields(record) if each.init}
+    return replace(record, **{name: masked_record(value, mask) for name, value in values.items()})
 
 
 def memory_path() -> Path:

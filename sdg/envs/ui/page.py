@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
 from sdg.envs.ui.access import NO_PEERS, Access, origin_of
 from sdg.envs.ui.browser import LOAD_TIMEOUT_MS, PageError, page_error
@@ -35,6 +34,7 @@ from sdg.envs.ui.presses import (
 )  # fmt: skip
 from sdg.envs.ui.texts import Placed, texts_of
 from sdg.envs.ui.watch import Watch
+from sdg.envs.ui.windows import Windows
 
 PAGE_ARGUMENTS: Mapping[str, str] = {**ARGUMENTS, "GO_BACK": "", "WAIT": "", "FINISH": "text", "GIVE_UP": "text"}
 """Each command and the argument that it takes, "" for none. A page doesn't end a task: FINISH and GIVE_UP do."""
@@ -52,7 +52,7 @@ PAGE_KEYS: Mapping[str, str] = {
 _WAYS: Mapping[str, str] = {
     "<Enter>": ENTERS,
     "<Space>": SPACES,
-    **dict.fromkeys(("<Delete>", "<Backspace>", "C-x"), TYPES),
+    **dict.fromkeys(("<Delete>", "<Backspace>", "C-x", "C-v"), TYPES),
     **dict.fromkeys(("<Up>", "<Down>", "<Left>", "<Right>"), CHOOSES),
 }
 """How keys press; others press nothing."""
@@ -97,13 +97,13 @@ class PageWorld:
         self.done, self.reward = False, 0.0
         self.notices: list[str] = []
         self.error, self._access, self._agrees, self._owned = page_error(), access, agrees, owned
-        self._windows: list[Any] = []
+        self._windows = Windows(page, owned=owned)
         self._session: Any = None
         self._watch: Watch | None = None
         self._held, self._questions, self._hasty = Press(), 0, False
         self._listeners = {
             "dialog": self._on_dialog,
-            "popup": lambda window: self._windows.append(window),
+            "popup": lambda window: self._windows.opened.append(window),
             "download": self._on_download,
             "filechooser": lambda chooser: self._note("the page asked for a file; none was given"),
         }
@@ -111,8 +111,10 @@ class PageWorld:
     def __enter__(self) -> PageWorld:
         for event, listener in self._listeners.items():
             self.page.on(event, listener)
-        if self._access is not None:  # windows that it opens are held to it, too, where the browser is ours
+        if self._access is not None:
             (self.page.context if self._owned else self.page).route("**/*", self._let_through)
+        if self._owned:
+            self._windows.watch()
         if self._owned:
             self.page.context.add_init_script(NO_PEERS)
         if self._access is not None and self._owned:
@@ -125,6 +127,8 @@ class PageWorld:
                 self.page.remove_listener(event, listener)
             if self._access is not None:
                 (self.page.context if self._owned else self.page).unroute("**/*", self._let_through)
+            if self._owned:
+                self._windows.unwatch()
 
     @property
     def size(self) -> tuple[int, int]:
@@ -180,7 +184,7 @@ class PageWorld:
             return replace(ends, labels="\n".join(filter(None, (ends.labels, *labels))))
         if name == "MOUSEUP_COORDS" and not found.is_still(self._held):
             return self._look(DROPS, argument)
-        if name == "PRESS_KEY" and way == TYPES:  # beside a field, the key deletes what is chosen
+        if name == "PRESS_KEY" and way == TYPES and argument != "C-v":  # beside a field, the key deletes what is chosen
             return Press() if found.field else Press("button", "Delete")
         return found
 
@@ -205,10 +209,16 @@ class PageWorld:
         self._questions = 0
         with self._watched(f"broke under {name}"):
             here = self.page.url
-            self._act(name, argument, judged or self._press(name, argument))
-            self._settle()
-            for window in [self._windows.pop(0) for _ in list(self._windows)]:
-                self._take_over(window)
+            judged = judged or self._press(name, argument)
+            if not self._owned:
+                self._windows.watch()
+            try:
+                self._act(name, argument, judged)
+                self._settle()
+            finally:
+                if not self._owned:
+                    self._windows.unwatch()
+            self._take_over()
             if self._access is not None and not self._access.opens(self.page.url):
                 self._note(f"the page led to {origin_of(self.page.url)}, which isn't permitted, and was led back")
                 self.page.goto(here, timeout=LOAD_TIMEOUT_MS, wait_until="domcontentloaded")
@@ -316,20 +326,16 @@ class PageWorld:
             if "Timeout" not in str(error):  # it led elsewhere in the middle
                 self.page.wait_for_load_state("domcontentloaded", timeout=LOAD_TIMEOUT_MS)
 
-    def _take_over(self, window: Any) -> None:
-        """A new window's address is opened in the page itself: there is one page, and it is what is seen."""
-        with contextlib.suppress(self.error):
-            window.wait_for_load_state("domcontentloaded", timeout=SEEN_MS)
-        address = str(window.url)
-        with contextlib.suppress(self.error):
-            window.close()
-        led = urlsplit(address).scheme in ("http", "https", "file") and (
-            self._access is None or self._access.opens(address)
-        )
-        self._note(f"the page opened a window, {address[:200]}: {'it is shown here' if led else 'it was closed'}")
-        if led:
-            self.page.goto(address, timeout=LOAD_TIMEOUT_MS, wait_until="domcontentloaded")
-            self._settle()
+    def _take_over(self) -> None:
+        """What a new window was to show is shown in the page itself: there is one page, and it is what is seen."""
+        led = False
+        for address, lead in self._windows.close():
+            takes = lead and not led and (self._access is None or self._access.opens(address))
+            self._note(f"the page opened a window, {address[:200]}: {'it is shown here' if takes else 'it was closed'}")
+            if lead and takes:
+                led = True
+                lead()
+                self._settle()
 
     def _on_dialog(self, dialog: Any) -> None:
         """What only tells is read; what asks is answered with no, unless the user agrees."""

@@ -8,7 +8,7 @@ origins are entered, too. What lies in a closed shadow root nobody sees: `unseen
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from sdg.envs.ui.browser import PageError, page_error
@@ -110,6 +110,11 @@ const writes = node => get(node, 'isContentEditable') || document.designMode ===
 const field = node => writes(node) || is(node, 'textarea, select, [role=textbox], [role=combobox], ' +
   '[role=listbox], [role=searchbox], iframe, canvas, embed, object') ||
   is(node, 'input') && !/^(button|submit|reset|image|checkbox|radio|file|color)$/.test(node.type);
+const painted = node => {  // a link that is drawn as a button, with words on it
+  const style = getComputedStyle(node), filled = !/^rgba.*, 0\)$/.test(style.backgroundColor);
+  return (filled || style.backgroundImage !== 'none' || parseFloat(style.borderTopWidth) > 0) &&
+    /\p{L}/u.test(words(node, 200));
+};
 const points = node => getComputedStyle(node).cursor === 'pointer';
 const meant = node => {
   let found = up(node, pressed) || node;
@@ -127,7 +132,8 @@ const endings = node => {  // the buttons that Enter in a field may press: those
   const form = formOf(node), search = searches(node), box = form || above(above(node) || node) || node;
   const own = form ? [...get(form, 'getRootNode').call(form).querySelectorAll(ends)]
     .filter(each => each.form === form) : [];
-  return own.length ? (search ? own.slice(0, 1) : own) : search ? [] : all(box, buttons);
+  const beside = search || form || writes(node) || is(node, 'textarea') ? [] : all(box, buttons);
+  return own.length ? (search ? own.slice(0, 1) : own) : beside;
 };
 const short = each => each.maxLength > 0 && each.maxLength <= 8;
 const codes = node => node.form && short(node) &&  // a form of a few digits alone may send itself with the last of them
@@ -212,7 +218,7 @@ _NAMES = rf"""([x, y, way, typed]) => {{ {_DEEP} {_HELP}
   const button = is(node, buttons), fills = field(node);
   const box = is(node, 'input[type=checkbox], input[type=radio]');
   const control = !fills && !box && !is(node, 'label, summary') && (is(node, pressed) || points(node)) &&
-    !is(node, 'a[href]:not([href="#"], [href^="javascript:"])');
+    !(is(node, 'a[href]:not([href="#"], [href^="javascript:"])') && !painted(node));
   const inner = [...flat(node)].slice(0, 40);
   const shown = clean(box ? labelled(node) : fills || is(node, 'input') && !button ? '' : text(node));
   const bare = !/[\p{{L}}\p{{N}}]/u.test(shown), entry = is(node, 'option, [role=option]');
@@ -246,6 +252,13 @@ class Frame:
         if "exceptionDetails" in found:
             raise PageError(f"it can't be looked at: {str(found['exceptionDetails'])[:200]}")
         return found["result"].get("value") if plain else found["result"].get("objectId")
+
+    def is_closed(self, at: Point) -> bool:
+        """Whether what lies there is drawn by a shadow root that is closed."""
+        if (node := self.ask(_NODE, at, plain=False)) is None:
+            return False
+        described = self._session.send("DOM.describeNode", {"objectId": node})["node"]
+        return any(each.get("shadowRootType") == "closed" for each in described.get("shadowRoots", ()))
 
     def inner(self, at: Point, on_screen: Point | None) -> tuple[Frame, Point, Point | None] | None:
         """The frame that lies at a point, or has the focus, the point in it and on its screen, unless it is scaled;
@@ -293,4 +306,4 @@ def pressed_on(page: Any, session: Any, point: tuple[float, float] | None, way: 
         frame, at, on_screen = inner
     if found.pop("frame", False):
         return Press("frame", unseen=True, field=True)
-    return Press(**found)
+    return replace(Press(**found), unseen=found.get("unseen", False) or (way == CLICKS and frame.is_closed(at)))

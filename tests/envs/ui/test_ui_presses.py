@@ -165,6 +165,20 @@ ASKED = {
         "PRESS_KEY",
         "<Enter>",
     ),
+    "a link drawn as a button": (f"<a href=/x {AT[:-1]};background:#c00'>Delete my account permanently</a>", *CLICK),
+    "a plain element": (f"<div {AT}>Delete this whole project</div>", *CLICK),
+    "a drop zone": (f"<div {AT}>Drop here to delete for good</div>", "MOUSEUP_COORDS", "60,30"),
+    "a closed shadow root": (
+        f"<x-pay {AT}></x-pay><script>document.querySelector('x-pay').attachShadow({{mode:'closed'}}).innerHTML="
+        "'<button>Pay 500 EUR to ACME now</button>'</script>",
+        *CLICK,
+    ),
+    "a chat": (
+        "<div><div><div id=i contenteditable></div></div><button>Emoji</button></div><script>i.focus()</script>",
+        "PRESS_KEY",
+        "<Enter>",
+    ),
+    "a code that is pasted": (f"<form><input id=i maxlength=4><button>Pay</button></form>{FOCUS}", "PRESS_KEY", "C-v"),
     "Delete on a row": ("<div id=i tabindex=0>Mail</div><script>i.focus()</script>", "PRESS_KEY", "<Delete>"),
 }
 NOT_ASKED = {

@@ -299,3 +299,16 @@ def test_no_reply_of_a_model_raises(tmp_path: Path, reply: str, said: str) -> No
         assert told.said == said
     else:
         assert told.steps[0]["outcome"].startswith("refused")
+
+
+@browser
+def test_a_private_entry_is_chosen_by_its_value(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(
+        "<!doctype html><select autofocus><option>Choose<option>Canada<option>Poland</select>"
+    )
+    access, typed = Access((tmp_path / "page.html").as_uri()), {"name": "TYPE_TEXT", "args": {"text": "{country}"}}
+    with open_page(access) as page:
+        says = Says(*(json.dumps({"commands": [each]}) for each in (typed, FINISH)))
+        do_task(page, "choose {country=Poland}", model=says, agrees=lambda _: False, access=access, owned=True,
+                address=access.start, guards=("open",))  # fmt: skip
+        assert page.evaluate("document.querySelector('select').value") == "Poland"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sdg
 from sdg.api import gate as module
 from sdg.envs.registry import RegistryError
+from sdg.envs.world import Observation
 from sdg.gate.executor import Command, Verdict
 from sdg.privacy.recognisers import PrivacyError
 
@@ -76,3 +78,84 @@ def test_only_tasks_need_what_recognises_private_values(monkeypatch: pytest.Monk
     assert gate.execute("look", "lamp").success
     with pytest.raises(PrivacyError, match="isn't installed"):
         gate.admit("send it to Ann")
+
+
+IBAN = "DE02120300000000202051"
+
+
+class Bank:
+    """An executor that shows a value in part, and fails to show anything once it acted."""
+
+    def __init__(self, breaks: bool = False) -> None:
+        self.said, self._breaks = "", breaks
+
+    def observe(self) -> str:
+        if self.said and self._breaks:
+            raise ValueError(f"cannot read {self.said}")
+        return f"account {self.said[:10]} and {self.said[-8:]}"
+
+    def perform(self, command: Command) -> dict[str, str]:
+        self.said = command.argument
+        return {"to": command.argument[:20]}
+
+
+class Listens(Refuses):
+    """A guard that keeps what it was shown."""
+
+    def __init__(self) -> None:
+        self.shown: list[Observation] = []
+
+    def feasible(self, command: Command, observation: Observation) -> Verdict:
+        return Verdict(True, "heard")
+
+    def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
+        self.shown.append(after)
+        return Verdict(True, "heard")
+
+
+def test_an_act_that_nobody_can_see_is_told_without_its_value() -> None:
+    bank = Bank(breaks=True)
+    gate = sdg.Gate(bank)
+    gate.admit(f"see {{iban={IBAN}}}")
+    outcome = gate.execute("see", "{iban}")
+    assert bank.said == IBAN
+    assert "may have been carried out" in outcome.error
+    assert IBAN not in repr(outcome)
+
+
+def test_neither_guards_nor_result_show_parts_of_a_value() -> None:
+    listens = Listens()
+    gate = sdg.Gate(Bank(), guards=[listens])
+    gate.admit(f"see {{iban={IBAN}}}")
+    assert gate.execute("see", "{iban}").success
+    assert not any(part in f"{listens.shown}{gate.result}" for part in (IBAN[:10], IBAN[-8:]))
+
+
+def test_elements_of_any_kind_are_masked() -> None:
+    class Shows(Bank):
+        def observe(self) -> Observation:  # type: ignore[override]
+            return Observation("x", None, (self.said, {"v": [self.said]}))
+
+    listens = Listens()
+    gate = sdg.Gate(Shows(), guards=[listens])
+    gate.admit(f"see {{iban={IBAN}}}")
+    gate.execute("see", "{iban}")
+    assert listens.shown[0].elements == ("{iban}", {"v": ["{iban}"]})
+
+
+def test_a_picture_that_changed_is_a_change_and_guards_see_it() -> None:
+    class Painted(Bank):
+        def observe(self) -> Observation:  # type: ignore[override]
+            return Observation("screen", np.full((4, 4, 3), 9 * bool(self.said), np.uint8))
+
+    listens = Listens()
+    assert sdg.Gate(Painted(), guards=[listens]).execute("see", "it").success
+    assert listens.shown[0].image is not None
+
+
+@pytest.mark.parametrize("name", ["HTTPDelete", "DBDelete", "sendmail", "SENDMAIL", "deleteaccount", "make_payment"])
+def test_a_name_says_what_it_does_in_any_spelling(name: str) -> None:
+    shop = Shop()
+    assert not sdg.Gate(shop).execute(name).success
+    assert shop.done == 0
+    assert sdg.Gate(shop, reads=(name,)).execute(name).success
