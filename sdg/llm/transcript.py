@@ -186,7 +186,7 @@ def _parse(line: bytes) -> dict[str, Any] | None:
         known = (
             all(isinstance(text, str) for text in (*texts, entry["key"], entry["stage"])) and entry["schema"] == SCHEMA
         )
-        known = known and isinstance(entry["sampling"].get("seed"), int | None)
+        known = known and bool(texts) and isinstance(entry["sampling"].get("seed"), int | None)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return entry if known else None

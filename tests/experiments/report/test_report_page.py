@@ -143,6 +143,14 @@ def test_what_is_no_plausible_count_of_tokens_costs_nothing(copy: Path, tmp_path
     assert (spent["model_calls"], spent["prompt_tokens"], spent["completion_tokens"]) == (1, 0, 0)
 
 
+def test_an_exchange_without_a_question_is_a_gap(copy: Path) -> None:
+    entry = {"schema": 3, "key": "k", "stage": "solve", "sampling": {}, "messages": [], "reply": {"text": "x"}}
+    (copy / "transcript.jsonl").write_text(2 * (json.dumps(entry) + "\n"))
+    page = Page(write(copy))
+    assert "Line 1 of the transcript" in page.text
+    assert "is no exchange of schema 3" in page.text
+
+
 class Answers:
     """A model that counts its answers."""
 
