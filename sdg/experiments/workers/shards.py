@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.console import UserError
-from sdg.envs.files import has_lines, read_file, read_lines
+from sdg.envs.files import COMPRESSED_SUFFIX, has_lines, read_file, read_lines
 from sdg.storage import RunFolder, RunSettings, read_description, read_journal
 from sdg.storage.files import atomic_write, explaining, line
 from sdg.storage.folder import differences, read_artefact
@@ -55,10 +55,12 @@ def merge(shards: Sequence[Path], out: Path) -> list[dict[str, Any]]:
             for row in metrics.values():
                 if row.get("unit") == unit:
                     folder.metrics.write({key: value for key, value in row.items() if key != "unit"})
+        packed = out / f"{TRANSCRIPT}{COMPRESSED_SUFFIX}"
+        before = set(read_lines(packed)) if packed.exists() else {b""}
         sources = [each / TRANSCRIPT for each in (out, *shards) if has_lines(each / TRANSCRIPT)]
-        exchanges = dict.fromkeys(text for path in sources for text in read_lines(path) if text)
-        if exchanges:  # a library's cost is counted from the transcript
-            atomic_write(out / TRANSCRIPT, b"\n".join(exchanges) + b"\n")
+        exchanges = dict.fromkeys(text for path in sources for text in read_lines(path) if text not in before)
+        if exchanges or (out / TRANSCRIPT).exists():  # a library's cost is counted from the transcript
+            atomic_write(out / TRANSCRIPT, b"".join(text + b"\n" for text in exchanges))
     return table
 
 
