@@ -23,12 +23,12 @@ TRANSCRIPT = "transcript.jsonl"
 JOURNALS = ("hypotheses", "verifications", "random_search", "skills", "rehearsals", "episodes")
 
 
-def parse_shard(text: str) -> tuple[int, int]:
+def parse_shard(text: str, *, said_by: str = "--shard takes") -> tuple[int, int]:
     """`I/N` with I from 1 to N. Raises UserError for another text."""
     match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
     number, of = (int(match[1]), int(match[2])) if match else (0, 0)
     if not 1 <= number <= of:
-        raise UserError(f"--shard takes I/N with I from 1 to N, such as 2/8, not {text!r}")
+        raise UserError(f"{said_by} I/N with I from 1 to N, such as 2/8, not {text!r:.40}")
     return number, of
 
 
@@ -77,7 +77,7 @@ def _settings(shards: Sequence[Path]) -> RunSettings:
         if not (shard / SHARD).exists():
             raise UserError(f"{shard} is no shard: `sdg run --shard I/N --out {shard}` makes one")
         part = read_artefact(shard / SHARD)
-        number, of = int(part["number"]), int(part["of"])
+        number, of = parse_shard(f"{part.get('number')}/{part.get('of')}", said_by=f"{shard / SHARD} holds")
         if (number, of) in dealt:
             raise UserError(f"shard {number}/{of} was given twice, as {dealt[number, of]} and {shard}: leave one out")
         dealt[number, of] = shard

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -99,6 +100,18 @@ def test_what_does_not_fit_is_one_line_and_writes_nothing(tmp_path: Path, given:
     with pytest.raises(UserError, match=message) as raised:
         merge([tmp_path / name for name in given], tmp_path / "run")
     assert "\n" not in str(raised.value)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "about",
+    [{}, {"number": "x", "of": 1}, {"number": 1, "of": 10**9}, {"number": 2, "of": 1}, {"number": [1], "of": 1}],
+)
+def test_what_says_no_shard_is_refused_by_name(tmp_path: Path, about: dict[str, Any]) -> None:
+    shard = make(tmp_path / "a", {"u": 1}, shard="1/1")
+    (shard / "shard.json").write_text(json.dumps({"schema": 1} | about))
+    with pytest.raises(UserError, match=r"a/shard.json holds I/N with I from 1 to N"):
+        merge([shard], tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 

@@ -268,6 +268,16 @@ def test_a_curve_begun_anew_forgets_its_first_attempt(tmp_path: Path) -> None:
     assert len(list((tmp_path / "tensorboard").iterdir())) == 2
 
 
+@pytest.mark.parametrize(
+    "line", ['{"unit":[]}', '{"unit":5}', '{"n":1}', '{"unit":"x","environment_steps":"q"}', "[1]",
+             '{"unit":"x","n":%s}' % ("9" * 400), '{"unit":"x","n":NaN}', '{"unit":"x","n":[1]}']
+)  # fmt: skip
+def test_what_is_no_point_of_a_curve_is_left_out(tmp_path: Path, line: str) -> None:
+    point = {"unit": "x", "environment_steps": 5, "loss": 0.5, "note": "a", "best": None}
+    (tmp_path / "metrics.jsonl").write_text(f"{line}\n{json.dumps(point)}\n")
+    assert read_metrics(tmp_path / "metrics.jsonl") == [point]
+
+
 def test_without_tensorboard_the_curves_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(util, "find_spec", lambda name: None)
     metrics = Metrics(tmp_path)
