@@ -13,8 +13,8 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from sdg.envs.files import open_regular, read_file
-from sdg.storage.files import atomic_write, explain, line, plain
+from sdg.envs.files import open_regular, read_values
+from sdg.storage.files import RunFolderError, atomic_write, explain, line, plain
 
 STEP = "environment_steps"
 """The field that counts time along a curve."""
@@ -88,13 +88,13 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     """Points of a metrics file; lines that a kill or a full disk tore, and what else is no point, are left out."""
     rows = []
     try:
-        for text in read_file(path).split(b"\n"):
+        for text in read_values(path).split(b"\n"):
             with contextlib.suppress(ValueError, RecursionError):
                 rows.append(json.loads(text))
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise explain(error, path) from error
+        raise RunFolderError(f"can't read {path}: {error.strerror or error}.") from error
     return [row for row in rows if _is_point(row)]
 
 
