@@ -22,6 +22,12 @@ MAX_LINE_BYTES = 1 << 24
 """Longest line of a journal or a transcript."""
 MAX_LINES = 2_000_000
 """Most lines of a transcript: a small archive could unpack to a thousand million, which take 40 bytes each."""
+MAX_UNPACKED_BYTES = 1 << 28
+"""Most that an archive unpacks to: a file of a thousandth of that can."""
+MAX_VALUES = 1 << 24
+"""Most values of a JSON file or journal: objects built from them take up to 80 bytes each."""
+MAX_LINE_VALUES = 1 << 20
+"""Most values of a line of a transcript, of which one at a time is held."""
 COMPRESSED_SUFFIX = ".xz"
 _XZ_MEMORY_BYTES = 1 << 28
 
@@ -94,6 +100,19 @@ def read_file(path: Path, *, most: int = MAX_FILE_BYTES) -> bytes:
     return _few_lines(data, path)
 
 
+def values(data: bytes) -> int:
+    """How many values JSON may hold, counted before it is parsed: each has one of these marks beside it."""
+    return sum(map(data.count, (b",", b":", b"[", b"{")))
+
+
+def read_values(path: Path, *, most: int = MAX_FILE_BYTES) -> bytes:
+    """A file of JSON. Raises OSError as `read_file` does, and for more than MAX_VALUES."""
+    data = read_file(path, most=most)
+    if values(data) > MAX_VALUES:
+        raise OSError(errno.EFBIG, f"it holds too much, at most {MAX_VALUES} values are read", str(path))
+    return data
+
+
 def _few_lines(data: bytes, path: Path) -> bytes:
     if data.count(b"\n") > MAX_LINES:
         raise OSError(errno.EFBIG, f"it has too many lines, at most {MAX_LINES} are read", str(path))
@@ -114,11 +133,16 @@ def read_lines(path: Path) -> list[bytes]:
 
 
 def compress_lines(path: Path) -> None:
-    """Put the whole lines of a file into PATH.xz, behind what that holds, and remove the file. Raises OSError."""
+    """Put the whole lines of a file into PATH.xz, behind what that holds, and remove the file. Raises OSError.
+
+    What would be too much for an archive stays as it is.
+    """
     archive = path.with_name(path.name + COMPRESSED_SUFFIX)
     before = _unpack(archive) if archive.exists() else b""
     data = read_file(path)
     data = data[: data.rfind(b"\n") + 1]
+    if len(before) + len(data) > MAX_UNPACKED_BYTES:
+        return
     if not before.endswith(data):  # it does where a kill came between the two steps below
         atomic_write(archive, lzma.compress(before + data))
     path.unlink()
@@ -132,11 +156,11 @@ def has_lines(path: Path) -> bool:
 def _unpack(path: Path) -> bytes:
     archive = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY_BYTES)
     try:
-        data = archive.decompress(read_file(path), MAX_FILE_BYTES + 1)
+        data = archive.decompress(read_file(path), MAX_UNPACKED_BYTES + 1)
     except lzma.LZMAError as error:
         raise OSError(errno.EINVAL, f"it is a damaged archive ({error})", str(path)) from None
-    if len(data) > MAX_FILE_BYTES:
-        raise OSError(errno.EFBIG, f"it unpacks to more than {MAX_FILE_BYTES} bytes", str(path))
+    if len(data) > MAX_UNPACKED_BYTES:
+        raise OSError(errno.EFBIG, f"it unpacks to more than {MAX_UNPACKED_BYTES} bytes", str(path))
     if not archive.eof:
         raise OSError(errno.EINVAL, "it is a damaged archive (its end is missing)", str(path))
     return data

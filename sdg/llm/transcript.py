@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sdg.envs.files import MAX_LINE_BYTES, lock_to_append, read_lines
+from sdg.envs.files import MAX_LINE_BYTES, MAX_LINE_VALUES, lock_to_append, read_lines, values
 from sdg.llm import exchange
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, NotRecorded, Sampling
 from sdg.llm.provider import ModelSettings, Provider
@@ -153,6 +153,8 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(lines, 1):
         if len(line) > MAX_LINE_BYTES:
             raise ModelError(f"Line {number} of {path} has {len(line)} bytes, at most {MAX_LINE_BYTES} are read.")
+        if values(line) > MAX_LINE_VALUES:
+            raise ModelError(f"Line {number} of {path} holds too much, at most {MAX_LINE_VALUES} values are read.")
         entry = _parse(line)
         if entry is not None:
             yield entry | {"line": number}
@@ -165,12 +167,12 @@ def first_answers(path: Path) -> bytes:
 
     Raises ModelError where it can't be read.
     """
-    answers: dict[tuple[str, str], dict[str, Any]] = {}
+    answers: dict[tuple[str, str], bytes] = {}
     for entry in entries(path):
         del entry["line"]
         if "reply" in entry:
-            answers.setdefault((entry["key"], entry["reply"]["text"]), entry)
-    return b"".join(map(_line, answers.values()))
+            answers.setdefault((entry["key"], entry["reply"]["text"]), _line(entry))
+    return b"".join(answers.values())
 
 
 def _line(entry: Mapping[str, Any]) -> bytes:
@@ -186,7 +188,7 @@ def _parse(line: bytes) -> dict[str, Any] | None:
         known = (
             all(isinstance(text, str) for text in (*texts, entry["key"], entry["stage"])) and entry["schema"] == SCHEMA
         )
-        known = known and isinstance(entry["sampling"].get("seed"), int | None)
+        known = known and bool(texts) and isinstance(entry["sampling"].get("seed"), int | None)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return entry if known else None

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from sdg.envs import files
-from sdg.envs.files import MAX_LINE_BYTES, open_regular, read_file, sync_folder
+from sdg.envs.files import MAX_LINE_BYTES, open_regular, read_values, sync_folder
 from sdg.errors import SDGError
 from sdg.skills.strict_json import decode
 
@@ -89,7 +89,7 @@ def line(value: Any) -> str:
 def read_json(path: Path) -> Any:
     """The content of a JSON file. Raises `RunFolderError` when it is missing or isn't JSON."""
     try:
-        return json.loads(read_file(path, most=MAX_JSON_BYTES))
+        return json.loads(read_values(path, most=MAX_JSON_BYTES))
     except FileNotFoundError:
         raise RunFolderError(
             f"{path} doesn't exist: is {path.parent} a run folder, and did its run get that far?"
@@ -125,7 +125,7 @@ def _checksum(row: Row) -> int:
 def _read(path: Path) -> tuple[dict[str, Row], int, str | None]:
     """The rows by unit, how many bytes they take, and the notice of a torn last line (None without one)."""
     try:
-        lines = read_file(path).split(b"\n")
+        lines = read_values(path).split(b"\n")
     except FileNotFoundError:
         lines = [b""]
     except OSError as error:

@@ -13,11 +13,13 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from sdg.envs.files import open_regular, read_file
-from sdg.storage.files import atomic_write, explain, line, plain
+from sdg.envs.files import open_regular, read_values
+from sdg.storage.files import RunFolderError, atomic_write, explain, line, plain
 
 STEP = "environment_steps"
 """The field that counts time along a curve."""
+_MOST = 1 << 53
+"""Numbers of a point are smaller, so that event files can hold them."""
 
 
 class Metrics:
@@ -83,17 +85,30 @@ class Metrics:
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """Rows of a metrics file; lines that a kill or a full disk tore are left out."""
+    """Points of a metrics file; lines that a kill or a full disk tore, and what else is no point, are left out."""
     rows = []
     try:
-        for text in read_file(path).split(b"\n"):
+        for text in read_values(path).split(b"\n"):
             with contextlib.suppress(ValueError, RecursionError):
                 rows.append(json.loads(text))
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise explain(error, path) from error
-    return [row for row in rows if isinstance(row, dict)]
+        raise RunFolderError(f"can't read {path}: {error.strerror or error}.") from error
+    return [row for row in rows if _is_point(row)]
+
+
+def _is_point(row: Any) -> bool:
+    """Whether a row holds a unit and numbers or labels beside it, all of them such as `Metrics.write` takes."""
+    return (
+        isinstance(row, dict)
+        and isinstance(row.get("unit"), str)
+        and isinstance(row.get(STEP, 0), int)
+        and all(
+            value is None or isinstance(value, str) or (isinstance(value, int | float) and abs(value) < _MOST)
+            for value in row.values()
+        )
+    )
 
 
 def file_name(text: str) -> str:

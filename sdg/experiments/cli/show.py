@@ -56,9 +56,15 @@ def units(run: Path, *, kind: str = "", failed: bool = False) -> Iterator[Row]:
 
 def print_run(lines: Output, run: Path, found: Sequence[Row], *, most: int) -> None:
     """Print a run's summary and the first units of each kind."""
+    from sdg.experiments.report.data import number, rows_of, text
+
     results = read_artefact(run / "results.json") if (run / "results.json").exists() else {}
-    names = ("level", "agent", "success_rate", "low", "high", "episodes", "median_steps", "tokens")
-    lines.rows([{name: row.get(name) for name in names} for row in results.get("rows", ())])
+    names = ("success_rate", "low", "high", "episodes", "median_steps", "tokens")
+    lines.rows(
+        {"level": text(row, "level"), "agent": text(row, "agent")}
+        | {name: None if number(row, name) is None else row[name] for name in names}
+        for row in rows_of(results, "rows")
+    )
     for kind, many in Counter(row["kind"] for row in found).items():
         mine = [row for row in found if row["kind"] == kind]
         bad = sum(row["good"] is False for row in mine)

@@ -1,6 +1,6 @@
 """What was asked of the model and what it said: tokens and money by stage, and an exchange of each kind to look at."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,28 +11,30 @@ from sdg.llm.transcript import entries
 
 Row = Mapping[str, Any]
 
+MOST = 100
+"""Stages, and kinds of questions, that are told apart; a run has about ten."""
+
 REPAIRS = ("## Program that failed", "## Your answer could not be used", "## What was tried before")
 """Prompts' words that ask for a repair (`sdg/prompts/debug.md`, `hypothesis_repair.md`, `hypothesis_feedback.md`)."""
 
 
-def exchanges(run: Path, gaps: list[str]) -> list[Row]:
-    """The exchanges of a run's transcript; what can't be read is a gap."""
+def exchanges(run: Path, gaps: list[str]) -> Iterator[Row]:
+    """The exchanges of a run's transcript, one at a time; what can't be read is a gap, told once."""
     path = run / "transcript.jsonl"
-    if not has_lines(path):
-        return []
     try:
-        return list(entries(path))
+        yield from entries(path) if has_lines(path) else ()
     except ModelError as error:
-        gaps.append(str(error))
-        return []
+        gaps.extend({str(error)}.difference(gaps))
 
 
 def spending(asked: Iterable[Row], prices: Prices) -> list[dict[str, Any]]:
     """Questions, tokens and money by stage, as they were answered; cached replies cost nothing."""
     stages: dict[str, dict[str, Any]] = {}
     for row in asked:
-        nothing = {"stage": row.get("stage") or "other", "calls": 0, "prompt": 0, "completion": 0, "money": 0.0}
-        stage, reply = stages.setdefault(str(row.get("stage")), nothing), row.get("reply") or {}
+        name = str(row.get("stage") or "other")
+        name = name if name in stages or len(stages) < MOST else "other"
+        nothing = {"stage": name, "calls": 0, "prompt": 0, "completion": 0, "money": 0.0}
+        stage, reply = stages.setdefault(name, nothing), row.get("reply") or {}
         prompt, completion = token_count(reply.get("prompt_tokens")), token_count(reply.get("completion_tokens"))
         stage["calls"] += 1
         stage["prompt"] += prompt
@@ -49,7 +51,7 @@ def samples(asked: Iterable[Row]) -> list[dict[str, str]]:
         contents = [str(message["content"]) for message in row["messages"]]
         kind = "repair" if any(mark in contents[-1] for mark in REPAIRS) else "prompt"
         name = f"{row.get('stage') or 'other'}: the first {kind}"
-        if name not in by_name:
+        if name not in by_name and len(by_name) < MOST:
             reply = row["reply"]["text"] if "reply" in row else f"(no reply: {row.get('error')})"
             by_name[name] = {"name": name, "prompt": contents[-1], "reply": str(reply)}
     return list(by_name.values())

@@ -64,7 +64,6 @@ def page(data: RunData, other: RunData | None = None) -> str:
 def _content(data: RunData) -> dict[str, Any]:
     gaps = list(data.gaps)
     description = data.description
-    questions = exchanges(data.path, gaps)
     return {
         "name": text(description["config"], "name") or data.path.name,
         "facts": _facts(data),
@@ -72,8 +71,8 @@ def _content(data: RunData) -> dict[str, Any]:
         "config": json.dumps(description["config"], indent=1),
         "success": data_of.success_rows(data),
         "by_level": data_of.by_level(data_of.success_rows(data)),
-        "spending": spending(questions, _prices(description)),
-        "samples": samples(questions),
+        "spending": spending(exchanges(data.path, gaps), _prices(description)),
+        "samples": samples(exchanges(data.path, gaps)),
         "agents_spending": data_of.spending(data),
         "calls": data_of.calls(data),
         "stages": _stages(data),

@@ -67,11 +67,13 @@ def accounts(run: Path, config: RunConfig, *, stages: Mapping[str, Mapping[str, 
     steps = dict(_steps(run, config))
     # Each question counts once, because a killed run repeats those whose answers it had no time to use.
     transcript = run / "transcript.jsonl"
-    answers = [each for each in entries(transcript) if each.get("stage") in GROUNDING] if has_lines(transcript) else []
-    exchanges = {each["key"]: each.get("reply") or {} for each in answers}
-    replies = exchanges.values()
     names = ("prompt_tokens", "completion_tokens")
-    tokens = {name: sum(token_count(reply.get(name)) for reply in replies) for name in names}
+    exchanges = {
+        each["key"]: {name: token_count((each.get("reply") or {}).get(name)) for name in names}
+        for each in (entries(transcript) if has_lines(transcript) else ())
+        if each.get("stage") in GROUNDING
+    }
+    tokens = {name: sum(counts[name] for counts in exchanges.values()) for name in names}
     model_use = {"model_calls": len(exchanges)} | tokens
     seconds = [stage.get(PROCESSOR, 0.0) for name, stage in stages.items() if name.startswith(SPENT_IN)]
     return {"steps": steps, "all_steps": sum(steps.values())} | model_use | {PROCESSOR: round(sum(seconds), 1)}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.console import UserError
-from sdg.envs.files import has_lines, read_file, read_lines
+from sdg.envs.files import COMPRESSED_SUFFIX, has_lines, read_file, read_lines
 from sdg.storage import RunFolder, RunSettings, read_description, read_journal
 from sdg.storage.files import atomic_write, explaining, line
 from sdg.storage.folder import differences, read_artefact
@@ -23,12 +23,12 @@ TRANSCRIPT = "transcript.jsonl"
 JOURNALS = ("hypotheses", "verifications", "random_search", "skills", "rehearsals", "episodes")
 
 
-def parse_shard(text: str) -> tuple[int, int]:
+def parse_shard(text: str, *, said_by: str = "--shard takes") -> tuple[int, int]:
     """`I/N` with I from 1 to N. Raises UserError for another text."""
     match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
     number, of = (int(match[1]), int(match[2])) if match else (0, 0)
     if not 1 <= number <= of:
-        raise UserError(f"--shard takes I/N with I from 1 to N, such as 2/8, not {text!r}")
+        raise UserError(f"{said_by} I/N with I from 1 to N, such as 2/8, not {text!r:.40}")
     return number, of
 
 
@@ -55,10 +55,12 @@ def merge(shards: Sequence[Path], out: Path) -> list[dict[str, Any]]:
             for row in metrics.values():
                 if row.get("unit") == unit:
                     folder.metrics.write({key: value for key, value in row.items() if key != "unit"})
+        packed = out / f"{TRANSCRIPT}{COMPRESSED_SUFFIX}"
+        before = set(read_lines(packed)) if packed.exists() else {b""}
         sources = [each / TRANSCRIPT for each in (out, *shards) if has_lines(each / TRANSCRIPT)]
-        exchanges = dict.fromkeys(text for path in sources for text in read_lines(path) if text)
-        if exchanges:  # a library's cost is counted from the transcript
-            atomic_write(out / TRANSCRIPT, b"\n".join(exchanges) + b"\n")
+        exchanges = dict.fromkeys(text for path in sources for text in read_lines(path) if text not in before)
+        if exchanges or (out / TRANSCRIPT).exists():  # a library's cost is counted from the transcript
+            atomic_write(out / TRANSCRIPT, b"".join(text + b"\n" for text in exchanges))
     return table
 
 
@@ -75,7 +77,7 @@ def _settings(shards: Sequence[Path]) -> RunSettings:
         if not (shard / SHARD).exists():
             raise UserError(f"{shard} is no shard: `sdg run --shard I/N --out {shard}` makes one")
         part = read_artefact(shard / SHARD)
-        number, of = int(part["number"]), int(part["of"])
+        number, of = parse_shard(f"{part.get('number')}/{part.get('of')}", said_by=f"{shard / SHARD} holds")
         if (number, of) in dealt:
             raise UserError(f"shard {number}/{of} was given twice, as {dealt[number, of]} and {shard}: leave one out")
         dealt[number, of] = shard

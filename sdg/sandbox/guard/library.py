@@ -195,11 +195,13 @@ class Library(Meter):
         value, index = place
         if type(value) in DICTS:
             self.key(index, len(value))
+        elif type(value) is deque:  # whose items are reached from its nearer end, block by block
+            self.tick(len(value) >> 10)
         return self.made(value[index]) if type(index) is slice else value[index]
 
     def __setitem__(self, place: tuple[Any, Any], new: Any) -> None:
         value, index = place
-        self.tick(6)
+        self.tick(6 + (len(value) >> 10 if type(value) is deque else 0))
         if type(value) not in DICTS | {list, deque} or (type(value) is Counter and type(new) not in NUMBERS):
             raise TypeError(f"the items of a {type(value).__name__} cannot be set so: make a list or dict of your own")
         if type(value) in DICTS:

@@ -220,6 +220,10 @@ def test_show_lists_instructions_and_units(runs: Callable[[Run], None], capsys: 
     capsys.readouterr()
     assert cli.main(["show", "runs/fast", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["unit"] == "done"
+    odd = {"level": 5, "agent": "sdg", "success_rate": 0.5, "low": 0.25, "high": [], "episodes": {}, "tokens": 10**400}
+    Path("runs/fast/results.json").write_text(json.dumps({"schema": 1, "rows": [odd, 7, odd | {"high": 0.75}]}))
+    assert cli.main(["show", "runs/fast"]) == 0
+    assert "50.0 [25.0, 75.0]" in capsys.readouterr().out
     assert cli.main(["show", "runs/fast", "done"]) == 0
     assert "unit: done" in capsys.readouterr().out
     assert cli.main(["show", "runs/fast", "don"]) == 2

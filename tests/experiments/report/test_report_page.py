@@ -18,7 +18,7 @@ from sdg.experiments.config.config import RunConfig
 from sdg.experiments.play.film import episode_gif
 from sdg.experiments.report import panels
 from sdg.experiments.report.data import beside, calls, curves, read_run, settings_apart, spending
-from sdg.experiments.report.exchanges import exchanges
+from sdg.experiments.report.exchanges import exchanges, samples
 from sdg.experiments.report.exchanges import spending as asked_spending
 from sdg.experiments.report.page import write
 from sdg.experiments.run.runs import accounts
@@ -141,6 +141,28 @@ def test_what_is_no_plausible_count_of_tokens_costs_nothing(copy: Path, tmp_path
     assert (row["calls"], row["prompt"], row["completion"], row["money"]) == (1, 0, 0, 0.0)
     spent = accounts(tmp_path, RunConfig("run"), stages={})
     assert (spent["model_calls"], spent["prompt_tokens"], spent["completion_tokens"]) == (1, 0, 0)
+
+
+def test_an_exchange_without_a_question_is_a_gap(copy: Path) -> None:
+    entry = {"schema": 3, "key": "k", "stage": "solve", "sampling": {}, "messages": [], "reply": {"text": "x"}}
+    (copy / "transcript.jsonl").write_text(2 * (json.dumps(entry) + "\n"))
+    page = Page(write(copy))
+    assert "Line 1 of the transcript" in page.text
+    assert "is no exchange of schema 3" in page.text
+
+
+def test_exchanges_are_read_one_at_a_time_and_their_stages_are_few(copy: Path) -> None:
+    asked = [{"role": "user", "content": "x"}]
+    entry = {"schema": 3, "key": "k", "sampling": {}, "messages": asked, "reply": {"text": "x"}}
+    lines = [json.dumps(entry | {"stage": f"s{n}"}) for n in range(300)]
+    (copy / "transcript.jsonl").write_text("\n".join([*lines, "[]", "[]", ""]))
+    gaps: list[str] = []
+    rows = asked_spending(exchanges(copy, gaps), Prices())
+    assert len(rows) <= 101
+    assert sum(row["calls"] for row in rows) == 300
+    assert len(samples(exchanges(copy, gaps))) <= 100
+    assert len(gaps) == 1
+    assert not isinstance(exchanges(copy, gaps), list)
 
 
 class Answers:

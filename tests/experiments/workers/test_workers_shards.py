@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import Any
 import pytest
 
 from sdg.console import UserError
+from sdg.envs.files import read_lines
 from sdg.experiments.bench.scale.units import Nap, sleep
 from sdg.experiments.cli.many import workers_of
 from sdg.experiments.workers.shards import JOURNALS, merge, parse_shard
 from sdg.experiments.workers.workers import ShardFinished, Workers, use_workers
 from sdg.storage import RunError, RunFolder, RunSettings, read_journal
+from sdg.storage import folder as folder_module
 
 SETTINGS = RunSettings({"name": "x", "seed": 1}, "name: x\nseed: 1\n", 1)
 
@@ -58,6 +61,22 @@ def test_merged_shards_hold_all_units_once(tmp_path: Path) -> None:
     assert units(tmp_path / "run") == {"common": 0, "u": 1, "v": 2}
 
 
+def test_merging_again_adds_only_what_is_new_to_the_transcript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shard, out = make(tmp_path / "a", {"u": 1}, shard="1/1"), tmp_path / "run"
+    (shard / "transcript.jsonl").touch()
+    for large in (0, 0, 1 << 20, 0):  # packed when the merge ends, or left as it is
+        monkeypatch.setattr(folder_module, "LARGE_BYTES", large)
+        for _ in range(2):
+            with (shard / "transcript.jsonl").open("a") as file:
+                file.write(f'{{"number": {len(read_lines(shard / "transcript.jsonl"))}}}\n')
+            merge([shard], out)
+            merge([shard], out)
+            assert read_lines(out / "transcript.jsonl") == read_lines(shard / "transcript.jsonl")
+    (out / "transcript.jsonl").write_bytes((shard / "transcript.jsonl").read_bytes())  # a kill came before its removal
+    merge([shard], out)
+    assert read_lines(out / "transcript.jsonl") == read_lines(shard / "transcript.jsonl")
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -81,6 +100,18 @@ def test_what_does_not_fit_is_one_line_and_writes_nothing(tmp_path: Path, given:
     with pytest.raises(UserError, match=message) as raised:
         merge([tmp_path / name for name in given], tmp_path / "run")
     assert "\n" not in str(raised.value)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "about",
+    [{}, {"number": "x", "of": 1}, {"number": 1, "of": 10**9}, {"number": 2, "of": 1}, {"number": [1], "of": 1}],
+)
+def test_what_says_no_shard_is_refused_by_name(tmp_path: Path, about: dict[str, Any]) -> None:
+    shard = make(tmp_path / "a", {"u": 1}, shard="1/1")
+    (shard / "shard.json").write_text(json.dumps({"schema": 1} | about))
+    with pytest.raises(UserError, match=r"a/shard.json holds I/N with I from 1 to N"):
+        merge([shard], tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 

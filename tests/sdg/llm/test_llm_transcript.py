@@ -137,8 +137,23 @@ def test_a_damaged_archive_is_one_clear_error(tmp_path: Path, monkeypatch: pytes
         with pytest.raises(ModelError, match="can't be read: it is a damaged archive"):
             Replayed(path)
     packed.write_bytes(whole)
-    monkeypatch.setattr(files, "MAX_FILE_BYTES", 200)
-    with pytest.raises(ModelError, match=r"can't be read: it (unpacks to more|is too large)"):
+    monkeypatch.setattr(files, "MAX_UNPACKED_BYTES", 200)
+    with pytest.raises(ModelError, match="can't be read: it unpacks to more"):
+        Replayed(path)
+    path.write_bytes(b"more\n" * 50)
+    monkeypatch.setattr(files, "MAX_UNPACKED_BYTES", 1 << 10)
+    compress_lines(path.rename(path.with_name("small.jsonl")))
+    path.write_bytes(b"more\n" * 500)
+    compress_lines(path.rename(path.with_name("large.jsonl")))
+    assert path.with_name("small.jsonl.xz").exists()
+    assert path.with_name("large.jsonl").exists()
+
+
+def test_values_are_counted_before_a_line_is_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "transcript.jsonl"
+    path.write_bytes(b'{"schema":3,"x":[' + b"[]," * (1 << 20) + b"0]}\n")
+    monkeypatch.setattr(transcript, "_parse", lambda line: pytest.fail("it was parsed"))
+    with pytest.raises(ModelError, match=r"Line 1 of .* holds too much"):
         Replayed(path)
 
 
@@ -187,10 +202,11 @@ def test_a_transcript_of_another_schema_says_what_to_do(tmp_path: Path) -> None:
         '{"schema": 3}',
         '{"schema":3,"key":"k","messages":[{"role":"user","content":["x"]}],"reply":{"text":"x"}}',
         '{"schema":3,"key":"k","messages":[7],"reply":{"text":"x"}}',
-        '{"schema":3,"key":"k","messages":[],"reply":{"text":[7]}}',
-        '{"schema":3,"key":"k","stage":"solve","messages":[],"reply":{"text":"x"}}',
-        '{"schema":3,"key":"k","stage":[],"sampling":{"seed":1},"messages":[],"reply":{"text":"x"}}',
-        '{"schema":3,"key":"k","stage":"solve","sampling":{"seed":[]},"messages":[],"reply":{"text":"x"}}',
+        '{"schema":3,"key":"k","messages":[{"role":"user","content":"x"}],"reply":{"text":[7]}}',
+        '{"schema":3,"key":"k","stage":"solve","messages":[{"role":"","content":""}],"reply":{"text":"x"}}',
+        '{"schema":3,"key":"k","stage":[],"sampling":{"seed":1},"messages":[{"role":"","content":""}],"error":"x"}',
+        '{"schema":3,"key":"k","stage":"","sampling":{"seed":[]},"messages":[{"role":"","content":""}],"error":"x"}',
+        '{"schema":3,"key":"k","stage":"solve","sampling":{},"messages":[],"reply":{"text":"x"}}',
         "[7]",
         "[" * 50_000,
     ],

@@ -83,7 +83,7 @@ def test_a_bank_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch:
 
 
 def test_first_answers_leave_out_failures_and_repeats(tmp_path: Path) -> None:
-    head = {"schema": 3, "key": "k", "stage": "", "sampling": {}, "messages": []}
+    head = {"schema": 3, "key": "k", "stage": "", "sampling": {}, "messages": [{"role": "user", "content": "x"}]}
     whole = head | {"reply": {"text": "a"}}
     lines = [head | {"error": "down"}, whole, whole | {"stage": "again"}, head | {"reply": {"text": "b"}}]
     (tmp_path / "said.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))

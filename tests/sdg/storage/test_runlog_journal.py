@@ -15,7 +15,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sdg.storage import Journal, Metrics, RunError, RunFolderError, atomic_write, plain, read_journal, read_metrics
+from sdg.storage import (
+    Journal,
+    Metrics,
+    RunError,
+    RunFolderError,
+    atomic_write,
+    plain,
+    read_journal,
+    read_json,
+    read_metrics,
+)
 from sdg.storage import files as journal_module
 
 WRITER = """
@@ -111,6 +121,15 @@ def test_a_line_is_measured_before_it_is_read(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(journal_module, "_parse", lambda text: pytest.fail("it was parsed"))
     with pytest.raises(RunFolderError, match="at most 400"):
         Journal(path)
+
+
+def test_values_are_counted_before_a_file_is_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'{"unit":"a","x":[' + b"[]," * (1 << 23) + b"0]}\n")
+    monkeypatch.setattr(json, "loads", lambda text: pytest.fail("it was parsed"))
+    for read in (Journal, read_json, read_metrics):
+        with pytest.raises(RunError, match="holds too much"):
+            read(path)
 
 
 def test_line_ends_alone_are_counted_first(tmp_path: Path) -> None:
@@ -266,6 +285,16 @@ def test_a_curve_begun_anew_forgets_its_first_attempt(tmp_path: Path) -> None:
     rows = read_metrics(tmp_path / "metrics.jsonl")
     assert [(row["unit"], row["environment_steps"]) for row in rows] == [("go to", 10), ("pick", 11)]
     assert len(list((tmp_path / "tensorboard").iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    "line", ['{"unit":[]}', '{"unit":5}', '{"n":1}', '{"unit":"x","environment_steps":"q"}', "[1]",
+             '{"unit":"x","n":%s}' % ("9" * 400), '{"unit":"x","n":NaN}', '{"unit":"x","n":[1]}']
+)  # fmt: skip
+def test_what_is_no_point_of_a_curve_is_left_out(tmp_path: Path, line: str) -> None:
+    point = {"unit": "x", "environment_steps": 5, "loss": 0.5, "note": "a", "best": None}
+    (tmp_path / "metrics.jsonl").write_text(f"{line}\n{json.dumps(point)}\n")
+    assert read_metrics(tmp_path / "metrics.jsonl") == [point]
 
 
 def test_without_tensorboard_the_curves_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,6 +107,9 @@ EXPLODING = {
                          "while True:\n    big == Counter() or Counter() <= big",
     "Counters in a list": "from collections import Counter\nbig = Counter({i: i // 8999 for i in range(9000)})\n"
                           "return big in [Counter()] * 10000",
+    "deque subscripts": "from collections import deque\nd = deque()\nr = range(10000)\n"
+                        "for i in range(100):\n    d.extend(r)\nm = 500000\n"
+                        f"while True:\n    x = ({'d[m], ' * 50})\n    {'d[m] = ' * 20}0",
     "deques kept": "from collections import deque\nkept = []\nwhile True:\n"
                              "    kept.append([deque(), deque(), deque()])",
 }  # fmt: skip
