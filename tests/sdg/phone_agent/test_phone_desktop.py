@@ -328,7 +328,7 @@ def test_what_cannot_be_undone_is_asked_about() -> None:
 def test_what_is_final_on_a_phone_is_told_as_on_pages(nodes: list[str], written: dict[str, Any], final: bool) -> None:
     desktop = PhoneDesktop(ScriptedPhone(dump(*nodes)), "x")
     asked: list[str] = []
-    guard = ConfirmGuard(lambda question: bool(asked.append(question)), desktop.press_of)
+    guard = ConfirmGuard(lambda question: bool(asked.append(question)))
     assert guard.feasible(desktop.command(written), desktop.observe()).passed == (not final)
     assert len(asked) == final
 
