@@ -51,8 +51,8 @@ _MADE_UP = re.compile(r"\b(?:css|sc|jss|svelte|emotion)-[\w-]+|\b(?=\w*[a-z]\d)(
 class ConfirmGuard:
     """Asks before a press that can't be undone; `confirm` is asked in words and says whether to go on.
 
-    Without `confirm` the answer is no. `asked` counts the questions. `presses` says what a command presses where more
-    is known than the picture shows: icons without words, Enter in a form.
+    Without `confirm` the answer is no. `asked` counts the questions. `presses`, or else the observation's `press_of`,
+    says what a command presses where more is known than the picture shows: icons without words, Enter in a form.
     """
 
     source = CONFIRMATION
@@ -65,7 +65,7 @@ class ConfirmGuard:
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses a final press unless `confirm` agrees."""
-        press = self._presses(command) if self._presses else Press()
+        press = (self._presses or getattr(observation, "press_of", lambda _: Press()))(command)
         label = final_press(press) or final_label(command, observation)
         if not label and command.final:
             label = f"{(press.words or press.labels or 'something')[:60]!r}, which the model calls final"

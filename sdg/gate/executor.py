@@ -31,7 +31,8 @@ class Command:
     final: bool = False
 
     def __str__(self) -> str:
-        return f"{self.name}({self.argument!r})" if self.argument else f"{self.name}()"
+        name = repr(self.name)[1:-1]  # what controls a terminal is shown, not sent
+        return f"{name}({self.argument!r})" if self.argument else f"{name}()"
 
 
 @dataclass(frozen=True, slots=True)

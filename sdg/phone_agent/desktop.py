@@ -47,20 +47,27 @@ _SAID = {
 
 
 class PhoneObservation(Observation):
-    """A screen: its tree, its original dump, and its picture as PNG (decoded when `image` is read)."""
+    """A screen: its tree, its original dump, its picture as PNG (decoded when `image` is read) and that one's size."""
 
-    __slots__ = ("activity", "png", "tree", "xml")
+    __slots__ = ("activity", "png", "size", "tree", "xml")
     png: bytes
     tree: UiTree
     xml: str
     activity: str
+    size: Point
 
-    def __init__(self, tree: UiTree, png: bytes, *, xml: str = "", activity: str = "", note: str = "") -> None:
+    def __init__(
+        self, tree: UiTree, png: bytes, *, xml: str = "", activity: str = "", note: str = "", size: Point = (0, 0)
+    ) -> None:
         object.__setattr__(self, "text", note or str(tree))
         object.__setattr__(self, "elements", tree.elements)
         object.__setattr__(self, "perception", SeenPhone(tree))
-        for name, value in (("tree", tree), ("png", png), ("xml", xml), ("activity", activity)):
+        for name, value in (("tree", tree), ("png", png), ("xml", xml), ("activity", activity), ("size", size)):
             object.__setattr__(self, name, value)
+
+    def press_of(self, command: Command) -> Press:
+        """What a command presses on this screen, for guards that ask about it."""
+        return press_on(read_command(command.name, command.argument), self.tree, self.size)
 
     @property
     def image(self) -> np.ndarray:  # type: ignore[override]
@@ -137,15 +144,11 @@ class PhoneDesktop:
             except DeviceLost as error:
                 raise BrokenDesktop(str(error)) from None
             tree, note = _read(xml)
-            self._seen = PhoneObservation(tree, png, xml=xml, activity=activity, note=note)
+            self._seen = PhoneObservation(tree, png, xml=xml, activity=activity, note=note, size=self.size)
             if self._told < len(self.steps):  # once a step, however often one is refused
                 self._told = len(self.steps)
                 self._looked(tree)
         return self._seen
-
-    def press_of(self, command: Command) -> Press:
-        """What a command presses on the screen that is judged."""
-        return press_on(read_command(command.name, command.argument), self.observe().tree, self.size)
 
     def list_marks(self) -> str:
         """The elements that have marks."""

@@ -8,7 +8,7 @@ from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.ui.presses import Press
 
 SHORT, SMALL = 25, 300
-"""Letters of a label that may only agree to a dialog, and of a dialog; more is a page."""
+"""Letters of a label that may only agree to a dialog, and those that are read of each text around."""
 STILL = 24
 """Pixels within which a swipe is a press."""
 
@@ -27,7 +27,8 @@ def target_of(action: PhoneAction, tree: UiTree) -> ScreenElement | None:
 
 def press_on(action: PhoneAction, tree: UiTree, size: Point) -> Press:
     """What an action presses on a screen of this size, as guards judge presses on pages: the innermost
-    that can be pressed at its place, with all words on it. Where the tree tells of nothing it is `unseen`."""
+    that can be pressed at its place, with all words on it. Where the tree tells of nothing it is `unseen`. A swipe is
+    a slider with the words at its start and on its way."""
     if action.name == "Enter" or (action.name == "Type" and {"\n", "\r"} & set(action.text)):
         return _enter(action, tree)
     if action.name not in ("Tap", "Long Press", "Swipe"):
@@ -36,9 +37,12 @@ def press_on(action: PhoneAction, tree: UiTree, size: Point) -> Press:
         start = place_of(action, tree, size)
     except ActionError:
         return Press(unseen=True)
-    if action.name == "Swipe" and math.dist(start, swipe_ends(action, start, size)[1]) >= STILL:
-        return Press()
     point = (*start, start[0] + 1, start[1] + 1)
+    if action.name == "Swipe" and math.dist(start, end := swipe_ends(action, start, size)[1]) >= STILL:
+        middle = ((start[0] + end[0]) // 2, (start[1] + end[1]) // 2) * 2
+        passed = [each for each in tree.nodes if contains(each.box, point) or contains(each.box, middle)]
+        said = [words[:SMALL] for each in passed for words in (each.text, each.description)]
+        return Press("slider", dialog="\n".join(filter(None, said)))
     here = [each for each in tree.nodes if contains(each.box, point) and (each.label or each.flags & PRESSED)]
     if not here:
         return Press(unseen=True)
@@ -50,19 +54,20 @@ def press_on(action: PhoneAction, tree: UiTree, size: Point) -> Press:
     inner = [each.label for each in inside if each.label and each.box != target.box and not each.flags & PRESSED]
     said = [target.label, *(words for each in same for words in (each.text, each.description)), " | ".join(inner)]
     words, *labels = [*dict.fromkeys(filter(None, said)), ""]
-    around = "\n".join(each.text for each in tree.elements if each.kind == "text")
+    around = "\n".join(each.text[:SMALL] for each in tree.elements if each.kind == "text")
     return Press(
         "button" if any(each.kind in ("Button", "ImageButton") for each in same) else "control",
         words,
         " ".join(each.resource for each in inside).replace("_", " ").lower(),
         picture=not words,
         labels="\n".join(filter(None, labels)),
-        dialog=around if len(words) < SHORT and len(around) < SMALL else "",
+        dialog=around if len(words) < SHORT else "",
     )
 
 
 def _enter(action: PhoneAction, tree: UiTree) -> Press:
-    """Enter where the focus is: in a field to search it searches, elsewhere it may press all that can be pressed."""
+    """Enter where the focus is: in a field to search it searches; elsewhere no button says what it sends, because a
+    phone doesn't tell which one it presses, if any."""
     field = target_of(action, tree)
     if field is None:
         return Press(unseen=True)
@@ -73,4 +78,4 @@ def _enter(action: PhoneAction, tree: UiTree) -> Press:
     labels = [each.text for each in tree.elements if each.kind not in ("text", "list", "textbox")]
     acting = [each for each in tree.nodes if each.flags & PRESSED and each.kind != "EditText"]
     labels += [words for each in acting for words in (each.text, each.description)]
-    return Press("button", labels="\n".join(dict.fromkeys(labels)), field=True)
+    return Press("button", labels="\n".join(dict.fromkeys(labels)), field=True, unseen=True)

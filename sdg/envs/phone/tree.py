@@ -22,7 +22,7 @@ Bounds = tuple[int, int, int, int]
 
 MAX_DUMP_CHARS = 4_000_000
 MOST_TEXT = 4000
-"""Letters of a text; longer ones are cut."""
+"""Letters of a text, and of the words below something that can be pressed; longer ones are cut."""
 MAX_DEPTH = 200
 MAX_ID = 999
 FLAGS = (
@@ -66,9 +66,10 @@ class Node:
 
     def walk(self) -> Iterator[Node]:
         """Itself and all nodes below it, in the order of the document."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+        left = [self]
+        while left:
+            yield (node := left.pop())
+            left.extend(reversed(node.children))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,16 +173,25 @@ def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[i
     found: list[ScreenElement] = []
     depths: list[int] = []
     taken: set[int] = set()
+    # The labels of nodes that only show something, each once; those below a node are its span of them.
+    said: list[str] = []
+    spans: dict[int, slice] = {}
+
+    def gather(node: Node) -> None:
+        begins = len(said)
+        for child in node.children:
+            said.extend([child.label] if child.label and not child.flags & _KEEPING else [])
+            gather(child)
+        spans[id(node)] = slice(begins, min(len(said), begins + MOST_TEXT))
 
     def add(node: Node, depth: int) -> None:
         if len(taken) == MAX_ID:
             return
         merged = bool(node.flags & PRESSED) and not node.label
-        inside = [each for each in node.walk() if each is not node] if merged else []
-        words = [each.label for each in inside if each.label and not each.flags & _KEEPING]
-        label = " | ".join(words) if merged else node.label
+        words = said[spans[id(node)]] if merged else []
+        label = " | ".join(words)[:MOST_TEXT] if merged else node.label
         # A row goes by its first words: those beside them may be a value that changes.
-        fixed = node.resource or ("" if node.kind == "EditText" else words[0] if merged and words else label)
+        fixed = node.resource or ("" if node.kind == "EditText" else words[0] if words else label)
         number = crc32("\n".join((node.package, node.kind, node.resource, fixed)).encode()) % MAX_ID + 1
         while number in taken:
             number = number % MAX_ID + 1
@@ -193,6 +203,7 @@ def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[i
                 add(child, depth + 1)
 
     for root in roots:
+        gather(root)
         add(root, 0)
     return tuple(found), tuple(depths)
 

@@ -1,10 +1,14 @@
 """What a page of a user's own may open, and the flags that hold a browser to it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
+from unicodedata import normalize
 from urllib.parse import unquote, urlsplit
+
+from sdg.errors import UserError
 
 NO_UDP = tuple(f"--{name}webrtc-ip-handling-policy=disable_non_proxied_udp" for name in ("", "force-"))
 """The flag's name is the first in newer Chromiums, the second in older ones."""
@@ -16,10 +20,16 @@ NO_PEERS = "for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection'])
 class Access:
     """What a page may open: its own address `start`, all of the same origin, and what `others` name: an origin, a host
     (`*.example.org` for those below it, `*` for all) or a file or folder. A file opens parts of itself in its folder.
+
+    Raises UserError for an address with a user's name or password, which a browser leaves out of what it opens.
     """
 
     start: str
     others: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if any("@" in urlsplit(each).netloc for each in (self.start, *self.others)):
+            raise UserError("an address may have no user's name or password before its host: leave out what ends in @")
 
     def opens(self, address: str, *, part: bool = False) -> bool:
         """Whether an address may be opened; `part`: as a stylesheet, script, picture or font of the page. One that
@@ -37,7 +47,10 @@ class Access:
             file, home = _file(address), _file(self.start) if own.scheme == "file" else None
             inside = home is not None and (file == home or (part and file.is_relative_to(home.parent)))
             return inside or any(file.is_relative_to(Path(each).resolve()) for each in self._places())
-        named = any(fnmatch(name or "", each) for each in self.others for name in (at.hostname, origin_of(address)))
+        others = [
+            origin_of(each) + urlsplit(each).path.rstrip("/") if "//" in each else _ascii(each) for each in self.others
+        ]
+        named = any(fnmatch(name or "", each) for each in others for name in (at.hostname, origin_of(address)))
         return named or (own.scheme != "file" and origin_of(address) == origin_of(self.start))
 
     def _places(self) -> list[str]:
@@ -49,9 +62,16 @@ def _file(address: str) -> Path:
 
 
 def origin_of(address: str) -> str:
-    """Scheme, host and port of an address."""
+    """Scheme, host and port of an address, as browsers write them: small letters, no default port, IDN as `xn--`."""
     at = urlsplit(address)
-    return f"{at.scheme.replace('ws', 'http')}://{at.netloc}"
+    scheme = at.scheme.replace("ws", "http")
+    return f"{scheme}://{_ascii(at.netloc).removesuffix({'http': ':80', 'https': ':443'}.get(scheme, ''))}"
+
+
+def _ascii(named: str) -> str:
+    """A host, alone or in an address, with each name in it that has other letters in Punycode."""
+    found = normalize("NFKC", named).lower()
+    return re.sub(r"[^.:/]*[^\x00-\x7f][^.:/]*", lambda each: f"xn--{each[0].encode('punycode').decode()}", found)
 
 
 def flags_for(access: Access) -> Sequence[str]:
@@ -59,7 +79,7 @@ def flags_for(access: Access) -> Sequence[str]:
     what is permitted goes to a proxy that doesn't exist."""
     if "*" in access.others:
         return NO_UDP
-    named = [each for each in (access.start, *access.others) if "/" not in each or "//" in each]
+    named = [_ascii(each) for each in (access.start, *access.others) if "/" not in each or "//" in each]
     hosts = {urlsplit(each).hostname or each for each in named}
     kept = "".join(f", EXCLUDE {host}" for host in sorted(hosts) if host)
     places = ";".join(sorted({_place(each) for each in named} - {""}))

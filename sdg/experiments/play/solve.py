@@ -52,6 +52,8 @@ def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
 
 def _admit(instruction: str, recipe: PlannerRecipe) -> str:
     """The user's words as they may leave this machine; nothing after this function sees the originals."""
+    if any("\ud800" <= each <= "\udfff" for each in instruction):
+        raise UserError("an instruction can't hold half of a letter (a lone surrogate)")
     try:
         protector = protector_of(recipe.model.privacy) if instruction else None
         return protector.admit(instruction) if protector else instruction

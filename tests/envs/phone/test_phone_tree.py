@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sdg.envs.phone.actions import ActionError, PhoneAction, place_of
-from sdg.envs.phone.tree import DumpError, marks, read_dump
+from sdg.envs.phone.tree import MOST_TEXT, DumpError, marks, read_dump
 
 
 def node(kind: str, bounds: str, *inner: str, text: str = "", desc: str = "", res: str = "", flags: str = "") -> str:
@@ -92,6 +92,17 @@ def test_many_nodes_in_the_same_boxes_are_compared_once() -> None:
     began = time.process_time()
     assert len(marks(tree)) == 300
     assert time.process_time() - began < 1
+
+
+def test_words_below_many_that_are_pressed_are_gathered_once_and_cut() -> None:
+    outer, inner = '<node clickable="true" bounds="[0,0][9,9]">', '<node text="ab" bounds="[0,0][9,9]"/>'
+    xml = dump(outer * 150 + inner * 10_000 + "</node>" * 150)
+    began = time.process_time()
+    tree = read_dump(xml)
+    assert time.process_time() - began < 2
+    assert {len(each.text) for each in tree.elements} == {MOST_TEXT}
+    assert tree.elements[0].text.startswith("ab | ab | ab")
+    assert sum(1 for _ in tree.walk()) == 10_150
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,8 @@ def test_what_can_not_be_is_said_in_words(address: str) -> None:
     assert status == 200
     assert "Nowhere" in said["fault"]
     assert post(address, "/instruct", "no JSON")[1]["fault"]
+    half = json.dumps({"level": "GoToLocal", "seed": 1, "instruction": "\ud800"})
+    assert "half of a letter" in post(address, "/instruct", half)[1]["fault"]
     status, said = post(address, "/train", json.dumps({"level": "GoToLocal", "seed": 0, "check": "import os"}))
     while not said["done"]:
         said = post(address, "/curve")[1]

@@ -13,14 +13,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from PIL import Image
 
 import sdg
 from sdg.envs.ui import watch
-from sdg.envs.ui.access import Access
+from sdg.envs.ui.access import Access, flags_for
 from sdg.envs.ui.browser import chromium, what_is_missing
+from sdg.errors import UserError
 from sdg.experiments.cli.main import main
 from sdg.experiments.play import pages
 from sdg.experiments.play.pages import TaskPlayed, do_task, open_page
@@ -314,6 +316,31 @@ def test_access_is_what_was_named() -> None:
     assert [web.opens(each) for each in ("https://a.org/y", "wss://a.org/", "http://a.org/", "file:///etc/passwd")] == [
         True, True, False, False,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("start", "other", "address"),
+    [
+        ("http://Example.org/", "x", "http://example.org/"),
+        ("https://example.org:443/", "x", "https://example.org/a"),
+        ("https://bücher.example/", "x", "https://xn--bcher-kva.example/"),
+        ("https://faß.example:8000/", "x", "https://xn--fa-hia.example:8000/"),
+        ("http://a.org/", "HTTPS://Example.org:443", "https://example.org/"),
+        ("http://a.org/", "*.Bücher.example", "http://www.xn--bcher-kva.example/"),
+    ],
+)
+def test_origins_are_compared_as_browsers_write_them(start: str, other: str, address: str) -> None:
+    access = Access(start, (other,))
+    assert access.opens(address)
+    assert not access.opens(address.replace("example", "example2"))
+    host = urlsplit(address).hostname
+    assert f"EXCLUDE {host}" in flags_for(access)[0].replace("*.", "www.")
+
+
+def test_a_password_in_an_address_is_refused() -> None:
+    for start, others in (("https://ann:secret@a.org/", ()), ("https://a.org/", ("https://ann@b.org",))):
+        with pytest.raises(UserError, match="no user's name or password"):
+            Access(start, others)
 
 
 def test_the_command_prints_one_object(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -147,3 +147,8 @@ def test_an_open_gate_leaves_it_to_the_robot() -> None:
     outcome = executor.execute(Command("go_next_to", "the grey door"))
     assert outcome.error == ""
     assert outcome.steps > 0
+
+
+def test_what_controls_a_terminal_is_shown_in_a_command() -> None:
+    assert str(Command("look\x1b[2J\nsend", "x")) == r"look\x1b[2J\nsend('x')"
+    assert str(Command("Täp")) == "Täp()"

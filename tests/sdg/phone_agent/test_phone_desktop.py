@@ -74,6 +74,7 @@ def button(text: str, y: int = 0, flags: str = "clickable") -> str:
     return node("Button", f"[0,{y}][100,{y + 50}]", text=text, flags=flags)
 
 
+SLIDER = node("SeekBar", "[0,300][400,350]", text="Slide to pay", flags="clickable")
 FIELD = node("EditText", "[0,100][400,150]", text="secret", desc="Phone", res="phone", flags="clickable focused")
 
 
@@ -287,7 +288,14 @@ def test_what_cannot_be_undone_is_asked_about() -> None:
     [
         ([node("TextView", "[0,60][90,90]", text="Delete all of your messages?"), labelled("OK")], TAPS[1], True),
         ([node("TextView", "[0,60][90,90]", text="It was kept."), labelled("OK")], TAPS[1], False),
-        ([node("TextView", "[0,60][90,90]", text=f"Delete? {'long ' * 99}"), labelled("OK")], TAPS[1], False),
+        ([node("TextView", "[0,60][90,90]", text=f"Delete? {'long ' * 99}"), labelled("OK")], TAPS[1], True),
+        ([node("TextView", "[0,60][90,90]", text=f"{'long ' * 99} Delete?"), labelled("OK")], TAPS[1], False),
+        ([SLIDER], act("Swipe", coords=[20, 325], to=[380, 325]), True),
+        ([node("View", "[0,300][50,350]", desc="go", flags="clickable"), node("TextView", "[50,300][400,350]",
+               text="Slide to pay 500 EUR to Ann")], act("Swipe", coords=[20, 325], to=[380, 325]), True),
+        ([SLIDER], act("Swipe", coords=[20, 500], to=[380, 500]), False),
+        ([node("SeekBar", "[0,300][400,350]", desc="Slide to set the volume")],
+         act("Swipe", coords=[20, 325], to=[380, 325]), False),
         ([labelled("Delete all of my messages")], TAPS[1], True),
         ([node("ImageButton", "[0,0][100,50]", flags="clickable")], TAPS[1], True),
         ([node("ImageButton", "[0,0][100,50]", res="navigate_up", flags="clickable")], TAPS[1], False),
@@ -298,7 +306,7 @@ def test_what_cannot_be_undone_is_asked_about() -> None:
         ([labelled("Send")], act("Swipe", coords=[50, 25], to=[51, 25]), True),
         ([labelled("Send")], act("Swipe", coords=[50, 25], to=[50, 325]), False),
         ([FIELD, labelled("Send")], act("Enter"), True),
-        ([FIELD, labelled("Cancel")], act("Enter"), False),
+        ([FIELD, labelled("Cancel")], act("Enter"), True),
         ([FIELD.replace("Phone", "Search mail"), labelled("Send")], act("Enter"), False),
         ([FIELD, labelled("Send")], act("Type", text="hello"), False),
         ([FIELD.replace("Phone", "Send a message")], act("Type", text="hello"), False),
@@ -328,7 +336,7 @@ def test_what_cannot_be_undone_is_asked_about() -> None:
 def test_what_is_final_on_a_phone_is_told_as_on_pages(nodes: list[str], written: dict[str, Any], final: bool) -> None:
     desktop = PhoneDesktop(ScriptedPhone(dump(*nodes)), "x")
     asked: list[str] = []
-    guard = ConfirmGuard(lambda question: bool(asked.append(question)), desktop.press_of)
+    guard = ConfirmGuard(lambda question: bool(asked.append(question)))
     assert guard.feasible(desktop.command(written), desktop.observe()).passed == (not final)
     assert len(asked) == final
 

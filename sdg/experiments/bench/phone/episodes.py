@@ -101,10 +101,7 @@ class PhoneEpisode:
         self.judge, self.said, self.began = TaskProgress(job.task), "", time.monotonic()
         self.looks: list[dict[str, bool]] = []
         self.confirmed, self.disagreement = 0, False
-        gate = gate_of(
-            setting.guards, usages={}, resolve=lambda *_: (), model=model, confirm=self._confirm,
-            presses=lambda command: self.desktop.press_of(command),
-        )  # fmt: skip
+        gate = gate_of(setting.guards, usages={}, resolve=lambda *_: (), model=model, confirm=self._confirm)
         device, instruction = phone, self.task.instruction
         if setting.masked:
             protector = Protector(recognisers_of(""), Placeholders())
