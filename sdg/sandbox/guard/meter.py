@@ -117,8 +117,8 @@ class Meter:
         for depth in range(MAX_DEPTH + 1):
             if not level:
                 return size
-            if depth and not shown and Counter in map(type, level):
-                raise TypeError("Counters are compared one with one, not within other values")
+            if depth and not shown and not HASHED.isdisjoint(map(type, level)):
+                self._charge_tables(level)
             characters = sum(map(_text_size, level))
             self.tick(10 + 3 * len(level) + (characters >> 2))
             size += characters
@@ -128,6 +128,13 @@ class Meter:
                 self._check_plain(level)
             level = list(islice(chain.from_iterable(map(_parts, level)), self.left + 1))
         raise TooLarge(f"a value is nested more than {MAX_DEPTH} levels deep")
+
+    def _charge_tables(self, parts: list[Any]) -> None:
+        for part in parts:
+            if type(part) is Counter:
+                raise TypeError("Counters are compared one with one, not within other values")
+            if type(part) in HASHED:
+                self.keys(part)
 
     def _check_plain(self, parts: list[Any]) -> None:
         for part in parts:
@@ -213,7 +220,7 @@ class Meter:
         if type(value) is not str or write is not str:
             self.weigh(value, shown=True)
         part = value
-        if isinstance(value, Exception) and len(value.args) == 1:  # whose text is that of its argument
+        if isinstance(value, Exception) and len(value.args) == 1 and write is str:  # its text is its argument's
             part, write = value.args[0], repr if isinstance(value, KeyError) else write
         return str(self.made(write(part) if type(part) in self.flat else _plain_text(part, write)))
 
@@ -275,6 +282,8 @@ def _plain_text(value: Any, write: Callable[[Any], str] = repr) -> str:
         return f"Counter({inside(dict(value.most_common()))})"
     if kind is deque:
         return f"deque({inside(list(value))}{'' if value.maxlen is None else f', maxlen={value.maxlen}'})"
+    if isinstance(value, Exception) and write is not str:
+        return f"{kind.__name__}({', '.join(map(inside, value.args))})"
     if kind in HASHED - TABLES:
         return f"{kind.__name__}({inside(list(value))})"
     if isinstance(value, Exception) and write is not str:

@@ -156,3 +156,9 @@ def test_one_model_is_asked_from_many_threads(server: Server) -> None:
     said = in_order(lambda n: model.complete((Message("user", str(n)),)).text, range(16), at_once=16)
     assert list(said) == [str(n) for n in range(16)]
     model.close()
+
+
+def test_an_answer_of_millions_of_values_is_not_parsed() -> None:
+    body = b'{"choices": [' + b"[]," * (1 << 20) + b'{"message": {"content": "hi"}}]}'
+    with pytest.raises(Flood, match="too many values"):
+        read_answer(body)

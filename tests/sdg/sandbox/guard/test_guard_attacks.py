@@ -110,6 +110,9 @@ EXPLODING = {
     "deque subscripts": "from collections import deque\nd = deque()\nr = range(10000)\n"
                         "for i in range(100):\n    d.extend(r)\nm = 500000\n"
                         f"while True:\n    x = ({'d[m], ' * 50})\n    {'d[m] = ' * 20}0",
+    "sets of one hash in lists": "fs = [2.0 ** (61 * k) for k in range(-17, 17)]\n"
+                                 "ts = [(a, b) for a in fs for b in fs]\n"
+                                 "a, b = [set(ts)] * 50, [set(reversed(ts))] * 50\nwhile True:\n    a == b",
     "deques kept": "from collections import deque\nkept = []\nwhile True:\n"
                              "    kept.append([deque(), deque(), deque()])",
 }  # fmt: skip
@@ -216,6 +219,11 @@ def test_a_finally_that_is_compiled_thousands_of_times_is_refused() -> None:
         run(program(source))
     assert time.process_time() - began < 1
     assert run(program("try:\n    return 1\nfinally:\n    x = 2")) == 1
+
+
+def test_what_was_caught_is_shown_as_python_shows_it() -> None:
+    shown = "{}['a']\nexcept KeyError as e:\n    return str(e), repr(e), f'{e!r} {e}'"
+    assert run(program(f"try:\n    {shown}")) == ("'a'", "KeyError('a')", "KeyError('a') 'a'")
 
 
 STATE = {
