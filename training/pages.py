@@ -48,7 +48,7 @@ def named_of(elements: Sequence[TrueElement], picture: np.ndarray) -> tuple[Name
     found = [(each, caption_of(each, screen)) for each in screen]
     said = [_key(caption) for _, caption in found]
     return tuple(
-        Named(caption.kind, caption.words, caption.look, each.box)
+        Named(caption.kind, caption.words, caption.look, box=each.box)
         for each, caption in found
         if said.count(_key(caption)) == 1 and _is_sayable(caption)
     )
@@ -114,7 +114,7 @@ def _page(browser: Browser, task: str, seed: int) -> Page:
         after = browser.screenshot()
         if _is_over(browser, task) or not _shows(picture, picture_of(after), each.box):
             continue
-        phrase, then = name_in_words(each.caption, rng), true_elements(browser)
+        phrase, then = name_in_words(each, rng), true_elements(browser)
         verb, argument = (TYPE, f"'{words}' into {phrase}") if types else (CLICK, phrase)
         came = tuple(sorted((new.kind, new.text, new.box, new.checked) for new in then)), _focus(then)
         if came in found:  # a label does what its tick does: neither can be told to be incomplete

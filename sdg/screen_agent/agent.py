@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, Protocol
 
 from sdg.envs.world import Element, Observation
@@ -175,7 +176,8 @@ class Work:
     no question left; then `result`. Many episodes may be under way while their models think.
 
     More than `replans` refusals in a row (None: any number), or one by a person, end the task as infeasible.
-    Each screen but the first begins with what `changes` says of it and the one before, unless that is "".
+    Each screen but the first begins with what `changes` says of it and the one before, unless that is "". `said` is the
+    latest answer.
     """
 
     def __init__(
@@ -201,7 +203,7 @@ class Work:
         self._told: list[str] = []
         self._completions = self._prompt_tokens = self._completion_tokens = 0
         self._end: End | None = None
-        self._detail = ""
+        self._detail = self.said = ""
 
     def question(self) -> tuple[Message, ...] | None:
         """What the model is asked next; None when the episode is over."""
@@ -219,6 +221,7 @@ class Work:
 
     def answer(self, reply: Completion) -> None:
         """Carry out what the model said; a description is kept for the next question, which grounds it."""
+        self.said = reply.text
         self._prompt_tokens += reply.prompt_tokens
         self._completion_tokens += reply.completion_tokens
         if self._mode.describes and self._described is None:
@@ -248,6 +251,15 @@ class Work:
         except BrokenDesktop as error:
             self.stop("page", str(error))
 
+    def hear(self, reply: Callable[[], Completion]) -> None:
+        """Carry out the answer, or end where the model gives none. Raises BudgetExceeded."""
+        try:
+            self.answer(reply())
+        except BudgetExceeded:
+            raise
+        except ModelError as error:
+            self.fail(error)
+
     def take_turn(self, model: LanguageModel, *, sampling: Sampling = SAMPLING) -> bool:
         """Ask for one answer, after a description in modes that have one; False when the episode is over. For harnesses
         with their own loop. Raises BudgetExceeded."""
@@ -256,12 +268,7 @@ class Work:
             messages = self.question()
             if messages is None:
                 return False
-            try:
-                self.answer(model.complete(messages, sampling=sampling))
-            except BudgetExceeded:
-                raise
-            except ModelError as error:
-                self.fail(error)
+            self.hear(partial(model.complete, messages, sampling=sampling))
         return self._end is None and self._desktop.ending is None
 
     def fail(self, error: ModelError) -> None:

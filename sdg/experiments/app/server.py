@@ -4,7 +4,6 @@ The server is the standard library's and listens on loopback by default. It answ
 that no other site in the same browser can use it. One robot works at a time.
 """
 
-import base64
 import inspect
 import json
 import mimetypes
@@ -20,7 +19,7 @@ import sdg
 from sdg.console import message
 from sdg.deduction.episode import Played
 from sdg.envs.domains import DEFAULT, domain
-from sdg.experiments.play.film import episode_gif, png
+from sdg.experiments.play.film import data_address, episode_gif, png
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.play.solve import solve
 from sdg.skills.library.library import SkillLibrary
@@ -78,7 +77,7 @@ class Playground:
         """A level before any action: its own instruction, and a picture of all that is in it."""
         world = domain(DEFAULT).open(str(asked["level"]))
         world.reset(int(asked["seed"]))
-        return {"instruction": world.mission, "picture": _address("image/png", png(world.render()))}
+        return {"instruction": world.mission, "picture": data_address("image/png", png(world.render()))}
 
     def instruct(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Solve a level's own instruction, or the user's words: the program, its calls with verdicts, the film."""
@@ -159,10 +158,6 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
 def _picture(episode: Played) -> str:
     """The film as a data address; "" where the episode can't be played again."""
     try:
-        return _address("image/gif", episode_gif(episode))
+        return data_address("image/gif", episode_gif(episode))
     except ValueError:
         return ""
-
-
-def _address(kind: str, data: bytes) -> str:
-    return f"data:{kind};base64,{base64.b64encode(data).decode()}"

@@ -140,8 +140,7 @@ class PaperPolicy:
         """Action logits f32 (n, 6) of packed views u8 (n, 7, 7) and a text each."""
         with torch.inference_mode():
             encodings = torch.stack([self._encode_text(text) for text in texts])
-            out: np.ndarray = self._network(torch.from_numpy(views.reshape(len(views), -1)).long(), encodings).numpy()
-        return out
+            return self._network(torch.from_numpy(views.reshape(len(views), -1)).long(), encodings).numpy()
 
     def _encode_text(self, text: str) -> torch.Tensor:
         """The GRU's last state f32 (words,) after a text; kept, because a skill's argument lasts many steps."""

@@ -178,10 +178,7 @@ class RoomSkill:
     kind: str
     noise: float = 0.0
     horizon: int = 30
-
-    @property
-    def description(self) -> str:
-        return "learned"
+    description = "learned"
 
     @property
     def examples(self) -> tuple[str, ...]:

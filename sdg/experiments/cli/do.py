@@ -1,15 +1,16 @@
 """`sdg do TASK --url URL`: a task on your own page."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sdg.console import UserError, output, readable
-
-if TYPE_CHECKING:
-    from sdg.experiments.config.config import RunConfig
+from sdg.envs.ui.access import Access
+from sdg.experiments.config.assembly import model_settings
+from sdg.experiments.config.config import RunConfig
+from sdg.experiments.play.pages import do_task, open_page
+from sdg.gate.registry import check_guards
+from sdg.llm.registry import build, is_rule_based
+from sdg.screen_agent.modes import MODES
 
 
 def do_on_page(
@@ -27,12 +28,6 @@ def do_on_page(
     as_json: bool,
 ) -> int:
     """Do the task and print the result; returns 1 if it isn't done. Raises UserError for what can't be begun."""
-    from sdg.envs.ui.access import Access
-    from sdg.experiments.config.assembly import model_settings
-    from sdg.experiments.play.pages import do_task, open_page
-    from sdg.gate.registry import check_guards
-    from sdg.llm.registry import build, is_rule_based
-    from sdg.screen_agent.modes import MODES
 
     if not task.strip():
         raise UserError("a task has words: sdg do 'find the price of the blue lamp' --url URL")

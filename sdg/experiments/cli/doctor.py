@@ -23,7 +23,14 @@ Row = dict[str, Any]
 def checks(*, runs: Path) -> Iterator[Row]:
     """Every check in turn; a check that itself fails is bad and says why."""
     acts: list[tuple[str, Callable[[], tuple[str, str, str]]]] = [
-        ("python", _python),
+        (
+            "python",
+            lambda: (
+                GOOD if sys.version_info >= (3, 11) else BAD,
+                platform.python_version(),
+                "install Python 3.11 or newer",
+            ),
+        ),
         ("packages", _packages),
         ("names", _names),
         ("threads", _threads),
@@ -43,10 +50,6 @@ def checks(*, runs: Path) -> Iterator[Row]:
         except Exception as error:
             status, finding, advice = BAD, f"{type(error).__name__}: {error}", "see the message; SDG_DEBUG=1 shows more"
         yield {"check": name, "status": status, "found": finding, "advice": "" if status == GOOD else advice}
-
-
-def _python() -> tuple[str, str, str]:
-    return GOOD if sys.version_info >= (3, 11) else BAD, platform.python_version(), "install Python 3.11 or newer"
 
 
 def pins(path: Path = ROOT / "constraints.txt") -> dict[str, str]:

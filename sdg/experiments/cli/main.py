@@ -74,7 +74,7 @@ def _stage(until: Until, about: str) -> None:
         workers: WorkersOption = "local",
         shard: ShardOption = None,
     ) -> None:
-        run_config, folder = resolve(config, out, overlay=[*_llm_overlay(llm), *(assignments or [])], seed=seed)
+        run_config, folder = resolve(config, out, llm=llm, assignments=assignments, seed=seed)
         with workers_of(workers, shard=shard, folder=folder):
             do(until, run_config, folder, fresh=fresh, as_json=as_json, quiet=quiet)
 
@@ -114,16 +114,15 @@ def solve(
     from sdg.experiments.cli.show import refuse_other_options, solve_one
     from sdg.llm.registry import is_rule_based
 
-    overlay = [*_llm_overlay(llm), *(assignments or [])]
     if level is None:
         refuse_other_options(
             {"--instruction": instruction, "--library": library, "--layout": layout}, why="needs --level"
         )
-        run_config, folder = resolve(config, out, overlay=overlay, seed=seed)
+        run_config, folder = resolve(config, out, llm=llm, assignments=assignments, seed=seed)
         do("solve", run_config, folder, fresh=fresh, as_json=as_json, quiet=quiet)
         return
     refuse_other_options({"--out": out, "--fresh": fresh}, why="belongs to a run, and --level makes none")
-    run_config, _ = resolve(config, None, overlay=overlay, seed=None)
+    run_config, _ = resolve(config, None, llm=llm, assignments=assignments)
     if is_rule_based(run_config.model.kind) and not quiet:
         print(f"sdg: {BABYLANG}", file=sys.stderr)
     solve_one(
@@ -227,7 +226,7 @@ def compose(
     """Compose skills from programs that solved practice instructions, verify them on other layouts, keep what helps."""
     from sdg.experiments.compose.command import compose as composed
 
-    config, _ = resolve("models", None, overlay=[*_llm_overlay(llm), *(assignments or [])], seed=None)
+    config, _ = resolve("models", None, llm=llm, assignments=assignments)
     with output(as_json=as_json) as lines:
         lines.rows(
             composed(
@@ -264,7 +263,7 @@ def do_on_page(
     """Do a task on a page from its screenshots; ask before what can't be undone. Exit code 1: not done."""
     from sdg.experiments.cli.do import do_on_page as do_it
 
-    config, _ = resolve("models", None, overlay=[*_llm_overlay(llm), *(assignments or [])], seed=None)
+    config, _ = resolve("models", None, llm=llm, assignments=assignments)
     return do_it(
         config,
         task,
@@ -319,20 +318,12 @@ def _unwind(number: int, frame: object) -> NoReturn:
     sys.exit(128 + number)
 
 
-def _llm_overlay(llm: str | None) -> list[str]:
-    if llm is None:
-        return []
-    from sdg.llm.registry import settings_of
-
-    settings = settings_of(llm)
-    if "transcript" in settings and Path(settings["transcript"]).is_dir():
-        settings = settings | {"transcript": str(Path(settings["transcript"]) / "transcript.jsonl")}
-    return [f"model.{key}={value}" for key, value in settings.items()]
-
-
-def resolve(config: str | None, out: Path | None, *, overlay: list[str], seed: int | None) -> tuple[RunConfig, Path]:
+def resolve(
+    config: str | None, out: Path | None, *, llm: str | None, assignments: list[str] | None, seed: int | None = None
+) -> tuple[RunConfig, Path]:
     """The config and its run folder: the named config, or the one that the folder was begun with."""
     from sdg.experiments.config.config import find_config, load
+    from sdg.llm.registry import settings_of
 
     folder_config = out / "config.yaml" if out is not None else None
     path = (
@@ -340,6 +331,10 @@ def resolve(config: str | None, out: Path | None, *, overlay: list[str], seed: i
         if config is None and folder_config is not None and folder_config.exists()
         else find_config(config or DEFAULT_CONFIG)
     )
+    model = settings_of(llm) if llm is not None else {}
+    if "transcript" in model and Path(model["transcript"]).is_dir():
+        model["transcript"] = str(Path(model["transcript"]) / "transcript.jsonl")
+    overlay = [*(f"model.{key}={value}" for key, value in model.items()), *(assignments or [])]
     run_config = load(path, overlay=overlay, seed=seed)
     return run_config, out if out is not None else Path("runs") / run_config.name
 

@@ -16,7 +16,6 @@ from sdg.deduction.library_skills import options_of
 from sdg.deduction.planner import Prompts
 from sdg.deduction.program import ENTRY, program_guard
 from sdg.deduction.protocols import Documented, primitive_skills
-from sdg.envs.domain import Domain
 from sdg.envs.domains import domain
 from sdg.envs.files import has_lines
 from sdg.envs.instructions import SPLITS
@@ -66,10 +65,10 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
     mine = [row for row in whole if row.agent in (cell.agent, "rehearsals", "sdg")]
     place = next((each for each in (folder / "kept" / TRANSCRIPT, folder / TRANSCRIPT) if has_lines(each)), None)
     if not mine or place is None:
-        reason = (
-            f"{len(rows)} episodes, none of them a practice instruction that one program over {cell.interface} solved"
+        raise UserError(
+            f"there is nothing to compose of in {folder}: {len(rows)} episodes, none of them a practice instruction "
+            f"that one program over {cell.interface} solved (draw with --split training)"
         )
-        raise UserError(f"there is nothing to compose of in {folder}: {reason} (draw with --split training)")
     exchanges = _exchanges(place)
     solutions, rules = list[Solved](), set[str]()
     for row in mine:
@@ -121,17 +120,25 @@ def compose(
     """
     place = find_library(library)
     programs = read_programs(source, cell=FigureKey(SKILLS, perception, ""))
-    _require_same(config, source, programs, library=place)
     world = domain(programs.domain)
     options: dict[str, Documented] = {
         **primitive_skills(world, beside_skills=True),
         **options_of(load_library(place)),
     }
+    rules = Prompts(world).rules(tuple(options.values()), budget=config.deduce.budget).strip()
+    _require_same(config, source, programs, library=place, rules=rules)
     settings = {"programs": str(source), "layouts": layouts, "count": count}
     with open_folder(folder, settings, seed=seed) as run:
         sampling = Sampling(config.model.temperature, seed, config.model.max_tokens, stage="compose")
+        guard = program_guard(
+            options, world, {**world.perceivable.functions, **SIGNATURES}, budget=1, source_bytes=2**18
+        )
         author = Author(
-            build(model_settings(config, folder)), world, tuple(options.values()), _loader(options, world), sampling
+            build(model_settings(config, folder)),
+            world,
+            tuple(options.values()),
+            lambda source: guard.load(source, entry=ENTRY),
+            sampling,
         )
         admission = author.distil(programs.solved)
         for refusal in admission.refusals:
@@ -146,7 +153,8 @@ def compose(
     skills = tuple(each.skill for each in verdicts if not each.reason)
     if skills:
         who = (programs.model, is_rule_based(programs.kind), programs.domain)
-        save_composed(ComposedLibrary(*who, library_checksum(place), _digest(programs), skills), to)
+        digest = hashlib.sha256("".join(sorted(programs.rules)).encode()).hexdigest()
+        save_composed(ComposedLibrary(*who, library_checksum(place), digest, skills), to)
         progress().note(f"{len(skills)} composed skills: {to}")
     yield from map(_row, verdicts)
 
@@ -158,8 +166,9 @@ def _rounds(
     programs are rewritten and played again without the skills that failed by themselves."""
     for _ in range(ROUNDS if skills else 0):
         rewritten = list(author.rewrite(programs, skills))
-        note = f"{len(skills)} composed skills, {len(rewritten)} of {len(programs)} programs rewritten over them"
-        progress().note(note)
+        progress().note(
+            f"{len(skills)} composed skills, {len(rewritten)} of {len(programs)} programs rewritten over them"
+        )
         verdicts = judge(skills, verify(rewritten, skills))
         rejects = [each for each in verdicts if each.is_own_fault]
         skills = [replace(each.skill, figures=Figures()) for each in verdicts if not each.is_own_fault]
@@ -168,18 +177,7 @@ def _rounds(
             return
 
 
-def _loader(skills: Mapping[str, Documented], world: Domain) -> Callable[[str], object]:
-    """The guard of programs over these skills and composed ones, as `admit` calls it."""
-    guard = program_guard(skills, world, {**world.perceivable.functions, **SIGNATURES}, budget=1, source_bytes=2**18)
-    return lambda source: guard.load(source, entry=ENTRY)
-
-
-def _digest(programs: Programs) -> str:
-    """A digest of the rules that the programs were written under."""
-    return hashlib.sha256("".join(sorted(programs.rules)).encode()).hexdigest()
-
-
-def _require_same(config: RunConfig, source: Path, programs: Programs, *, library: Path) -> None:
+def _require_same(config: RunConfig, source: Path, programs: Programs, *, library: Path, rules: str) -> None:
     """Raises UserError unless the programs were written by this kind of model, over these skills, under these rules."""
     if is_rule_based(programs.kind) != is_rule_based(config.model.kind):
         raise UserError(
@@ -188,12 +186,7 @@ def _require_same(config: RunConfig, source: Path, programs: Programs, *, librar
         )
     if programs.library is not None and programs.library != library_checksum(library):
         raise UserError(f"the programs of {source} call other skills than those of {library}: draw them again")
-    world = domain(programs.domain)
-    options: dict[str, Documented] = {
-        **primitive_skills(world, beside_skills=True),
-        **options_of(load_library(library)),
-    }
-    if programs.rules != {Prompts(world).rules(tuple(options.values()), budget=config.deduce.budget).strip()}:
+    if programs.rules != {rules}:
         raise UserError(
             f"the prompts have changed since the programs of {source} were written: nothing is learned from "
             "them, draw again"

@@ -1,9 +1,10 @@
 """Composed skills verified in practice: on layouts that they weren't written on, by their checks and by their effect on
 whole instructions. Programs rewritten over them are played beside the original programs, on the same layouts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 
 from sdg.agents.agents import Task, is_judged, open_world
@@ -62,7 +63,7 @@ def play(
     jobs: list[tuple[EpisodeJob, EpisodeJob]] = []
     counts: list[int] = []
     for program, source in rewritten:
-        tasks = list(_tasks(program, domain, layouts, seed))
+        tasks = _tasks(program, domain, layouts, seed)
         counts.append(len(tasks))
         old = ProgramRecipe(_unit("program", program.source), library, (program.source,), domain=domain)
         name = _unit("rewritten", source, *(skill.source for skill in composed))
@@ -79,16 +80,11 @@ def play(
     ]
 
 
-def _tasks(program: Solved, domain: str, layouts: int, seed: int) -> Iterator[Task]:
+def _tasks(program: Solved, domain: str, layouts: int, seed: int) -> list[Task]:
     """Other practice layouts in which the program's instruction makes sense."""
-    count = 0
-    for layout in seeds("training", count=TRIED, seed=seed):
-        task = Task(program.level, layout, instruction=program.instruction, domain_name=domain)
-        if layout != program.seed and is_judged(open_world(task)[1]):
-            yield task
-            count += 1
-        if count == layouts:
-            return
+    others = (layout for layout in seeds("training", count=TRIED, seed=seed) if layout != program.seed)
+    tasks = (Task(program.level, each, instruction=program.instruction, domain_name=domain) for each in others)
+    return list(islice((task for task in tasks if is_judged(open_world(task)[1])), layouts))
 
 
 def _unit(kind: str, *sources: str) -> str:

@@ -6,13 +6,12 @@ from pathlib import Path
 
 from sdg.envs.domains import domain
 from sdg.envs.files import has_lines
-from sdg.experiments.config.config import CONFIGS, ModelConfig, RunConfig, dump
-from sdg.experiments.play import players
-from sdg.experiments.play.episodes import Recipe
+from sdg.experiments.config.config import CONFIGS, ModelConfig, RunConfig, TypedModelConfig, dump
+from sdg.experiments.play.players import PlannerRecipe
 from sdg.llm.budget import EPISODE, HYPOTHESIS, TRANSLATION, Estimate
-from sdg.llm.model import LanguageModel, Sampling
+from sdg.llm.model import Sampling
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import build, concurrency_of, prices_of, provider_of
+from sdg.llm.registry import concurrency_of, prices_of, provider_of
 from sdg.llm.secrets import TRUST_VARIABLE, is_loopback
 from sdg.pipeline.plan import Explorers, Plan
 from sdg.skills.search.count_search import CountSearch, RandomSearch
@@ -60,13 +59,9 @@ def plan_of(config: RunConfig) -> Plan:
     )
 
 
-def language_model(config: RunConfig, folder: Path | None) -> LanguageModel:
-    """The config's model with its wrappers: cache, budget ledger and transcript lie in the run folder."""
-    return build(model_settings(config, folder))
-
-
 def model_settings(config: RunConfig, folder: Path | None) -> ModelSettings:
-    """The model that the config names, as a value that travels and holds no key; without a folder nothing is kept."""
+    """The model that the config names, as a value that travels and holds no key: cache, budget ledger and transcript
+    lie in the run folder; without a folder nothing is kept."""
     model, budget = config.model, config.budget
     return ModelSettings(
         kind=model.kind,
@@ -94,7 +89,7 @@ def _transcript(name: str) -> Path:
 
 def _is_trusted(model: ModelConfig) -> bool:
     """Whether the user chose where the key may go, because a config file from elsewhere may name any address."""
-    own = model.base_url is None or model.named_by_user or is_loopback(model.base_url)
+    own = model.base_url is None or isinstance(model, TypedModelConfig) or is_loopback(model.base_url)
     return own or model.base_url in os.environ.get(TRUST_VARIABLE, "").split()
 
 
@@ -122,9 +117,9 @@ def expected_cost(config: RunConfig, *, until: str) -> str:
 
 def planner_of(
     config: RunConfig, run: Path | None, library: Path, *, agent: str, stage: str = "solve"
-) -> players.PlannerRecipe:
+) -> PlannerRecipe:
     """The run's planner with the skills of a library folder, under a name; `stage` is what it is asked for."""
-    return players.PlannerRecipe(
+    return PlannerRecipe(
         agent,
         library,
         model=model_settings(config, run),
@@ -133,12 +128,6 @@ def planner_of(
         domain=config.world,
         guards=config.deduce.guards,
     )
-
-
-def recipes(config: RunConfig, folder: Path, *, everyone: bool) -> list[Recipe]:
-    """sdg, and with `everyone` the agents that the config compares it with."""
-    sdg = planner_of(config, folder, folder / LIBRARY, agent="sdg")
-    return players.recipes(("sdg", *(config.evaluate.baselines if everyone else ())), sdg)
 
 
 def explorers_of(config: RunConfig) -> Explorers:

@@ -76,15 +76,10 @@ class ModelConfig:
         if self.base_url is not None:
             check_address(self.base_url)
 
-    @property
-    def named_by_user(self) -> bool:
-        """Whether the user typed the address, rather than a file that may come from elsewhere."""
-        return isinstance(self, TypedModelConfig)
-
 
 @dataclass(frozen=True, slots=True)
 class TypedModelConfig(ModelConfig):
-    """A model whose address was typed behind --set."""
+    """A model whose address the user typed behind --set, rather than a file that may come from elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,9 +70,9 @@ class Document:
         except yaml.MarkedYAMLError as error:
             line = f":{error.problem_mark.line + 1}" if error.problem_mark and source != place else ""
             raise ConfigError(f"{source}{line}: this isn't YAML: {error.problem or error.context}") from None
+        except ConfigError:
+            raise
         except (yaml.YAMLError, ValueError) as error:
-            if isinstance(error, ConfigError):
-                raise
             raise ConfigError(f"{source}: this isn't YAML: {str(error).splitlines()[0]}") from None
         except RecursionError:
             raise ConfigError(f"{source}: nested too deep to be a config") from None

@@ -10,24 +10,23 @@ part in the labels; the judge's verdicts are compared with it.
 
 import random
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from sdg.experiments.bench.phone.data import observe_dump, walk_all
 from sdg.gate.executor import Command
-from sdg.gate.phones import PLACE, LearnedPhoneGuard
+from sdg.gate.phones import LearnedPhoneGuard
 from sdg.skills.statistics import wilson_interval
 
-MEASURING_SEEDS = 12_000
-"""First seed of the walks to measure on; tasks use others."""
+MEASURING_SEEDS, WALKS = 12_000, 20
+"""First seed of the walks to measure on (tasks use others), and their number."""
 
 
-def judge_rows(*, walks: int = 20, place: Path = PLACE) -> list[Mapping[str, Any]]:
+def judge_rows() -> list[Mapping[str, Any]]:
     """Agreement of the learned judge with the phone's state on new walks: on true pairs, on pairs with the screen of
     another action, and on both."""
-    guard, rng = LearnedPhoneGuard(place=place), random.Random(1)
+    guard, rng = LearnedPhoneGuard(), random.Random(1)
     right: dict[str, list[bool]] = {"feasibility": [], "completeness": [], "swapped": []}
-    for walk in walk_all(MEASURING_SEEDS, walks):
+    for walk in walk_all(MEASURING_SEEDS, WALKS):
         for each in walk:
             command, before = Command(each.name, each.argument), observe_dump(each.before)
             right["feasibility"].append(guard.feasible(command, before).passed == each.changed)

@@ -11,6 +11,7 @@ templates are few and values many: so the tagger learns where values stand, not 
 
 import gzip
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,20 +65,16 @@ def masking(*, names: Sequence[str] = ("development", *HELD_OUT)) -> Iterator[Ma
 
 def count_hidden(instructions: Sequence[LabelledText], find: Callable[[str], Sequence[Span]]) -> Mapping[str, int]:
     """Characters in values (`sensitive`) and elsewhere (`others`), and the hidden ones of each; values, whole ones."""
-    names = ("sensitive", "hidden", "others", "hidden_others", "whole", "values")
-    total = dict.fromkeys(names, 0)
+    total = Counter[str]()
     for each in instructions:
         hidden_places = {place for span in find(each.text) for place in range(span.start, span.end)}
         value_places = {place for span in each.values for place in range(span.start, span.end)}
-        whole = sum(hidden_places.issuperset(range(span.start, span.end)) for span in each.values)
-        others = len(each.text) - len(value_places)
-        counts = (
-            len(value_places),
-            len(value_places & hidden_places),
-            others,
-            len(hidden_places - value_places),
-            whole,
-            len(each.values),
+        total.update(
+            sensitive=len(value_places),
+            hidden=len(value_places & hidden_places),
+            others=len(each.text) - len(value_places),
+            hidden_others=len(hidden_places - value_places),
+            whole=sum(hidden_places.issuperset(range(span.start, span.end)) for span in each.values),
+            values=len(each.values),
         )
-        total = {name: total[name] + count for name, count in zip(names, counts, strict=True)}
     return total

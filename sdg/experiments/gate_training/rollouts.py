@@ -63,7 +63,7 @@ class Rollout:
         """Answer babylang's question, in the parent."""
         return answer(ModelSettings(), request)
 
-    def on_lost(self, reason: str) -> list[dict[str, Any]]:
+    def on_lost(self, reason: str) -> Any:
         """What is kept of a rollout whose process hung or died: nothing."""
         return []
 

@@ -11,7 +11,7 @@ import gzip
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -162,18 +162,10 @@ FORMS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class Named(Caption):
     """A caption of a page and the true box [x0, y0, x1, y1] of its element, in pixels."""
 
-    kind: str
-    words: str
-    look: str
-    box: tuple[int, int, int, int]
-
-    @property
-    def caption(self) -> Caption:
-        """The caption alone."""
-        return Caption(self.kind, self.words, self.look)
+    box: tuple[int, int, int, int] = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +226,7 @@ def items(pages: Sequence[Page], *, seed: int = 0) -> list[Item]:
     pools: dict[str, dict[tuple[str, str], Caption]] = {}
     for page in pages:
         for each in page.named:
-            pools.setdefault(page.task, {})[each.kind, alike(each.words) + each.look] = each.caption
+            pools.setdefault(page.task, {})[each.kind, alike(each.words) + each.look] = each
     questions: list[Item] = []
     for page in pages:
         questions += _feasibilities(page, list(pools.get(page.task, {}).values()), rng)
@@ -248,14 +240,14 @@ def _feasibilities(page: Page, pool: Sequence[Caption], rng: np.random.Generator
     there = [page.named[i] for i in rng.permutation(len(page.named))[:count]]
     missing = [absent[i] for i in rng.permutation(len(absent))[:count]]
     return [
-        *(Item(FEASIBILITY, *_command(each.caption, rng), page, None, True, each.box) for each in there),
+        *(Item(FEASIBILITY, *_command(each, rng), page, None, True, each.box) for each in there),
         *(Item(FEASIBILITY, *_command(caption, rng), page, None, False) for caption in missing),
     ]
 
 
 def _is_absent(caption: Caption, page: Page) -> bool:
     if caption.kind in ("icon", "shape"):
-        return all(_key(each.caption) != _key(caption) for each in page.named) and all(
+        return all(_key(each) != _key(caption) for each in page.named) and all(
             each.kind != caption.kind or (caption.kind == "shape" and each.look != caption.look) or each.words
             for each in page.named
         )
@@ -292,7 +284,7 @@ def load(place: Path = PLACE) -> list[Page]:
 
 
 def _page_of(row: dict[str, Any]) -> Page:
-    elements = tuple(Named(each["kind"], each["words"], each["look"], tuple(each["box"])) for each in row["named"])
+    elements = tuple(Named(each["kind"], each["words"], each["look"], box=tuple(each["box"])) for each in row["named"])
     return Page(
         row["task"],
         row["seed"],

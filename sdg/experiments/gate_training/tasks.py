@@ -9,7 +9,7 @@ also plans a command again that didn't succeed. A task ends after `REPLANS` such
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +28,8 @@ from sdg.experiments.gate_training.rollouts import (
     skills_of,
     stand_in_reply,
 )
-from sdg.experiments.play.parent_model import answer
 from sdg.experiments.workers.workers import Workers
 from sdg.gate.executor import Command, GateGuard, IllegalCommand, Outcome
-from sdg.llm.provider import ModelSettings
 from sdg.prompts.replies import extract_code
 from sdg.prompts.sources import prune_source
 
@@ -41,18 +39,12 @@ TASKS, RATE, REPLANS, CALLS = 12, 0.25, 40, 400
 
 
 @dataclass(frozen=True, slots=True)
-class TaskTrial:
+class TaskTrial(Rollout):
     """One task with one set of mistakes, in one arm of the table."""
 
-    library: Path
-    level: str
-    seed: int
-    draw: int
-    arm: str
-
-    def answer(self, request: Any) -> Any:
-        """Answer babylang's question, in the parent."""
-        return answer(ModelSettings(), request)
+    guards: tuple[str, ...] = GUARDS
+    draw: int = field(kw_only=True)
+    arm: str = field(kw_only=True)
 
     def on_lost(self, reason: str) -> dict[str, Any]:
         """What is kept of a run whose process hung or died: a failure."""
@@ -64,10 +56,9 @@ def play(draw: TaskTrial) -> dict[str, Any]:
     skills, domain = skills_of(draw.library)
     world = domain.open(draw.level)
     world.reset(draw.seed)
-    rollout = Rollout(draw.library, draw.level, draw.seed, guards=GUARDS)
     robot = Robot(world, skills, domain=domain, rng=np.random.default_rng(draw.draw))
-    erring = Erring(robot, rollout, guards_of(rollout, skills, domain), draw)
-    source = prune_source(extract_code(stand_in_reply(rollout, world.mission, skills)), ENTRY)
+    erring = Erring(robot, draw, guards_of(draw, skills, domain))
+    source = prune_source(extract_code(stand_in_reply(draw, world.mission, skills)), ENTRY)
     run_program(source, Scope(robot, erring), budget=BUDGET)
     return {
         "success": robot.ending.done,
@@ -80,8 +71,8 @@ def play(draw: TaskTrial) -> dict[str, Any]:
 class Erring(Recorder):
     """Carries out a planner's commands, some of them mistaken, behind the part of the gate that the arm has."""
 
-    def __init__(self, robot: Robot, rollout: Rollout, guards: Mapping[str, GateGuard], draw: TaskTrial) -> None:
-        super().__init__(robot, rollout, guards, np.random.default_rng(draw.draw))
+    def __init__(self, robot: Robot, draw: TaskTrial, guards: Mapping[str, GateGuard]) -> None:
+        super().__init__(robot, draw, guards, np.random.default_rng(draw.draw))
         self.valid = self.executed = self.feasible = 0
         self._arm, self._replans = draw.arm, 0
 
@@ -137,7 +128,7 @@ def rows(library: Path, *, draws: int, seed: int, processes: int) -> list[Mappin
     """A row for each arm over `draws` draws of mistakes on 12 tasks, with intervals over draws."""
     layouts = seeds("evaluation", count=TASKS, seed=seed)
     jobs = [
-        TaskTrial(library, "BossLevel", layouts[number % TASKS], number, arm)
+        TaskTrial(library, "BossLevel", layouts[number % TASKS], draw=number, arm=arm)
         for arm in ARMS
         for number in range(TASKS if arm == "expert" else draws)
     ]

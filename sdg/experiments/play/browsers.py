@@ -5,8 +5,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from multiprocessing.connection import Connection
-from multiprocessing.connection import wait as wait_for
+from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, Protocol, TypeVar
 
 from sdg.sandbox.process.confine import die_with_parent
@@ -53,7 +52,7 @@ class Players(Generic[Job, Row]):
         try:
             while players:
                 first = min(each.heard_at for each in players) + self._patience
-                ready = wait_for([each.line for each in players], timeout=max(first - time.monotonic(), 0))
+                ready = wait([each.line for each in players], timeout=max(first - time.monotonic(), 0))
                 late = time.monotonic() - self._patience
                 for player in players:
                     if player.line in ready or player.heard_at <= late:

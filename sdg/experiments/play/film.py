@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import importlib.util
 import io
 import textwrap
@@ -82,6 +83,11 @@ def png(picture: np.ndarray) -> bytes:
     out = io.BytesIO()
     Image.fromarray(picture).save(out, format="PNG")
     return out.getvalue()
+
+
+def data_address(kind: str, content: bytes) -> str:
+    """A file of a media type as an address that holds it."""
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
 def _moments(row: Played, stage: _Steps) -> Iterator[FilmText]:

@@ -1,13 +1,11 @@
 """One instruction with a stored library: what `sdg solve --level LEVEL` does, as a function."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sdg.agents.agents import Task, begin, is_judged, open_world
 from sdg.console import UserError
-from sdg.deduction.episode import UNFINISHED, WORKER_LOST, Episode, Interaction, Played
-from sdg.deduction.program import NO_PROGRAM
+from sdg.deduction.episode import UNFINISHED, WORKER_LOST, Episode, Played
 from sdg.envs.babyai.language import nearest
 from sdg.envs.domains import domain
 from sdg.experiments.play.parent_model import answer
@@ -89,28 +87,19 @@ def outcome(episode: Episode) -> str:
     return SOLVED if episode.success else FAILED
 
 
-def no_program(row: Mapping[str, Any]) -> bool:
-    """Whether nothing was even tried: no reply of the model held a program."""
-    return bool(row["cause"] == NO_PROGRAM and not row["calls"])
-
-
 def _summary(episode: Episode) -> dict[str, Any]:
     """The episode for a reader. If it is unjudged, a program that ran to its end did nothing wrong."""
     row = episode.row()
     well = not episode.judged and episode.cause == UNFINISHED
     columns = ("steps", "max_steps", "interactions", "skill_calls", "llm_calls", "tokens", "program")
+    many = len(row["trace"]) > 1
     calls = [
-        call
+        f"program {number}, {call}" if many else str(call)
         for number, each in enumerate(episode.interactions, 1)
-        for call in _calls(number, each, of=len(row["trace"]))
+        for call in each.calls
     ]
     ending = {"cause": "" if well else row["cause"], "error": "" if well else row["error"]}
     return ending | {key: row[key] for key in columns} | {"calls": calls, "actions": row["actions"]}
-
-
-def _calls(number: int, interaction: Interaction, *, of: int) -> list[str]:
-    program = f"program {number}, " if of > 1 else ""
-    return [f"{program}{call}" for call in interaction.calls]
 
 
 def _why_unjudged(task: Task) -> str:

@@ -147,12 +147,8 @@ def _summaries(
 
 def beside(data: RunData, other: RunData) -> list[dict[str, Any]]:
     """Every rate that either run has: what it is `of`, and its rows `here` and `there`, {} for a run without it."""
-    pairs: dict[str, tuple[Row, Row]] = {}
-    for place, run in enumerate((data, other)):
-        for name, row in _rates(run):
-            pair = pairs.get(name, ({}, {}))
-            pairs[name] = (row, pair[1]) if place == 0 else (pair[0], row)
-    return [{"of": name, "here": here, "there": there} for name, (here, there) in pairs.items()]
+    here, there = dict(_rates(data)), dict(_rates(other))
+    return [{"of": name, "here": here.get(name, {}), "there": there.get(name, {})} for name in here | there]
 
 
 def _rates(run: RunData) -> Iterator[tuple[str, Row]]:
@@ -301,8 +297,7 @@ def calinski_scores(data: RunData) -> list[tuple[int, float]]:
 
 def points_of(cluster: Row) -> list[tuple[float, float]]:
     """The cluster's members in the plane."""
-    value = cluster.get("points")
-    pairs = [pair for pair in value if isinstance(pair, list) and len(pair) == 2] if isinstance(value, list) else []
+    pairs = [pair for pair in list_of(cluster, "points") if isinstance(pair, list) and len(pair) == 2]
     points = [(number({"x": x}, "x"), number({"y": y}, "y")) for x, y in pairs]
     return [(x, y) for x, y in points if x is not None and y is not None]
 
@@ -330,11 +325,8 @@ def failures(data: RunData, *, most: int = 12) -> list[Row]:
 
 def examples(data: RunData) -> list[Row]:
     """One verified hypothesis a level, the one with the most subgoals."""
-    best: dict[str, Row] = {}
+    verified: dict[str, list[Row]] = {}
     for row in data.verifications:
-        level = text(row, "level")
         if row.get("verified") is True:
-            other = best.get(level)
-            if other is None or len(rows_of(row, "subgoals")) > len(rows_of(other, "subgoals")):
-                best[level] = row
-    return list(best.values())
+            verified.setdefault(text(row, "level"), []).append(row)
+    return [max(rows, key=lambda row: len(rows_of(row, "subgoals"))) for rows in verified.values()]

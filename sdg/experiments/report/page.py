@@ -8,13 +8,14 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from sdg.console import readable
+from sdg.deduction.episode import Played
+from sdg.experiments.play.film import data_address, episode_gif
 from sdg.experiments.report import data as data_of
 from sdg.experiments.report import panels
 from sdg.experiments.report.data import RunData, number, read_run, rows_of, text
@@ -45,7 +46,7 @@ def page(data: RunData, other: RunData | None = None) -> str:
     """The report as HTML, with the other run's figures beside it."""
     import jinja2
 
-    templates = resources.files("sdg.experiments") / "templates"
+    templates = Path(__file__).parents[1] / "templates"
     style = (templates / "report.css").read_text("utf-8")
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_format
@@ -133,14 +134,11 @@ def _prices(description: Mapping[str, Any]) -> Prices:
 
 
 def _films(data: RunData, gaps: list[str]) -> list[dict[str, Any]]:
-    from sdg.deduction.episode import Played
-    from sdg.experiments.play.film import episode_gif
-
     films = []
     episodes = list(data_of.chosen_episodes(data))
     for row in (*episodes, *(each for each in data_of.failures(data, most=FAILED_FILMS) if each not in episodes)):
         try:
-            films.append({"row": row, "uri": _uri("image/gif", episode_gif(Played.from_json(row)))})
+            films.append({"row": row, "uri": Markup(data_address("image/gif", episode_gif(Played.from_json(row))))})
         except Exception as error:  # A row is data: whatever is wrong with it, the other levels are still shown.
             gaps.append(f"The episode {text(row, 'unit')!r} can't be shown: {error}")
     return films
@@ -153,32 +151,28 @@ def _chosen_k(data: RunData) -> int | None:
 
 
 def _plots(data: RunData, gaps: list[str]) -> dict[str, Any]:
+    """Plots as data addresses, "" where there is nothing to draw, and the skills that were learned too quickly."""
 
-    plots: dict[str, Any] = {"success": "", "calinski": "", "clusters": "", "curves": "", "quick": []}
-
-    def draw(what: str, act: Callable[[], bytes]) -> str:
+    def draw(what: str, content: Any, plot: Callable[[Any], bytes]) -> str:
         try:
-            return _uri("image/svg+xml", act())
+            return Markup(data_address("image/svg+xml", plot(content))) if content else ""
         except Exception as error:  # As above: one plot of odd numbers mustn't cost the page.
             gaps.append(f"The plot of {what} can't be drawn: {error}")
             return ""
 
-    success = data_of.success_rows(data)
-    if success:
-        plots["success"] = draw("success", lambda: _success_plot(success))
-    scores = data_of.calinski_scores(data)
-    if scores:
-        plots["calinski"] = draw("scores", lambda: panels.calinski_plot(scores, _chosen_k(data)))
     clusters = rows_of(data.induction, "clusters")
     points = {text(cluster, "name") or f"cluster {i}": data_of.points_of(cluster) for i, cluster in enumerate(clusters)}
-    if any(points.values()):
-        plots["clusters"] = draw("clusters", lambda: panels.cluster_plot(points))
     curves = data_of.curves(data)
     long = {name: lines for name, lines in curves.items() if max(map(len, lines.values())) >= LEAST_POINTS}
-    plots["quick"] = [name for name in curves if name not in long]
-    if long:
-        plots["curves"] = draw("learning curves", lambda: panels.curves_plot(long))
-    return plots
+    return {
+        "success": draw("success", data_of.success_rows(data), _success_plot),
+        "calinski": draw(
+            "scores", data_of.calinski_scores(data), lambda scores: panels.calinski_plot(scores, _chosen_k(data))
+        ),
+        "clusters": draw("clusters", points if any(points.values()) else None, panels.cluster_plot),
+        "curves": draw("learning curves", long, panels.curves_plot),
+        "quick": [name for name in curves if name not in long],
+    }
 
 
 LEAST_POINTS = 3
@@ -200,10 +194,6 @@ def difference(pair: Mapping[str, Any]) -> str:
     """Points in % by which a rate is higher here than there, "" where one is missing."""
     here, there = number(pair["here"], "rate"), number(pair["there"], "rate")
     return "" if here is None or there is None else f"{100 * (here - there) + 0.0:+.1f}"
-
-
-def _uri(kind: str, content: bytes) -> Any:
-    return Markup(f"data:{kind};base64,{base64.b64encode(content).decode()}")
 
 
 def _format(value: Any) -> Any:

@@ -5,12 +5,12 @@ import json
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sdg import skills
-from sdg.console import UserError, cell, progress, with_interval
+from sdg.console import Row, UserError, cell, progress, with_interval
 from sdg.deduction.deduce import DeductionSettings
 from sdg.envs.babyai.world import instructions
 from sdg.envs.files import read_file
@@ -25,8 +25,6 @@ from sdg.llm.registry import concurrency_of, prices_of, provider_of, settings_of
 from sdg.skills.library.store import load_library
 from sdg.storage import Journal, RunFolder, RunSettings, atomic_write
 from sdg.storage.files import Rows
-
-Row = Mapping[str, Any]
 
 
 def open_folder(path: Path, asked: Mapping[str, Any], *, seed: int, may_change: Collection[str] = ()) -> RunFolder:
@@ -63,7 +61,6 @@ def publish(folder: Path, rows: Sequence[Row]) -> None:
     display_rows = [with_interval(row) for row in rows]
     names = list(dict.fromkeys(key for row in display_rows for key in row))
     columns = {key: (lambda row, key=key: cell(row.get(key))) for key in names}
-    folder.mkdir(parents=True, exist_ok=True)
     atomic_write(folder / "table.md", markdown(display_rows, columns))  # type: ignore[arg-type]
     atomic_write(folder / "table.csv", comma_separated(rows))
     atomic_write(folder / "results.json", json.dumps({"rows": [dict(row) for row in rows]}, indent=1) + "\n")
@@ -121,21 +118,16 @@ class PlannerSettings:
         """
         values = settings_of(self.llm)
         transcript = Path(values["transcript"]) if "transcript" in values else None
-        settings = ModelSettings(
+        names = {"record": "transcript.jsonl", "cache": "replies.sqlite", "ledger": "spent.json"}
+        kept: dict[str, Any] = {key: folder / name for key, name in names.items()}
+        return ModelSettings(
             values["kind"],
             values.get("name", ""),
             base_url=self.base_url or None,
             transcript=transcript / "transcript.jsonl" if transcript and transcript.is_dir() else transcript,
             limits=self.budget.limits,
             prices=self.budget.prices,
-        )
-        if not provider_of(settings.kind).network:
-            return settings
-        return replace(
-            settings,
-            record=folder / "transcript.jsonl",
-            cache=folder / "replies.sqlite",
-            ledger=folder / "spent.json",
+            **(kept if provider_of(values["kind"]).network else {}),
         )
 
 

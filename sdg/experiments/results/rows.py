@@ -161,17 +161,16 @@ COLUMNS: Mapping[str, Cell[Summary]] = {
 """What the printed table shows, by heading."""
 
 
-def by_level(rows: Sequence[Summary], levels: Sequence[str]) -> list[dict[str, Any]]:
-    """As in the paper: a row per agent, a column per level (success in %, None where it wasn't measured)."""
+def paper_table(rows: Sequence[Summary], levels: Sequence[str]) -> list[dict[str, Any]]:
+    """As in the paper: a row per agent, a column per level (success in %, None where it wasn't measured); the published
+    figures below."""
     rates_by_agent: dict[str, dict[str, float]] = {}
     for row in rows:
         rates_by_agent.setdefault(row["agent"], {})[row["level"]] = 100 * row["success_rate"]
-    return [{"agent": agent} | {level: rates.get(level) for level in levels} for agent, rates in rates_by_agent.items()]
-
-
-def paper_table(rows: Sequence[Summary], levels: Sequence[str]) -> list[dict[str, Any]]:
-    """`by_level` with the published figures below."""
-    return [*by_level(rows, levels), *({"agent": agent} | dict(rates) for agent, rates in PUBLISHED.items())]
+    measured = [
+        {"agent": agent} | {level: rates.get(level) for level in levels} for agent, rates in rates_by_agent.items()
+    ]
+    return [*measured, *({"agent": agent} | dict(rates) for agent, rates in PUBLISHED.items())]
 
 
 def paper_columns(levels: Sequence[str]) -> Mapping[str, Cell[Mapping[str, Any]]]:

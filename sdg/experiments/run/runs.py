@@ -19,22 +19,22 @@ from sdg.envs.instructions import seeds
 from sdg.experiments.config.assembly import (
     LIBRARY,
     explorers_of,
-    language_model,
     library_of,
+    model_settings,
     plan_of,
     planner_of,
-    recipes,
     reserved_names,
     search_of,
 )
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.play.episodes import EpisodeJob, evaluation_tasks, run_jobs, with_bot_steps
+from sdg.experiments.play.players import recipes
 from sdg.experiments.results.rows import summarise
 from sdg.experiments.workers import compiled
 from sdg.experiments.workers.workers import BANNED, Workers
 from sdg.induction.skill_requests import calls_until
 from sdg.llm.model import token_count
-from sdg.llm.registry import kind_of
+from sdg.llm.registry import build, kind_of
 from sdg.llm.transcript import entries
 from sdg.pipeline.pipeline import Pipeline
 from sdg.pipeline.plan import Progress
@@ -74,9 +74,12 @@ def accounts(run: Path, config: RunConfig, *, stages: Mapping[str, Mapping[str, 
         if each.get("stage") in GROUNDING
     }
     tokens = {name: sum(counts[name] for counts in exchanges.values()) for name in names}
-    model_use = {"model_calls": len(exchanges)} | tokens
     seconds = [stage.get(PROCESSOR, 0.0) for name, stage in stages.items() if name.startswith(SPENT_IN)]
-    return {"steps": steps, "all_steps": sum(steps.values())} | model_use | {PROCESSOR: round(sum(seconds), 1)}
+    return (
+        {"steps": steps, "all_steps": sum(steps.values()), "model_calls": len(exchanges)}
+        | tokens
+        | {PROCESSOR: round(sum(seconds), 1)}
+    )
 
 
 SPENT_IN = ("hypothesize", "verify", "induce")
@@ -104,34 +107,27 @@ def _steps(run: Path, config: RunConfig) -> Counter[str]:
     return steps
 
 
-class Rehearsals:
-    """Plays a run's rehearsals; its units are rows of `rehearsals.jsonl`, so what was played isn't played again."""
+def rehearse(
+    config: RunConfig, folder: RunFolder, progress: Progress, library: SkillLibrary, cycle: int
+) -> Sequence[Mapping[str, Any]]:
+    """Play a run's rehearsals, which are rows of `rehearsals.jsonl`, so what was played isn't played again.
 
-    def __init__(self, config: RunConfig, folder: RunFolder, progress: Progress) -> None:
-        self.config, self.folder, self.progress = config, folder, progress
-
-    def __call__(self, library: SkillLibrary, cycle: int) -> Sequence[Mapping[str, Any]]:
-        """Rows of all episodes, in order. Raises what a model raises; finished episodes stay recorded."""
-        config, journal = self.config, self.folder.journal("rehearsals")
-        place = self.folder.path / f"{LIBRARY}-rehearsed-{cycle}"
-        if not (place / "library.json").exists():
-            save_library(library, place)
-        planner = planner_of(config, self.folder.path, place, agent=f"rehearsal-{cycle}", stage="induce")
-        first = config.induce.training_layouts
-        layouts = seeds("training", count=first + config.induce.rehearsals, seed=config.seed)
-        # The layouts before these are practised on, so requests on them couldn't be held out as unseen.
-        tasks = [Task(level, seed, domain_name=config.world) for level in config.levels for seed in layouts[first:]]
-        jobs = [EpisodeJob(planner, task) for task in tasks]
-        already = sum(job.unit in journal for job in jobs)
-        with self.progress.stage("rehearsals", total=len(jobs), unit="episode", done=already) as stage:
-            run_jobs(
-                jobs,
-                journal=journal,
-                processes=config.processes,
-                done=lambda row: stage.advance(steps=row.steps),
-            )
-        shutil.rmtree(place)
-        return [journal[job.unit] for job in jobs]
+    Returns the rows of all episodes, in order. Raises what a model raises; finished episodes stay recorded.
+    """
+    journal, place = folder.journal("rehearsals"), folder.path / f"{LIBRARY}-rehearsed-{cycle}"
+    if not (place / "library.json").exists():
+        save_library(library, place)
+    planner = planner_of(config, folder.path, place, agent=f"rehearsal-{cycle}", stage="induce")
+    first = config.induce.training_layouts
+    layouts = seeds("training", count=first + config.induce.rehearsals, seed=config.seed)
+    # The layouts before these are practised on, so requests on them couldn't be held out as unseen.
+    tasks = [Task(level, seed, domain_name=config.world) for level in config.levels for seed in layouts[first:]]
+    jobs = [EpisodeJob(planner, task) for task in tasks]
+    already = sum(job.unit in journal for job in jobs)
+    with progress.stage("rehearsals", total=len(jobs), unit="episode", done=already) as stage:
+        run_jobs(jobs, journal=journal, processes=config.processes, done=lambda row: stage.advance(steps=row.steps))
+    shutil.rmtree(place)
+    return [journal[job.unit] for job in jobs]
 
 
 Row = Mapping[str, Any]
@@ -164,13 +160,13 @@ class _Run:
         self.pipeline = Pipeline(
             plan_of(config),
             folder,
-            model=language_model(config, folder.path),
+            model=build(model_settings(config, folder.path)),
             search=search_of(config),
             progress=progress,
             parallel=Workers(config.processes, folder=folder.path),
             kind_of=(lambda item: find_kind(item.subgoal.description, item.call.argument)) if find_kind else None,
             explorers=explorers_of(config),
-            rehearse=Rehearsals(config, folder, progress) if config.induce.rehearsals else None,
+            rehearse=partial(rehearse, config, folder, progress) if config.induce.rehearsals else None,
         )
 
     def until(self, stage: str) -> list[Row]:
@@ -256,7 +252,8 @@ class _Run:
             world=config.world,
         )
         episodes: list[Played] = []
-        for recipe in recipes(config, self.folder.path, everyone=everyone):
+        ours = planner_of(config, self.folder.path, self.folder.path / LIBRARY, agent="sdg")
+        for recipe in recipes(("sdg", *(config.evaluate.baselines if everyone else ())), ours):
             already = sum(task.unit(recipe.agent) in journal for task in tasks)
             name = f"episodes of {recipe.agent}"
             with self.progress.stage(name, total=len(tasks), unit="episode", done=already) as stage:

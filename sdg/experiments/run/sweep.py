@@ -63,9 +63,13 @@ def search(config: str, settings: Sequence[str], *, trials: int, folder: Path, *
     folder.mkdir(parents=True, exist_ok=True)
     refuse_links(folder)
     logging.set_verbosity(logging.WARNING)
-    storage = JournalStorage(JournalFileBackend(str(folder / STUDY)))
-    sampler = TPESampler(seed=0)
-    study = create_study(storage=storage, sampler=sampler, study_name=config, direction="maximize", load_if_exists=True)
+    study = create_study(
+        storage=JournalStorage(JournalFileBackend(str(folder / STUDY))),
+        sampler=TPESampler(seed=0),
+        study_name=config,
+        direction="maximize",
+        load_if_exists=True,
+    )
     results: dict[str, list[dict[str, Any]]] = {}
     for _ in range(trials):
         trial = study.ask()
@@ -83,13 +87,12 @@ def summarise_seeds(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     rates, episodes = [row["success_rate"] for row in rows], sum(row["episodes"] for row in rows)
     successes = round(sum(row["success_rate"] * row["episodes"] for row in rows))
     across = student_interval(rates).widen(wilson_interval(successes, episodes))
-    low, high = max(across.low, 0.0), min(across.high, 1.0)
     return {
         "seeds": len(rows),
         "episodes": episodes,
         "success_rate": across.value,
-        "low": low,
-        "high": high,
+        "low": max(across.low, 0.0),
+        "high": min(across.high, 1.0),
         "lowest": min(rates),
         "highest": max(rates),
     }

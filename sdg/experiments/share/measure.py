@@ -40,7 +40,13 @@ def _hub(folder: Path) -> dict[str, Any]:
             for key, array in arrays.items()
         )
     )
-    return {"format": "hub", "units": len(now.skills), "equal": bool(equal), "note": "read by huggingface_hub"}
+    return {
+        "engine": "hub",
+        "workers": 1,
+        "units": len(now.skills),
+        "equal": bool(equal),
+        "note": "read by huggingface_hub",
+    }
 
 
 def _minari(root: Path, count: int) -> dict[str, Any]:
@@ -55,4 +61,10 @@ def _minari(root: Path, count: int) -> dict[str, Any]:
         and len(episode.observations["image"]) == len(row.actions) + 1
         for episode, row in zip(episodes, episode_rows, strict=True)
     )
-    return {"format": "minari", "units": len(episodes), "equal": bool(equal), "note": "read by minari.load_dataset"}
+    return {
+        "engine": "minari",
+        "workers": 1,
+        "units": len(episodes),
+        "equal": bool(equal),
+        "note": "read by minari.load_dataset",
+    }

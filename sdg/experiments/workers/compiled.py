@@ -31,7 +31,6 @@ def ensure() -> None:
     """Compile the kernels unless that was done. A failure costs time later but is no error."""
     if are_there():
         return
-    marker = _marker()
     environment = {name: text for name, text in clean_environment().items() if name != "SDG_READ_ONLY"}
     process = subprocess.run(
         [sys.executable, "-m", _SMALLEST],
@@ -43,7 +42,7 @@ def ensure() -> None:
     )
     if process.returncode == 0:
         with contextlib.suppress(OSError):  # If the cache can't be written to, each command compiles again.
-            atomic_write(marker, str(count_files()))
+            atomic_write(_marker(), str(count_files()))
 
 
 def are_there() -> bool:

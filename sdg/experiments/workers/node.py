@@ -107,7 +107,6 @@ def keep_content(digest: str, fetch: Callable[[str], bytes]) -> Path:
                 raise ValueError(f"what came for the content {digest[:12]} is something else")
             files = {"array.npy": data} if data.startswith(b"\x93NUMPY") else pickle.loads(data)
             for name, content in files.items():
-                (place / name).parent.mkdir(exist_ok=True)
                 atomic_write(place / name, content)
             atomic_write(place / ".whole", "")
     return place

@@ -89,9 +89,7 @@ class Choice:
 
     def has(self, unit: str) -> bool:
         """Whether a unit belongs to this shard: by a digest of its name, so that all shards agree."""
-        if self.shard is None:
-            return True
-        number, of = self.shard
+        number, of = self.shard or (1, 1)
         return int.from_bytes(hashlib.sha256(unit.encode()).digest()[:8], "big") % of == number - 1
 
 

@@ -41,10 +41,10 @@ def test_a_rollout_keeps_calls_and_mistakes_with_what_came_of_them() -> None:
 
 
 def test_mistakes_are_the_draw_s_whatever_the_gate_and_an_expert_makes_none() -> None:
-    expert = tasks.play(tasks.TaskTrial(SHIPPED, "PutNextLocal", 2_000_777, 0, "expert"))
+    expert = tasks.play(tasks.TaskTrial(SHIPPED, "PutNextLocal", 2_000_777, draw=0, arm="expert"))
     assert expert["success"]
     assert expert["valid"] == expert["executed"] > 1
-    gated = tasks.TaskTrial(SHIPPED, "PutNextLocal", 2_000_777, 1, "feasibility + completeness")
+    gated = tasks.TaskTrial(SHIPPED, "PutNextLocal", 2_000_777, draw=1, arm="feasibility + completeness")
     assert tasks.play(gated) == tasks.play(gated)
 
 

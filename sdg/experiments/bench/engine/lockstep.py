@@ -26,20 +26,15 @@ class Comparison:
 
     level: str
     steps: int = 0
-    successes: int = 0
+    endings: int = 0
     failures: int = 0
-    timeouts: int = 0
     mismatches: Counter[str] = field(default_factory=Counter)
     first: str = ""
     """The first difference, in words."""
 
-    @property
-    def endings(self) -> int:
-        return self.successes + self.failures + self.timeouts
-
-    def check(self, name: str, equal: bool, where: str) -> None:
-        """Count a difference."""
-        if not equal:
+    def check(self, where: str, **equal: bool) -> None:
+        """Count what differs there; what was compared is equal or not, by name."""
+        for name in (name for name, same in equal.items() if not same):
             self.mismatches[name] += 1
             self.first = self.first or f"{name} {where}"
 
@@ -53,22 +48,17 @@ class _Twin:
         self._bot: Bot | None = None
         self._last: int | None = None
 
-    def reset(self, seed: int) -> dict[str, Any]:
-        observation: dict[str, Any]
+    def reset(self, seed: int) -> Any:
         observation, _ = self.env.reset(seed=seed)
         if self._max_steps is not None:
             self.env.max_steps = self._max_steps
-        self._bot, self._last = None, None
-        if self._source == "bot":
-            self._bot = Bot(self.env)
+        self._bot, self._last = Bot(self.env) if self._source == "bot" else None, None
         return observation
 
     def action(self) -> int:
         if self._source == "random":
             return int(self._rng.integers(7))
-        if self._bot is None:
-            return self._mixed_action()
-        advice = self._bot(self._last)
+        advice = self._bot(self._last) if self._bot else None
         if advice is None:
             self._bot = None
             return self._mixed_action()
@@ -117,11 +107,14 @@ def _compare_start(comparison: Comparison, engine: BabyAIEngine, *, i: int, twin
     where = f"at the start of layout {engine.state.layout[i]}"
     observation = twin.reset(int(engine.bank.seeds[engine.state.layout[i]]))
     views, directions = engine.latest.views, engine.latest.directions
-    comparison.check("image", np.array_equal(decode(views[i]), observation["image"]), where)
-    comparison.check("direction", int(directions[i]) == observation["direction"], where)
-    comparison.check("mission", engine.mission(i) == observation["mission"], where)
-    comparison.check("max_steps", int(engine.state.max_steps[i]) == twin.env.max_steps, where)
-    _compare_carried(comparison, engine, i=i, twin=twin, where=where)
+    comparison.check(
+        where,
+        image=np.array_equal(decode(views[i]), observation["image"]),
+        direction=int(directions[i]) == observation["direction"],
+        mission=engine.mission(i) == observation["mission"],
+        max_steps=int(engine.state.max_steps[i]) == twin.env.max_steps,
+        carried=_carries_the_same(engine, i=i, twin=twin),
+    )
 
 
 def _compare_step(
@@ -131,24 +124,23 @@ def _compare_step(
     observation, reward, terminated, truncated, _ = twin.env.step(action)
     ended = bool(terminated or truncated)
     last_step = engine.final if ended else step
-    comparison.check("image", np.array_equal(decode(last_step.views[i]), observation["image"]), where)
-    comparison.check("direction", int(last_step.directions[i]) == observation["direction"], where)
-    comparison.check("reward", np.float32(reward) == step.rewards[i], where)
-    comparison.check("terminated", terminated == step.terminated[i], where)
-    comparison.check("truncated", truncated == step.truncated[i], where)
-    if not ended:
-        _compare_carried(comparison, engine, i=i, twin=twin, where=where)
-        return
-    comparison.successes += int(terminated and reward > 0)
+    comparison.check(
+        where,
+        image=np.array_equal(decode(last_step.views[i]), observation["image"]),
+        direction=int(last_step.directions[i]) == observation["direction"],
+        reward=np.float32(reward) == step.rewards[i],
+        terminated=terminated == step.terminated[i],
+        truncated=truncated == step.truncated[i],
+        carried=ended or _carries_the_same(engine, i=i, twin=twin),
+    )
+    comparison.endings += ended
     comparison.failures += int(terminated and reward == 0)
-    comparison.timeouts += int(truncated and not terminated)
-    if step.terminated[i] or step.truncated[i]:
-        comparison.check("length", int(engine.final.steps[i]) == twin.env.step_count, where)
+    if ended and (step.terminated[i] or step.truncated[i]):
+        comparison.check(where, length=int(engine.final.steps[i]) == twin.env.step_count)
         _compare_start(comparison, engine, i=i, twin=twin)
 
 
-def _compare_carried(comparison: Comparison, engine: BabyAIEngine, *, i: int, twin: _Twin, where: str) -> None:
+def _carries_the_same(engine: BabyAIEngine, *, i: int, twin: _Twin) -> bool:
     number, carrying = int(engine.state.carried[i]), twin.env.carrying
     code = decode(engine.state.code[i, number - 1]) if number else None
-    same = code is None if carrying is None else code is not None and tuple(code) == carrying.encode()
-    comparison.check("carried", same, where)
+    return code is None if carrying is None else code is not None and tuple(code) == carrying.encode()

@@ -5,7 +5,9 @@ rate leaves out its resets (level generation), the engine's rate includes its re
 minigrid. Actions are uniformly random for both.
 """
 
+import itertools
 import time
+from collections.abc import Callable
 from statistics import median
 from typing import Any
 
@@ -35,21 +37,22 @@ def measure(level: str, *, n_envs: int = 1024, seed: int = 0) -> dict[str, Any]:
     _step_engine(engine, rng, seconds=0.1)  # compile, and spread rows over the episode
     turns = [(_step_engine(engine, rng, seconds=0.15), _step_minigrid(level, rng, seconds=0.3)) for _ in range(ROUNDS)]
     ours, theirs = (median(rates) for rates in zip(*turns, strict=True))
-    generation = _generate(level, seed=seed, seconds=0.5)
-    endings = steps = 0
+    fresh = itertools.count(seed)
+    # Layouts a second: minigrid's reset, and recording its layout.
+    generation = _rate(lambda: len(generate(level, list(itertools.islice(fresh, 16)))[0]), seconds=0.5)
+    endings = 0
     for row in rng.integers(0, N_ACTIONS, (64, engine.n_envs)):
         step = engine.step(row)
         endings += int((step.terminated | step.truncated).sum())
-        steps += engine.n_envs
     return {
         "level": level,
         "n_envs": n_envs,
         "steps_per_second": ours,
         "minigrid_steps_per_second": theirs,
         "ratio": median(one / other for one, other in turns),
-        "resets_per_second": median(_reset_engine(engine, seconds=0.1) for _ in range(ROUNDS)),
+        "resets_per_second": median(_rate(lambda: len(engine.reset()[0]), seconds=0.1) for _ in range(ROUNDS)),
         "minigrid_resets_per_second": generation,
-        "with_generation_per_second": 1 / (1 / ours + endings / steps / generation),
+        "with_generation_per_second": 1 / (1 / ours + endings / (64 * engine.n_envs) / generation),
         "bank_reuse": engine.reuse,
     }
 
@@ -70,20 +73,21 @@ def curve(level: str, sizes: tuple[int, ...], *, seed: int = 0) -> list[dict[str
 
 def _step_engine(engine: BabyAIEngine, rng: np.random.Generator, *, seconds: float) -> float:
     actions = rng.integers(0, N_ACTIONS, (32, engine.n_envs))
-    calls, began = 0, time.thread_time()
-    while (duration := time.thread_time() - began) < seconds:
+
+    def step_all() -> int:
         for row in actions:
             engine.step(row)
-        calls += len(actions)
-    return calls * engine.n_envs / duration
+        return actions.size
+
+    return _rate(step_all, seconds=seconds)
 
 
-def _reset_engine(engine: BabyAIEngine, *, seconds: float) -> float:
-    calls, began = 0, time.thread_time()
+def _rate(act: Callable[[], int], *, seconds: float) -> float:
+    """Units a second of this thread's time; each call of `act` returns how many it did."""
+    count, began = 0, time.thread_time()
     while (duration := time.thread_time() - began) < seconds:
-        engine.reset()
-        calls += 1
-    return calls * engine.n_envs / duration
+        count += act()
+    return count / duration
 
 
 def _step_minigrid(level: str, rng: np.random.Generator, *, seconds: float) -> float:
@@ -103,12 +107,3 @@ def _step_minigrid(level: str, rng: np.random.Generator, *, seconds: float) -> f
         if ended:
             env.reset(seed=int(rng.integers(1_000_000)))
     return steps / duration
-
-
-def _generate(level: str, *, seed: int, seconds: float) -> float:
-    """Layouts a second: minigrid's reset, and recording its layout."""
-    count, began = 0, time.thread_time()
-    while (duration := time.thread_time() - began) < seconds:
-        generate(level, range(seed + count, seed + count + 16))
-        count += 16
-    return count / duration

@@ -35,6 +35,7 @@ from sdg.experiments.bench.models.draw import (
     draw,
     draws_below,
 )
+from sdg.experiments.bench.models.replay import replay_rows
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.results.comparison import SHIPPED
 from sdg.llm.registry import settings_of
@@ -77,21 +78,23 @@ def rows(
     if llm:
         overlay = [f"model.{key}={value}" for key, value in settings_of(llm).items()]
         config = load(find_config(CONFIG), overlay=[*overlay, *(assignments or ())])
-        composed_file = composed if COMPOSED_SKILLS in interfaces else None
-        names = (tuple(interfaces), tuple(perceptions), tuple(map(domain().level_name, levels)))
-        request = RecordingRequest(config, *names, instructions, seed, library, split, composed_file)
+        request = RecordingRequest(
+            config,
+            tuple(interfaces),
+            tuple(perceptions),
+            tuple(map(domain().level_name, levels)),
+            instructions,
+            seed,
+            library,
+            split,
+            composed if COMPOSED_SKILLS in interfaces else None,
+        )
         folder = out or Path(f"runs/models-{seed}")
         draws = [draw(request, folder=folder, kept=keep or folder / "kept", processes=processes)]
     else:
         draws = draws_below(drawn)
-    if replay:
-        from sdg.experiments.bench.models.replay import replay_rows
-
-        for each in draws:
-            yield from replay_rows(each, rows_of, processes=processes)
-        return
     for each in draws:
-        yield from rows_of(each)
+        yield from replay_rows(each, rows_of, processes=processes) if replay else rows_of(each)
 
 
 def rows_of(draw: RecordedRun) -> list[Row]:
@@ -104,7 +107,12 @@ def _row(draw: RecordedRun, episodes: Sequence[DrawnEpisode]) -> Row:
     mean: Callable[[Callable[[DrawnEpisode], float]], float] = lambda of: round(statistics.fmean(map(of, episodes)), 4)  # noqa: E731
     first, rate = episodes[0], _rate(episodes)
     programs = [each for episode in episodes for each in episode.programs if each.lines]
-    ratios = [_counted_steps(each) / max(1, each.bot_steps) for each in episodes if each.finished and each.bot_steps]
+    # A failed episode counts as one that used all its steps.
+    ratios = [
+        max(1, each.steps if each.success else each.max_steps) / max(1, each.bot_steps)
+        for each in episodes
+        if each.finished and each.bot_steps
+    ]
     ahead = [each.success - other.success for each in episodes for other in draw.episodes if _is_pair(each, other)]
     return {
         "model": draw.about.model,
@@ -128,11 +136,6 @@ def _row(draw: RecordedRun, episodes: Sequence[DrawnEpisode]) -> Row:
         "draw": draw.about.name,
         "commit": draw.about.commit,
     }
-
-
-def _counted_steps(episode: DrawnEpisode) -> int:
-    """The steps that are compared with the bot's: a failed episode counts as one that used all its steps."""
-    return max(1, episode.steps if episode.success else episode.max_steps)
 
 
 def _is_pair(episode: DrawnEpisode, other: DrawnEpisode) -> bool:

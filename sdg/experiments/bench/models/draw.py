@@ -12,7 +12,7 @@ import lzma
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import sdg
 from sdg.agents.agents import Task
@@ -154,7 +154,8 @@ def keep(
     composed: Path | None = None,
 ) -> RecordedRun:
     """Write a recorded run: what was `played` of what was `asked`, and each answer of the transcript once."""
-    starts = _episode_starts(transcript)
+    asked_something = entries(transcript) if has_lines(transcript) else ()
+    starts = {(str(entry["stage"]), int(entry["sampling"]["seed"])) for entry in asked_something}
     rows = []
     for cell, task in asked:
         unit = task.unit(cell.agent)
@@ -162,7 +163,6 @@ def keep(
             rows.append(to_drawn_episode(played[unit]))
         elif (cell.stage, task.random_seed % 2**31) in starts:
             rows.append(DrawnEpisode(unit, cell.interface, cell.perception, cell.level, task.seed, finished=False))
-    folder.mkdir(parents=True, exist_ok=True)
     answers = first_answers(transcript) if has_lines(transcript) else b""
     (folder / TRANSCRIPT).unlink(missing_ok=True)
     atomic_write(folder / (TRANSCRIPT + COMPRESSED_SUFFIX), lzma.compress(answers))
@@ -177,28 +177,20 @@ def keep(
 def to_drawn_episode(row: Played, answerers: tuple[str, ...] = ()) -> DrawnEpisode:
     """An episode's row in its small form."""
     interface, _, perception = row.agent.partition("@")
-    programs = tuple(_program_row(each) for each in row.trace)
+    programs = tuple(
+        Written(
+            prompt_tokens=int(each["prompt_tokens"]),
+            completion_tokens=int(each["completion_tokens"]),
+            lines=code_lines(str(each["program"])),
+            steps=int(each["ended"]) - int(each["began"]),
+            cause=str(each["cause"]),
+        )
+        for each in row.trace
+    )
     return DrawnEpisode(
         row.unit, interface, perception, row.level, row.seed, True, bool(row.success), row.steps, row.max_steps,
         row.bot_steps, row.llm_calls, row.skill_calls, row.cause, programs, answerers,
     )  # fmt: skip
-
-
-def _episode_starts(transcript: Path) -> set[tuple[str, int]]:
-    """The episodes that asked something, by stage and sampling seed."""
-    if not has_lines(transcript):
-        return set()
-    return {(str(entry["stage"]), int(entry["sampling"]["seed"])) for entry in entries(transcript)}
-
-
-def _program_row(trace: Mapping[str, Any]) -> Written:
-    return Written(
-        prompt_tokens=int(trace["prompt_tokens"]),
-        completion_tokens=int(trace["completion_tokens"]),
-        lines=code_lines(str(trace["program"])),
-        steps=int(trace["ended"]) - int(trace["began"]),
-        cause=str(trace["cause"]),
-    )
 
 
 def code_lines(source: str) -> int:

@@ -20,7 +20,7 @@ from sdg.experiments.bench.phone.androidlab import parsed_action, write_episode
 from sdg.experiments.play.browsers import Players
 from sdg.experiments.play.together import play_together
 from sdg.gate.registry import gate_of
-from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError
+from sdg.llm.model import Completion, LanguageModel, Message, ModelError
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build, concurrency_of
 from sdg.phone_agent.desktop import PhoneDesktop
@@ -98,7 +98,7 @@ class PhoneEpisode:
     def __init__(self, job: PhoneJob, setting: PhoneSetting, phone: Device, model: LanguageModel) -> None:
         self.task, self.job, self.setting, self.phone = job.task, job, setting, phone
         self.mask: Callable[[str], str] = str
-        self.judge, self.said, self.began = TaskProgress(job.task), "", time.monotonic()
+        self.judge, self.began = TaskProgress(job.task), time.monotonic()
         self.looks: list[dict[str, bool]] = []
         self.confirmed, self.disagreement = 0, False
         gate = gate_of(setting.guards, usages={}, resolve=lambda *_: (), model=model, confirm=self._confirm)
@@ -108,7 +108,7 @@ class PhoneEpisode:
             device, instruction = PrivateDevice(device, protector), protector.admit(instruction)
             self.mask = protector.memory.mask_parts
         self.desktop = PhoneDesktop(
-            device, instruction, finished=self._finish, looked=self._look, heard=lambda: self.said
+            device, instruction, finished=self._finish, looked=self._look, heard=lambda: self.work.said
         )
         self.work = Work(self.desktop, gate, mode=MODES[job.mode])
         self.lost = ""
@@ -126,15 +126,7 @@ class PhoneEpisode:
 
     def hear(self, reply: Callable[[], Completion]) -> None:
         """Carry out the model's answer."""
-        try:
-            completion = reply()
-        except BudgetExceeded:
-            raise
-        except ModelError as error:
-            self.work.fail(error)
-            return
-        self.said = completion.text
-        self.work.answer(completion)
+        self.work.hear(reply)
 
     def row(self) -> PhonePlayed:
         """Write the traces and return the row."""
@@ -142,7 +134,7 @@ class PhoneEpisode:
         if self.setting.traces is not None:
             folder = self.setting.traces / self.job.mode / self.task.id
             write_episode(folder, self.task, self.desktop.steps, self.desktop.size, mask=self.mask)
-        return self._row(self.desktop, played, time.monotonic() - self.began)
+        return self._row(played, time.monotonic() - self.began)
 
     def _confirm(self, question: str) -> bool:
         """Before a press that can't be undone: the benchmark says yes and counts."""
@@ -164,15 +156,16 @@ class PhoneEpisode:
         self.looks[-1] = self.judge.flags
         return self.judge.flags["complete"]
 
-    def _row(self, desktop: PhoneDesktop, played: UIEpisode, seconds: float) -> PhonePlayed:
-        steps = desktop.steps
-        actions = [str(parsed_action(step)) for step in steps]
+    def _row(self, played: UIEpisode, seconds: float) -> PhonePlayed:
+        steps, message = self.desktop.steps, self.desktop.message
 
         def same(one: int, other: int) -> bool:
             before, after = steps[one].screen, steps[other].screen
             return before.png == after.png or same_screen(before.image, after.image)
 
-        score = score_steps(self.looks[: len(steps)], actions, same, shortest=self.task.shortest)
+        score = score_steps(
+            self.looks[: len(steps)], [str(parsed_action(each)) for each in steps], same, shortest=self.task.shortest
+        )
         changed: tuple[str, ...] = ()
         if isinstance(self.phone, EmbeddedPhone) and played.end != "page":
             changed = side_effects(self.task, initial_state(self.task.seed), self.phone.state())
@@ -186,8 +179,8 @@ class PhoneEpisode:
             self.task.shortest,
             played.end,
             played.detail,
-            desktop.message,
-            desktop.message is not None and not score.complete,
+            message,
+            message is not None and not score.complete,
             changed,
             self.disagreement,
             self.confirmed,

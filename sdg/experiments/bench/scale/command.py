@@ -13,14 +13,14 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from sdg.experiments.bench.options import list_option
-from sdg.experiments.bench.scale.machines import SECRET, WorkerNode, cluster
+from sdg.experiments.bench.scale.machines import SECRET, cluster
 from sdg.experiments.bench.scale.units import Nap, read_environment, sleep
 from sdg.experiments.config.assembly import planner_of
 from sdg.experiments.config.config import find_config, load
@@ -48,16 +48,18 @@ def rows(
         "busy": lambda: _busy(workers),
         "environment": _environment,
         "deaths": lambda: _deaths(units),
-        "sharing": _sharing,
-        "accelerator": _accelerator,
+        # A library and 100 episodes, written in foreign formats and read back by those formats' loaders.
+        "sharing": lambda: _measured_by("sdg.experiments.share.measure", "sharing"),
+        # The learner's updates on each device of this machine.
+        "accelerator": lambda: _measured_by("sdg.experiments.bench.scale.accelerator", "accelerator"),
     }
     for part in parts:
         yield from measurements[part]()
 
 
 def _row(part: str, engine: str, *, workers: int, units: int, **rest: Any) -> Row:
-    empty = {"overhead": None, "lost_units": 0, "equal": None, "note": ""}
-    return {"part": part, "engine": engine, "workers": workers, "units": units} | empty | rest
+    known = {"part": part, "engine": engine, "workers": workers, "units": units}
+    return known | {"overhead": None, "lost_units": 0, "equal": None, "note": ""} | rest
 
 
 def _run_and_time(workers: Workers, jobs: Sequence[Any]) -> tuple[float, list[Any]]:
@@ -95,7 +97,12 @@ def _nodes(episodes: int = 24) -> Iterator[Row]:
         try:
             with cluster(2, namespaces=True) as (pool, nodes), use_workers(engine=pool):
                 results: list[Any] = []
-                on_row = partial(_kill_at, results=results, nodes=nodes, count=episodes // 3)
+
+                def on_row(row: Any) -> None:
+                    results.append(row)
+                    if len(results) == episodes // 3:
+                        nodes[0].kill()
+
                 with Journal(Path(place, "dask.jsonl")) as journal:
                     rows_played = run_jobs(jobs, journal=journal, done=on_row)
         except OSError as error:
@@ -103,12 +110,6 @@ def _nodes(episodes: int = 24) -> Iterator[Row]:
             return
         yield _row("nodes", "dask", workers=2, units=episodes, lost_units=sum(pool.begun.values()) - episodes,
                    equal=[_result(row) for row in rows_played] == local_results, note="a node killed")  # fmt: skip
-
-
-def _kill_at(row: Any, *, results: list[Any], nodes: Sequence[WorkerNode], count: int) -> None:
-    results.append(row)
-    if len(results) == count:
-        nodes[0].kill()
 
 
 def _result(row: Any) -> Row:
@@ -160,17 +161,7 @@ def _deaths(units: int) -> Iterator[Row]:
                        note=f"{seconds:.0f} s")  # fmt: skip
 
 
-def _sharing() -> Iterator[Row]:
-    """A library and 100 episodes, written in foreign formats and read back by those formats' loaders."""
-    from sdg.experiments.share.measure import rows as share_rows
-
-    for about in share_rows():
-        yield _row("sharing", about.pop("format"), workers=1, **about)
-
-
-def _accelerator() -> Iterator[Row]:
-    """The learner's updates on each device of this machine."""
-    from sdg.experiments.bench.scale.accelerator import rows as device_rows
-
-    for about in device_rows():
-        yield _row("accelerator", about.pop("engine"), **about)
+def _measured_by(module: str, part: str) -> Iterator[Row]:
+    """The rows of a module that is imported only when it is asked for: not every machine has what it needs."""
+    for about in import_module(module).rows():
+        yield _row(part, **about)

@@ -15,7 +15,6 @@ took one answer and those that took more. webrules is a rule-based planner, no l
 example, real models get one of another seed.
 """
 
-import base64
 import html
 import re
 from collections import Counter
@@ -34,6 +33,7 @@ from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.episodes import SCREENSHOT, TRUE, ScreenEpisode, ScreenJob, Setting, lose, play
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.play.browsers import Players
+from sdg.experiments.play.film import data_address
 from sdg.experiments.results.comparison import PlannerSettings, cores, open_folder, publish, run_missing_jobs
 from sdg.gate.registry import check_guards
 from sdg.llm.provider import ModelSettings
@@ -81,13 +81,7 @@ def rows(
     planner = PlannerSettings("", llm, base_url, with_library=False, budget=budget)
     setting = Setting(waited_for(planner.model(folder), assignments or ()), tuple(guards), eyes)
     setting = replace(setting, mode=mode, exemplars=not is_rule_based(setting.model.kind))
-    asked = {
-        "llm": llm,
-        "base_url": base_url,
-        "guards": list(guards),
-        "eyes": eyes,
-        "mode": mode,
-    }
+    asked = {"llm": llm, "base_url": base_url, "guards": list(guards), "eyes": eyes, "mode": mode}
     with open_folder(folder, asked | {"tasks": chosen, "seeds": seeds}, seed=0, may_change=("tasks", "seeds")) as run:
         played = played_episodes(
             [ScreenJob(task, seed) for task in chosen for seed in numbers],
@@ -143,9 +137,7 @@ def played_episodes(
     def play_missing(missing: Sequence[ScreenJob]) -> Iterator[ScreenEpisode]:
         for row, picture in Players(play, lose, processes=processes)(missing, setting):
             if picture:
-                place = run.path / "failures" / f"{row.task}-{row.seed}.png"
-                place.parent.mkdir(exist_ok=True)
-                atomic_write(place, picture)
+                atomic_write(run.path / "failures" / f"{row.task}-{row.seed}.png", picture)
             yield row
 
     return run_missing_jobs(
@@ -230,10 +222,6 @@ def report(
 
 
 def _failure(each: ScreenEpisode, picture: Path) -> str:
-    image = (
-        f'<img alt="" src="data:image/png;base64,{base64.b64encode(picture.read_bytes()).decode()}">'
-        if picture.is_file()
-        else ""
-    )
+    image = f'<img alt="" src="{data_address("image/png", picture.read_bytes())}">' if picture.is_file() else ""
     said = html.escape(f"{each.unit}: {each.instruction} [{each.end}, {each.cause}] {each.detail}")
     return f"<figure>{image}<figcaption>{said}<br>{'<br>'.join(map(html.escape, each.past[:12]))}</figcaption></figure>"

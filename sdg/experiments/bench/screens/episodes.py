@@ -21,7 +21,7 @@ from sdg.experiments.play.desktop import ProtectedDesktop, ScreenDesktop
 from sdg.experiments.play.together import play_together
 from sdg.gate.executor import GateGuard
 from sdg.gate.registry import gate_of
-from sdg.llm.model import BudgetExceeded, Completion, Message, ModelError
+from sdg.llm.model import Completion, Message
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build, concurrency_of
 from sdg.privacy.memory import Placeholders
@@ -145,14 +145,7 @@ class _Episode:
     def hear(self, reply: Callable[[], Completion]) -> None:
         """Carry out the model's answer."""
         assert self.work is not None
-        try:
-            said = reply()
-        except BudgetExceeded:
-            raise
-        except ModelError as error:
-            self.work.fail(error)
-            return
-        self.work.answer(said)
+        self.work.hear(reply)
 
     def _begin(self, eyes: str) -> None:
         world = UIWorld(self.job.task, browser=self.browser)

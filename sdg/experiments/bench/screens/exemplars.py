@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from sdg.prompts.fill import fence
 
 LEAST_ALIKE = 0.15
 """Least likeness (`_alike`) of two instructions at which an example of one serves the other."""
-PLACE = Path(str(resources.files("sdg.experiments"))) / "bench" / "screens" / "exemplars.json"
+PLACE = Path(__file__).parent / "exemplars.json"
 
 
 Exemplar = Mapping[str, Any]

@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from importlib import resources
 from pathlib import Path
 from statistics import mean
 from typing import Annotated, Any
@@ -39,7 +38,7 @@ from sdg.screen_agent.agent import NoCommands, Work, is_called_final, read_answe
 from sdg.screen_agent.modes import MODES
 from sdg.skills.statistics import wilson_interval
 
-_HERE = Path(str(resources.files("sdg.experiments"))) / "bench" / "screens"
+_HERE = Path(__file__).parent
 PLACE, APPS, PRESSES = _HERE / "pages", _HERE / "apps", _HERE / "presses"
 PARTS = ("tasks", "presses", "injections")
 MOST_LISTED = 10

@@ -14,14 +14,13 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from sdg.console import UserError
+from sdg.console import Row, UserError
 from sdg.deduction.library_skills import options_of, random_options_of
 from sdg.deduction.program import Scope, run_program
 from sdg.deduction.protocols import CalledSkill
@@ -34,7 +33,6 @@ from sdg.experiments.bench.worlds.words import WORDS
 from sdg.gate.executor import GatedExecutor
 from sdg.gate.rules import RulesGuard
 from sdg.skills.learning.by_hand import learn_library
-from sdg.skills.learning.train import Point
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.library.store import load_library, save_library
 from sdg.skills.statistics import wilson_interval
@@ -61,8 +59,8 @@ def success_of(world: str, skills: Mapping[str, CalledSkill], level: str, *, epi
     return sum(play(world, skills, level, each).ending.done for each in layouts)
 
 
-Row = Mapping[str, Any]
 RECORDED = "recorded.json"
+"""The rows that are kept beside this file."""
 BY_HAND, RANDOM = "by-hand", "random-skills"
 FLAT = ("flat-ppo", "sac", "sac-her")
 FIELDS = ("world", "level", "agent", "success_rate", "low", "high", "episodes", "environment_steps", "training_seeds")
@@ -89,7 +87,7 @@ def rows(
     if run and not measure:
         raise UserError("a run's words are played anew: add --measure to --run")
     if not measure:
-        return recorded_rows()
+        return list(json.loads((Path(__file__).parent / RECORDED).read_text("utf-8"))["rows"])
     if unknown := (set(worlds) - set(WORDS)) | (set(agents) - {BY_HAND, RANDOM, *FLAT}):
         raise UserError(f"there is no {', '.join(sorted(unknown))}; agents are {', '.join((BY_HAND, RANDOM, *FLAT))}")
     folder, all_rows = Path(out or "runs/worlds"), []
@@ -105,11 +103,6 @@ def rows(
             about = {"folder": folder, "world": world, "agent": agent}
             all_rows += list(_measure(success, levels, numbers=numbers, episodes=episodes, **about))
     return all_rows
-
-
-def recorded_rows() -> list[Row]:
-    """The rows that are kept beside this file."""
-    return list(json.loads((files(__package__) / RECORDED).read_text("utf-8"))["rows"])
 
 
 def _measure(
@@ -131,7 +124,6 @@ def _measure(
             sure = wilson_interval(sum(count for count, _ in results), episodes * len(results))
             steps = round(float(np.mean([steps for _, steps in results])))
             values = (world, level, agent, sure.value, sure.low, sure.high, episodes, steps, len(results))
-            place.parent.mkdir(parents=True, exist_ok=True)
             atomic_write(place, json.dumps(dict(zip(FIELDS, values, strict=True))) + "\n")
         yield json.loads(place.read_text("utf-8"))
 
@@ -161,10 +153,6 @@ def _library(world: str, place: Path, *, seed: int, steps: int) -> SkillLibrary:
         specs = [replace(spec, total_timesteps=max(1, round(share * spec.total_timesteps))) for spec in words.skills]
         place.parent.mkdir(parents=True, exist_ok=True)
         with (place.parent / f"{place.name}.log").open("a", encoding="utf-8") as log:
-
-            def note(name: str, point: Point) -> None:
-                print(name, point, file=log, flush=True)
-
             library = learn_library(
                 domain(world),
                 words.level,
@@ -172,7 +160,7 @@ def _library(world: str, place: Path, *, seed: int, steps: int) -> SkillLibrary:
                 settings=words.settings,
                 seed=seed,
                 training_starts=200,
-                on_evaluation=note,
+                on_evaluation=partial(print, file=log, flush=True),
             )
         save_library(library, place)
     return load_library(place)

@@ -6,7 +6,6 @@ program then plays every episode of its instruction, from any start.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,13 +13,13 @@ from typing import Any
 
 from sdg.agents.agents import Task, open_world
 from sdg.console import UserError
-from sdg.envs.files import read_file
-from sdg.experiments.config.assembly import language_model, library_of, planner_of
+from sdg.experiments.config.assembly import library_of, model_settings, planner_of
 from sdg.experiments.config.config import RunConfig, load
 from sdg.experiments.play.episodes import EpisodeJob, evaluation_tasks, run_jobs
 from sdg.experiments.play.players import ProgramRecipe
+from sdg.experiments.results.comparison import library_checksum
 from sdg.experiments.run.runs import accounts
-from sdg.llm.registry import settings_of
+from sdg.llm.registry import build, settings_of
 from sdg.storage import Journal, read_journal
 
 ASKED, PLAYED = "asked", "played"
@@ -45,15 +44,13 @@ class RunWords:
             raise UserError(f"{run} is no run folder with a library: `sdg run --out {run}` makes one")
         model_settings = settings_of(llm) | {"base_url": base_url or "null", "transcript": "null"} if llm else {}
         overlay = [*(f"model.{key}={value}" for key, value in model_settings.items()), *assignments]
-        checksum = hashlib.sha256(read_file(run / "library" / "library.json")).hexdigest()
-        words = cls(run, load(run / "config.yaml", overlay=overlay), folder / f"words-{checksum[:8]}")
-        words.folder.mkdir(parents=True, exist_ok=True)
-        return words
+        checksum = library_checksum(run / "library")
+        return cls(run, load(run / "config.yaml", overlay=overlay), folder / f"words-{checksum[:8]}")
 
     @property
     def agent(self) -> str:
         """The model's name; in a replay, that of the recorded model."""
-        return f"words-of-{self.config.model.name or language_model(self.config, None).name}"
+        return f"words-of-{self.config.model.name or build(model_settings(self.config, None)).name}"
 
     @property
     def library(self) -> Path:

@@ -47,7 +47,7 @@ def test_commands_name_what_is_there_once_and_absent_ones_what_is_not() -> None:
         named = named_of(elements, WHITE)
         assert [each.words for each in named] == [word, "Same"], "ticks without words can't be told apart"
         effects = tuple(
-            ScreenTransition("click", name_in_words(n.caption, np.random.default_rng(0)), n.box, n.words.encode())
+            ScreenTransition("click", name_in_words(n, np.random.default_rng(0)), n.box, n.words.encode())
             for n in named
         )
         return Page(
@@ -104,6 +104,6 @@ def test_the_shipped_parser_finds_what_is_named_on_frozen_pages() -> None:
 
 
 def test_named_things_have_captions() -> None:
-    assert Named("shape", "", "red", (0, 0, 9, 9)).caption.look == "red"
+    assert Named("shape", "", "red", box=(0, 0, 9, 9)).look == "red"
     with pytest.raises(KeyError):
-        name_in_words(Named("moon", "x", "", (0, 0, 1, 1)).caption, np.random.default_rng(0))
+        name_in_words(Named("moon", "x", "", box=(0, 0, 1, 1)), np.random.default_rng(0))
