@@ -7,32 +7,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sdg.deduction.composed import ComposedCall
-from sdg.deduction.program import NO_PROGRAM, PROGRAM_ERROR, REFUSED, STOPPED, Call
+from sdg.deduction.program import Call
 from sdg.envs.world import StepResult, World
 from sdg.skills.settings import LayoutSeed
 from sdg.skills.strict_json import decode
 
+# Why an episode failed, beside the causes in `sdg.deduction.program`: its program ended with the task undone after a
+# skill had failed; the same without such a skill; the level's time limit; the mission judged as failed; the process
+# that played it hung or died.
 SKILL_FAILED = "skill failed"
 UNFINISHED = "unfinished"
 OUT_OF_TIME = "out of time"
 MISSION_FAILED = "mission failed"
 WORKER_LOST = "worker lost"
-
-CAUSES = (
-    NO_PROGRAM,
-    PROGRAM_ERROR,
-    REFUSED,
-    STOPPED,
-    SKILL_FAILED,
-    UNFINISHED,
-    OUT_OF_TIME,
-    MISSION_FAILED,
-    WORKER_LOST,
-)
-"""Every cause of failure: no usable code; the program raised; a command was refused or illegal; the program used up its
-share of the steps; it ended with the task undone after a skill had failed; the same without such a skill; the level's
-time limit; the mission judged as failed; the process that played it hung or died."""
-
 
 MAX_RECORDED_CALLS = 400
 """Calls of one program that a journal row keeps; its counts include all calls."""
@@ -42,8 +29,8 @@ MAX_RECORDED_CALLS = 400
 class Interaction:
     """One program of the planner and its result; `began` and `ended` count steps since reset.
 
-    `cause` is "" when the program solved the task, else one of CAUSES; `error` is the message for the debug prompt and
-    `state` what the robot knew when the program stopped.
+    `cause` is "" when the program solved the task; `error` is the message for the debug prompt and `state` what the
+    robot knew when the program stopped.
     """
 
     program: str
@@ -61,7 +48,7 @@ class Interaction:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One instruction, played to its end. `success` is the world's judgement; on success `cause` is "", else of CAUSES.
+    """One instruction, played to its end. `success` is the world's judgement; on success `cause` is "".
 
     `forgot` lists the steps before which the robot forgot where it had been.
     Where the world can't judge (`judged` False) no success is claimed: it is None in the row.

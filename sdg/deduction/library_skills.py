@@ -151,7 +151,8 @@ def _options(library: SkillLibrary, policy_of: Callable[[StoredSkill], Policy]) 
             Usage(
                 skill.takes_argument,
                 **{flag: usages.get(skill.name, {}).get(flag) is True for flag in FLAGS},
-                asks=what_checks_ask(skill),
+                # What all of its checks ask of the world, see `sdg.skills.checks.shape.signature`.
+                asks=frozenset.intersection(*(asked_by(own.check, own.argument) for own in skill.checks)),
             ),
             domain,
             conditions.get(skill.name, Conditions()),
@@ -166,12 +167,6 @@ def _clause(facts: Sequence[str], it: str) -> str:
         " ".join(it if word == "it" else word for word in fact.split(" ")).replace("its ", f"{it}'s ") for fact in facts
     ]
     return " and ".join(filter(None, [", ".join(clauses[:-1]), clauses[-1]]))
-
-
-def what_checks_ask(skill: StoredSkill) -> frozenset[str]:
-    """What all of a skill's checks ask of the world, see `sdg.skills.checks.shape.signature`."""
-    questions = [asked_by(own.check, own.argument) for own in skill.checks]
-    return frozenset.intersection(*questions) if questions else frozenset()
 
 
 def learn_usage(members: Iterable[tuple[Experience, str]], *, domain: Domain, takes_argument: bool) -> Usage:
@@ -193,8 +188,7 @@ def learn_usage(members: Iterable[tuple[Experience, str]], *, domain: Domain, ta
 
 def stored_form(usages: Mapping[str, Usage]) -> dict[str, dict[str, bool]]:
     """Usages as plain values, for `provenance[USAGES]`."""
-    keys = ("takes_argument", *FLAGS)
-    return {name: {key: getattr(usage, key) for key in keys} for name, usage in usages.items()}
+    return {name: {key: getattr(usage, key) for key in ("takes_argument", *FLAGS)} for name, usage in usages.items()}
 
 
 def learn_conditions(members: Iterable[tuple[Experience, str]], *, domain: Domain) -> Conditions:
@@ -202,15 +196,14 @@ def learn_conditions(members: Iterable[tuple[Experience, str]], *, domain: Domai
     witnesses = [_witness(*each, domain) for each in [each for each in members if each[0].actions][:MAX_WITNESSES]]
     if len(witnesses) < 3:
         return Conditions()
-    before, after = (_shares([getattr(each, when) for each in witnesses]) for when in ("facts_before", "facts_after"))
+    before, after = (
+        {fact: sum(facts[fact] for facts in rows) / len(rows) for fact in rows[0]}
+        for rows in ([each.facts_before for each in witnesses], [each.facts_after for each in witnesses])
+    )
     return Conditions(
         tuple(fact for fact in before if before[fact] >= NEARLY_ALL),
         tuple(fact for fact in after if after[fact] >= NEARLY_ALL and before[fact] <= MOST_ALREADY),
     )
-
-
-def _shares(rows: Sequence[Mapping[str, bool]]) -> dict[str, float]:
-    return {fact: sum(each[fact] for each in rows) / len(rows) for fact in rows[0]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +227,5 @@ def _witness(member: Experience, argument: str, domain: Domain) -> _Witness:
     after = world.perception()
     hands = [any(thing.held for thing in moment.elements()) for moment in (before, after)]
     name = argument if is_description(argument, domain.language) else ""
-    try:
-        is_target_seen = bool(domain.language.resolve(argument, before.elements())) if argument else False
-    except ValueError:
-        is_target_seen = False
+    is_target_seen = bool(name and domain.language.resolve(name, before.elements()))
     return _Witness(is_target_seen, hands[0], hands[1], domain.facts(before, name), domain.facts(after, name))

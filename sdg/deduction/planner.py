@@ -97,8 +97,14 @@ def describe_skill(skill: Documented) -> str:
     where the skill has that text."""
     plain = pick_varied([_unconditional(example) for example in skill.examples])
     examples = ", ".join('"' + one_line(each, MAX_EXAMPLE_CHARS).replace('"', "'") + '"' for each in plain)
-    parts = [f"{examples}." if examples else "", _sentence(skill.description), _success(skill)]
-    line = f"{skill.name}({', '.join(_parameters(skill))}): {' '.join(part for part in parts if part)}"
+    about, rate = one_line(skill.description).rstrip("."), getattr(skill, "success_rate", None)
+    parts = [
+        f"{examples}." if examples else "",
+        f"{about[:1].upper()}{about[1:]}." if about else "",
+        f"{100 * rate:.0f} % of trials succeeded." if isinstance(rate, float) else "",
+    ]
+    parameters = getattr(skill, "parameters", (PARAMETER,) if skill.takes_argument else ())
+    line = f"{skill.name}({', '.join(parameters)}): {' '.join(filter(None, parts))}"
     return "\n".join(filter(None, (line, getattr(skill, "ends_when", ""))))
 
 
@@ -111,7 +117,10 @@ def pick_varied(examples: Sequence[str]) -> tuple[str, ...]:
 
 def told_calls(calls: Sequence[Call]) -> Iterator[str]:
     """The first, last and failed calls, one a line; equal calls in a row share a line, the rest are only counted."""
-    runs = [list(group) for _, group in groupby(calls, key=_outcome)]
+    runs = [
+        list(group)
+        for _, group in groupby(calls, key=lambda call: (call.command, call.success, call.message, call.lines))
+    ]
     failures = [n for n, run in enumerate(runs) if not run[0].success and FIRST_CALLS <= n < len(runs) - LAST_CALLS]
     failures = sorted(
         {(runs[n][0].command, runs[n][0].message): n for n in failures}.values()
@@ -119,34 +128,13 @@ def told_calls(calls: Sequence[Call]) -> Iterator[str]:
     numbers = {*range(FIRST_CALLS), *range(len(runs) - LAST_CALLS, len(runs)), *failures[-MAX_FAILED_CALLS:]}
     for is_shown, group in groupby(enumerate(runs), key=lambda numbered: numbered[0] in numbers):
         group_runs = [run for _, run in group]
+        for run in group_runs if is_shown else ():
+            often = f"{len(run)} times alike, {sum(call.steps for call in run)} steps in all: " if len(run) > 1 else ""
+            yield one_line(f"{often}{run[0]}")
         if is_shown:
-            yield from (_run_line(run) for run in group_runs)
             continue
         left_out = [call for run in group_runs for call in run]
         yield f"({len(left_out)} calls, {sum(call.steps for call in left_out)} steps)"
-
-
-def _outcome(call: Call) -> tuple[object, ...]:
-    return call.command, call.success, call.message, call.lines
-
-
-def _run_line(run: Sequence[Call]) -> str:
-    often = f"{len(run)} times alike, {sum(call.steps for call in run)} steps in all: " if len(run) > 1 else ""
-    return one_line(f"{often}{run[0]}")
-
-
-def _parameters(skill: Documented) -> tuple[str, ...]:
-    return getattr(skill, "parameters", (PARAMETER,) if skill.takes_argument else ())
-
-
-def _success(skill: Documented) -> str:
-    rate = getattr(skill, "success_rate", None)
-    return f"{100 * rate:.0f} % of trials succeeded." if isinstance(rate, float) else ""
-
-
-def _sentence(description: str) -> str:
-    plain = one_line(description).rstrip(".")
-    return f"{plain[:1].upper()}{plain[1:]}." if plain else ""
 
 
 def _unconditional(example: str) -> str:

@@ -39,7 +39,8 @@ ENTRY = "program"
 ARGUMENT_NAMES = frozenset({"thing", "object", "obj", "item", "name", "description", "target", "argument"})
 """Keywords accepted for a skill's one argument, because models don't always give it by position."""
 
-# Why a program failed by its own fault.
+# Why a program failed by its own fault: no usable code; it raised; a command was refused or illegal; it used up its
+# share of the steps.
 NO_PROGRAM = "no program"
 PROGRAM_ERROR = "program error"
 REFUSED = "refused"

@@ -43,9 +43,17 @@ wide = cast(Callable[[Any], int], np.int64)
 again (numba's `int` keeps the width)."""
 
 
-def kernel(function: _Function) -> _Function:
+def kernel(function: _Function, **options: Any) -> _Function:
     """Compile a function in nopython mode, without the GIL, cached until its source or what it imports changes."""
-    return _compile(function)
+    settings: Any = config
+    before, settings.CACHE_LOCATOR_CLASSES = settings.CACHE_LOCATOR_CLASSES, _LOCATORS
+    try:
+        compiled = _njit(cache=True, nogil=True, **options)(function)
+        if READ_ONLY:
+            compiled._cache.save_overload = _note_unsaved
+        return cast(_Function, compiled)
+    finally:
+        settings.CACHE_LOCATOR_CLASSES = before
 
 
 def row_kernel(function: _Function) -> _Function:
@@ -55,7 +63,7 @@ def row_kernel(function: _Function) -> _Function:
     every call would cost several times the work itself. The trap: `np.zeros` or `array[1:]` as a result is then refused
     when it is first called, with an error of types ("No implementation of function zeros"), not of memory.
     """
-    return _compile(function, _nrt=False)
+    return kernel(function, _nrt=False)
 
 
 def inner_kernel(function: _Function) -> _Function:
@@ -70,7 +78,7 @@ def inner_kernel(function: _Function) -> _Function:
 def number_kernel(function: _Function) -> _Function:
     """A `row_kernel` written into its callers, for sums of floats: fused and reordered at will, divided as by numpy."""
     free = {"contract", "reassoc", "nsz"}
-    return _compile(function, _nrt=False, forceinline=True, error_model="numpy", fastmath=free)
+    return kernel(function, _nrt=False, forceinline=True, error_model="numpy", fastmath=free)
 
 
 class _Inner:
@@ -83,18 +91,6 @@ class _Inner:
 
     def __call__(self, *arguments: Any) -> Any:
         return self.__wrapped__(*arguments)
-
-
-def _compile(function: _Function, **options: Any) -> _Function:
-    settings: Any = config
-    before, settings.CACHE_LOCATOR_CLASSES = settings.CACHE_LOCATOR_CLASSES, _LOCATORS
-    try:
-        kernel = _njit(cache=True, nogil=True, **options)(function)
-        if READ_ONLY:
-            kernel._cache.save_overload = _note_unsaved
-        return cast(_Function, kernel)
-    finally:
-        settings.CACHE_LOCATOR_CLASSES = before
 
 
 _njit: Any = partial(njit, no_cfunc_wrapper=True)  # numba's types know nothing of _nrt

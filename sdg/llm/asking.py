@@ -61,12 +61,7 @@ class Retried:
     """
 
     def __init__(self, model: LanguageModel, *, retries: int, sleep: Callable[[float], None] = time.sleep) -> None:
-        self._model, self._retries, self._sleep = model, retries, sleep
-
-    @property
-    def name(self) -> str:
-        """The name of the model that is asked."""
-        return self._model.name
+        self.name, self._model, self._retries, self._sleep = model.name, model, retries, sleep
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The model's reply in the end. Raises ModelError."""

@@ -70,17 +70,13 @@ class Budgeted:
     def __init__(
         self, model: LanguageModel, limits: BudgetLimits, *, prices: Prices, ledger: Path | None = None
     ) -> None:
-        self._model, self._limits, self._prices, self._ledger = model, limits, prices, ledger
+        self.name, self._model = model.name, model
+        self._limits, self._prices, self._ledger = limits, prices, ledger
         self._spending = self._total = Spent()
         self._position = 0
         self._began = time.monotonic()
         self._under_way = 0
         self._turn = threading.Condition()
-
-    @property
-    def name(self) -> str:
-        """The name of the model that is asked."""
-        return self._model.name
 
     @property
     def spending(self) -> Spent:
@@ -102,15 +98,12 @@ class Budgeted:
                 prompt, reply = exchange.tokens_of(messages, completion)
                 cost = Spent(prompt + reply, self._prices.of(prompt, reply, cached_tokens=completion.cached_tokens))
         finally:
-            self._settle(cost)
+            with self._turn:
+                self._under_way -= 1
+                self._turn.notify_all()
+                if cost.tokens:
+                    self._spending = self._add(cost)
         return completion
-
-    def _settle(self, cost: Spent) -> None:
-        with self._turn:
-            self._under_way -= 1
-            self._turn.notify_all()
-            if cost.tokens:
-                self._spending = self._add(cost)
 
     def _fits_budget(self, most: Spent) -> bool:
         """Whether the questions under way and one more may all cost `most` within the limits."""

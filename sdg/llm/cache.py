@@ -30,7 +30,7 @@ class Cached:
     """
 
     def __init__(self, model: LanguageModel, path: Path) -> None:
-        self._model, self._path = model, path
+        self.name, self._model, self._path = model.name, model, path
         try:
             os.close(open_regular(path, os.O_RDWR | os.O_CREAT))
             _refuse_strange_journals(path)
@@ -41,11 +41,6 @@ class Cached:
             raise ModelError(
                 f"The cache {path} can't be used ({error}): delete it, or set model.cache to false."
             ) from error
-
-    @property
-    def name(self) -> str:
-        """The name of the model that is asked."""
-        return self._model.name
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """A remembered reply (marked `cached`), or a new one. Raises whatever the model raises."""

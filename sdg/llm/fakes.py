@@ -13,13 +13,8 @@ class FakeModel:
 
     def __init__(self, answers: Callable[[str], str] | Iterable[str], *, name: str = "fake (scripted)") -> None:
         self._answer = answers if callable(answers) else _in_turn(list(answers))
-        self._name = name
+        self.name = name
         self.asked: list[tuple[Message, ...]] = []
-
-    @property
-    def name(self) -> str:
-        """It says that it is a fake wherever it appears."""
-        return self._name
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The next answer."""

@@ -114,11 +114,3 @@ def is_loopback(url: str) -> bool:
         return name == "localhost" or ipaddress.ip_address(name).is_loopback
     except ValueError:
         return False
-
-
-def untrusted_warning(url: str) -> str:
-    """The warning about an address that a config file names and the user did not."""
-    return (
-        f"A config file says that the model is at {url}, and your OPENAI_API_KEY would be sent there. If you trust it: "
-        f"--set model.base_url={url}, or {TRUST_VARIABLE}={url} in the environment. If not: unset OPENAI_API_KEY."
-    )

@@ -34,13 +34,8 @@ class Recorded:
     """
 
     def __init__(self, model: LanguageModel, path: Path, *, secrets: Sequence[str] = ()) -> None:
-        self._model, self._path = model, path
+        self.name, self._model, self._path = model.name, model, path
         self._hide = hider(secrets, mark="[redacted]")
-
-    @property
-    def name(self) -> str:
-        """The name of the model that is recorded."""
-        return self._model.name
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The model's reply; failures are recorded too. Raises ModelError where the model does or recording fails."""
@@ -79,18 +74,13 @@ class Replayed:
     """A model that repeats a transcript's replies; equal questions get theirs in the recorded order."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._name = path, ""
+        self._path, self.name = path, ""
         self._turn = threading.Lock()
         self._replies: dict[Hashable, list[Completion | str]] = {}
         self._counts: Counter[Hashable] = Counter()
         for entry in entries(path):
-            self._name = self._name or str(entry.get("model", ""))
+            self.name = self.name or str(entry.get("model", ""))  # of who was recorded: it is part of a question's key
             self._replies.setdefault(self._key_of(entry), []).append(_reply(entry))
-
-    @property
-    def name(self) -> str:
-        """The name of the model that was recorded: it is part of a question's key."""
-        return self._name
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The recorded reply. Raises ModelError where there is none, or where a failure was recorded."""
@@ -106,7 +96,7 @@ class Replayed:
         return str(entry["key"])
 
     def _key(self, messages: Sequence[Message], sampling: Sampling) -> Hashable:
-        return exchange.key(self._name, messages, sampling)
+        return exchange.key(self.name, messages, sampling)
 
     def _choose(self, replies: Sequence[Completion | str], number: int, key: Hashable) -> Completion | str:
         """The last reply is repeated where a question is asked more often."""

@@ -9,7 +9,7 @@ in on the way to the body that acts.
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -33,7 +33,7 @@ class Protector:
     """Masks texts and fills placeholders with the values of one memory, which is saved whenever it learns one."""
 
     def __init__(self, recognisers: Sequence[Recogniser], memory: Placeholders, *, path: Path | None = None) -> None:
-        self.memory = memory
+        self.memory, self.mask, self.fill = memory, memory.mask, memory.fill
         self._recognisers, self._path = tuple(recognisers), path
 
     def admit(self, instruction: str) -> str:
@@ -69,15 +69,9 @@ class Protector:
             raise PrivacyError("the value in {name=value} is one line without braces, and no others stand beside it")
         for name, value in values.items():
             self.memory.name(name, value)
-        return re.sub(r"\{[^{}\n]+\}", lambda found: _known(found[0], values), text)
-
-    def mask(self, text: str) -> str:
-        """Any text with placeholders in place of the known values."""
-        return self.memory.mask(text)
-
-    def fill(self, text: str) -> str:
-        """A command's argument with its values. Raises PrivacyError for an unknown placeholder."""
-        return self.memory.fill(text)
+        return re.sub(
+            r"\{[^{}\n]+\}", lambda found: f"{{{name}}}" if (name := _name_of(found[0])) in values else found[0], text
+        )
 
     def _masked(self, said: str, kind: str, taken: frozenset[str]) -> str:
         """The text of a span, masked; placeholders in it stay as they are."""
@@ -98,22 +92,11 @@ def _name_of(said: str) -> str:
     return _NO_NAME.sub("_", plain).lstrip("_0123456789")[:41].strip("_")
 
 
-def _known(braced: str, names: Collection[str]) -> str:
-    """Words in braces as the placeholder that they mean, if there is one of these names."""
-    name = _name_of(braced)
-    return f"{{{name}}}" if name in names else braced
-
-
 class Protected:
     """A model whose conversations are masked before it, its cache or its transcript sees them; replies are too."""
 
     def __init__(self, model: LanguageModel, mask: Callable[[str], str]) -> None:
-        self._model, self._mask = model, mask
-
-    @property
-    def name(self) -> str:
-        """The name of the model that is asked."""
-        return self._model.name
+        self.name, self._model, self._mask = model.name, model, mask
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The model's masked reply to the masked conversation. Raises the model's errors, masked."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import time
@@ -43,7 +44,7 @@ class RunSettings:
     command: Sequence[str] = field(default_factory=tuple)
 
 
-class RunFolder:
+class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
     """A run folder that this process holds. Use as a context manager, or call `close`.
 
     `notices` says what was repaired on opening (a torn line, a dead holder, other versions); the caller shows it to the
@@ -128,9 +129,6 @@ class RunFolder:
             each.close()
         self._journals.clear()
         self._lock.release()
-
-    def __enter__(self) -> RunFolder:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         transcript = self.path / "transcript.jsonl"

@@ -49,7 +49,10 @@ class Metrics:
         try:
             if self._file is None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = _at_new_line(self.path)
+                self._file = FileIO(open_regular(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND), "r+")
+                at = self._file.seek(0, os.SEEK_END)
+                if at and os.pread(self._file.fileno(), 1, at - 1) != b"\n":  # a kill left it within a line
+                    self._file.write(b"\n")
             data = (line({"unit": self._unit, **values}) + "\n").encode()
             while data:
                 data = data[self._file.write(data) :]
@@ -117,11 +120,3 @@ def file_name(text: str) -> str:
     return (
         safe if safe == text else f"{safe or 'unit'}-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]}"
     )
-
-
-def _at_new_line(path: Path) -> FileIO:
-    """The file, open to append. If a kill left it within a line, that line is ended, so that the next has its own."""
-    file = FileIO(open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND), "r+")
-    if file.seek(0, os.SEEK_END) and os.pread(file.fileno(), 1, file.tell() - 1) != b"\n":
-        file.write(b"\n")
-    return file

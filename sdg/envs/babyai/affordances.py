@@ -49,9 +49,7 @@ class Surroundings:
     @cached_property
     def is_all_seen(self) -> bool:
         """Whether nothing of the room is unseen; in a doorway, of anything that can be walked to."""
-        if self.is_in_doorway:
-            return not self._reach[1]
-        return self.seen.count_unseen_cells() == 0
+        return not self._reach[1] if self.is_in_doorway else self.seen.count_unseen_cells() == 0
 
     @cached_property
     def _reach(self) -> tuple[np.ndarray, int]:
@@ -87,7 +85,9 @@ class RoomAffordances:
             return ""
         place, targets = Surroundings(seen), asked_about(asks, argument, seen)
         if not targets:
-            return _reason_unknown(argument) if place.is_all_seen else ""
+            what = f"nothing that matches {argument!r:.80} has been seen" if argument else "no unexplored door is known"
+            reason = f"{what}, and of the room that the robot is in nothing is left unseen"
+            return reason if place.is_all_seen else ""
         if not (asks & HANDS_ON or NEW_ROOM in asks):
             return ""
         loose = [thing for thing in targets if not thing.held]
@@ -139,11 +139,6 @@ def asked_about(asks: Set[str], argument: str, seen: BabyAIPerception) -> Sequen
         return seen.find_objects(argument)
     doors = seen.find_objects("door") if asks & {EXPLORED, NEW_ROOM} else []
     return [door for door in doors if not door.explored and not (door.status == "locked" and "'locked'" in asks)]
-
-
-def _reason_unknown(argument: str) -> str:
-    what = f"nothing that matches {argument!r:.80} has been seen" if argument else "no unexplored door is known"
-    return f"{what}, and of the room that the robot is in nothing is left unseen"
 
 
 def _elsewhere(things: Sequence[Object], snapshot: BabyAIPerception) -> str:

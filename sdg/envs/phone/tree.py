@@ -210,14 +210,9 @@ def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[i
 
 def _element(number: int, node: Node, label: str) -> ScreenElement:
     kind = _KINDS.get(node.kind, "button" if node.flags & PRESSED else "list" if node.flags & {"scrollable"} else "")
-    look = " ".join(
-        word
-        for flag, word in (("long-clickable", "long-press"), ("selected", "selected"), ("password", "password"),
-                           ("scrollable", "scrollable"))
-        if flag in node.flags
-    )  # fmt: skip
-    if "enabled" not in node.flags:
-        look = f"disabled {look}".strip()
+    told = {"long-clickable": "long-press", "selected": "selected", "password": "password", "scrollable": "scrollable"}
+    states = [] if "enabled" in node.flags else ["disabled"]
+    look = " ".join([*states, *(word for flag, word in told.items() if flag in node.flags)])
     if kind == "textbox":  # its own words are what was typed; what it is for is part of its name
         look, label = f"{look} {node.description}".strip(), node.text
     words = label or ("" if kind == "textbox" else node.resource.replace("_", " ") if kind else "")

@@ -35,26 +35,23 @@ class Access:
         """Whether an address may be opened; `part`: as a stylesheet, script, picture or font of the page. One that
         can't be read, or names what can't be a file, may not."""
         try:
-            return self._opens(address, part)
+            at, own = urlsplit(address), urlsplit(self.start)
+            if at.scheme in ("data", "blob", "about"):
+                return True
+            if at.scheme == "file":
+                file, home = _file(address), _file(self.start) if own.scheme == "file" else None
+                inside = home is not None and (file == home or (part and file.is_relative_to(home.parent)))
+                named_places = [each for each in self.others if "/" in each]
+                places = (_file(each) if each.startswith("file:") else Path(each).resolve() for each in named_places)
+                return inside or any(file.is_relative_to(place) for place in places)
+            named_hosts = [
+                origin_of(each) + urlsplit(each).path.rstrip("/") if "//" in each else _ascii(each)
+                for each in self.others
+            ]
+            named = any(fnmatch(name or "", each) for each in named_hosts for name in (at.hostname, origin_of(address)))
+            return named or (own.scheme != "file" and origin_of(address) == origin_of(self.start))
         except (ValueError, OSError, RuntimeError):
             return False
-
-    def _opens(self, address: str, part: bool) -> bool:
-        at, own = urlsplit(address), urlsplit(self.start)
-        if at.scheme in ("data", "blob", "about"):
-            return True
-        if at.scheme == "file":
-            file, home = _file(address), _file(self.start) if own.scheme == "file" else None
-            inside = home is not None and (file == home or (part and file.is_relative_to(home.parent)))
-            return inside or any(file.is_relative_to(Path(each).resolve()) for each in self._places())
-        others = [
-            origin_of(each) + urlsplit(each).path.rstrip("/") if "//" in each else _ascii(each) for each in self.others
-        ]
-        named = any(fnmatch(name or "", each) for each in others for name in (at.hostname, origin_of(address)))
-        return named or (own.scheme != "file" and origin_of(address) == origin_of(self.start))
-
-    def _places(self) -> list[str]:
-        return [str(_file(each)) if each.startswith("file:") else each for each in self.others if "/" in each]
 
 
 def _file(address: str) -> Path:

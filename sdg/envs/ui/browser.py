@@ -161,7 +161,7 @@ def open_browser(*flags: str, address: str = "") -> Iterator[Any]:
         _DRIVER.end()
 
 
-class Browser:
+class Browser(contextlib.AbstractContextManager["Browser"]):
     """A browser with one page. Close it, or use it as a context manager. Raises NoBrowser where there is none.
 
     `folder` has the only files that it shows, MiniWoB++'s by default; `viewport` is in the page's pixels.
@@ -207,9 +207,6 @@ class Browser:
         other._is_open = False  # closing it is the first one's business
         other._open_page()
         return other
-
-    def __enter__(self) -> Browser:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

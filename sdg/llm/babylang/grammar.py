@@ -42,8 +42,9 @@ def parse(instruction: str) -> tuple[tuple[Clause, ...], ...]:
 
     Raises NotBabyLanguage.
     """
-    text = " ".join(instruction.lower().replace(".", " ").split())
-    return tuple(tuple(_clause(part) for part in re.split(r"\s+and\s+", group)) for group in _in_order(text))
+    after = re.split(r"\s+after you\s+", " ".join(instruction.lower().replace(".", " ").split()))
+    groups = [part.strip(" ,") for half in reversed(after) for part in re.split(r",?\s+then\s+", half)]
+    return tuple(tuple(_clause(part) for part in re.split(r"\s+and\s+", group)) for group in groups)
 
 
 def bare(description: str) -> str:
@@ -67,12 +68,6 @@ def _description(text: str) -> str:
     if not _DESCRIPTION.fullmatch(plain):
         raise NotBabyLanguage(f"{plain!r} names nothing that I know.")
     return plain
-
-
-def _in_order(text: str) -> list[str]:
-    after = re.split(r"\s+after you\s+", text)
-    groups = [part for half in reversed(after) for part in re.split(r",?\s+then\s+", half)]
-    return [group.strip(" ,") for group in groups]
 
 
 def _clause(text: str) -> Clause:

@@ -24,10 +24,7 @@ class BabyLang:
     The prompt's headings say which job is asked for. What it can't do it says in words, as a model would.
     """
 
-    @property
-    def name(self) -> str:
-        """It is labelled as rule-based wherever it appears."""
-        return NAME
+    name = NAME
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The reply that the rules give; equal conversations and seeds get equal replies. Never raises."""

@@ -109,11 +109,12 @@ def _over_skills(
     for kind, theirs in SKILLS.items():
         ours = kinds.get(kind, "")
         doors = kinds.get(kind + DOOR, ours)
-        if not ours:
-            own.append(_missing(theirs, kind))
+        argument = "thing" if ARITY[kind] == 1 else ""
+        if not ours:  # turning to a free cell is part of putting down, the rest fails
+            own.append(f"def {theirs}({argument}):\n    return {kind == 'face'}")
         elif careful or doors != ours:
             new_names[theirs] = f"use_{theirs}"
-            own.append(_use(theirs, kind, skills=(ours, doors), careful=careful))
+            own.append(_use(theirs, kind, argument, skills=(ours, doors), careful=careful))
         else:
             new_names[theirs] = ours
     for part in BESIDE_SKILLS:
@@ -151,15 +152,9 @@ def _rename(source: str, names: Mapping[str, str]) -> str:
     return re.sub(r"\b(" + "|".join(map(re.escape, names)) + r")\b(?=\()", lambda match: names[match.group()], source)
 
 
-def _missing(name: str, kind: str) -> str:
-    """What replaces a skill that isn't offered: turning to a free cell is part of putting down, the rest fails."""
-    return f"def {name}({'thing' if ARITY[kind] == 1 else ''}):\n    return {kind == 'face'}"
-
-
-def _use(name: str, kind: str, *, skills: tuple[str, str], careful: bool) -> str:
+def _use(name: str, kind: str, argument: str, *, skills: tuple[str, str], careful: bool) -> str:
     """A function that calls a skill, or for doors the one learned on doors; with `careful` an error returns False."""
     ours, doors = skills
-    argument = "thing" if ARITY[kind] == 1 else ""
     lines = [f"return {ours}({argument})"]
     if doors != ours:
         is_door = '"door" in thing' if kind == "discover" else 'thing.type == "door"'

@@ -148,9 +148,10 @@ def assign_parts(functions: Iterable[Function], parts: Mapping[str, Part]) -> di
     offers = _with_references(list(functions))
     fits = sorted(
         (
-            (_fit(function, part), role, number)
+            (sum(weight for cue, weight in part.cues.items() if re.search(cue, function.description)), role, number)
             for role, part in parts.items()
             for number, function in enumerate(offers)
+            if function.arity == part.arity
         ),
         key=lambda fit: (-fit[0], fit[1], offers[fit[2]].description),
     )
@@ -176,12 +177,6 @@ def _with_references(functions: list[Function]) -> list[Function]:
         else function
         for function, match in pairs
     ]
-
-
-def _fit(function: Function, part: Part) -> float:
-    if function.arity != part.arity:
-        return float("-inf")
-    return sum(weight for cue, weight in part.cues.items() if re.search(cue, function.description))
 
 
 ARITY: Mapping[str, int] = {
@@ -240,14 +235,10 @@ def primitives(functions: Iterable[Function]) -> dict[str, str]:
     return {part: names[0] for part, names in candidates.items() if names}
 
 
-def _kind(text: str) -> str:
-    subgoal = meaning(text)
-    return subgoal.kind + DOOR if subgoal.kind in ON_DOORS and type_of(subgoal.argument) == "door" else subgoal.kind
-
-
 def _shares(function: Function) -> dict[str, float]:
     """Share of each kind among the quoted subgoals of a skill's description; rare ones, under a tenth, are left out."""
     texts = re.findall(r'"([^"\n]+)"', function.description)
-    kinds = Counter(_kind(text) for text in texts)
+    subgoals = [(each.kind, each.kind in ON_DOORS and type_of(each.argument) == "door") for each in map(meaning, texts)]
+    kinds = Counter(kind + DOOR if is_on_door else kind for kind, is_on_door in subgoals)
     kinds.pop("", None)
     return {kind: count / len(texts) for kind, count in kinds.items() if 10 * count >= len(texts)}

@@ -20,7 +20,7 @@ from sdg.envs.files import MAX_LINE_VALUES, values
 from sdg.errors import SDGError
 from sdg.llm.model import Completion, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings, Provider
-from sdg.llm.secrets import check_address, hider, untrusted_warning
+from sdg.llm.secrets import TRUST_VARIABLE, check_address, hider
 
 CONNECT_SECONDS = 30.0
 MOST_REASON = 40
@@ -44,17 +44,12 @@ class OpenAIModel:
     """
 
     def __init__(self, settings: ModelSettings) -> None:
-        self.settings = settings
+        self.settings, self.name = settings, settings.name
         self._unsupported: set[str] = set()
         self._key = os.environ.get(KEY_VARIABLE, "")
         self._hide = hider([self._key], mark="[key]")
         self._opening = threading.Lock()
         self._client: Any = None
-
-    @property
-    def name(self) -> str:
-        """The model's name as the server knows it."""
-        return self.settings.name
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """Ask the server. Raises Unavailable where asking again may help, ModelError where it won't."""
@@ -222,7 +217,12 @@ def _make(settings: ModelSettings) -> OpenAIModel:
     except ValueError as error:
         raise ModelError(f"{error}.") from None
     if not settings.trusted and os.environ.get(KEY_VARIABLE):
-        raise ModelError(untrusted_warning(settings.base_url or ""))
+        url = settings.base_url or ""
+        raise ModelError(
+            f"A config file says that the model is at {url}, and your OPENAI_API_KEY would be sent there. If you trust "
+            f"it: --set model.base_url={url}, or {TRUST_VARIABLE}={url} in the environment. If not: unset "
+            "OPENAI_API_KEY."
+        )
     return OpenAIModel(settings)
 
 

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from sdg.envs.domain import Domain, Language, Perceivable
 from sdg.envs.world import Perception
 from sdg.sandbox.guard import Guard, Guarded, GuardError
-from sdg.skills.checks.template import Unfit, mentioned_things, parse_check, rewrite
+from sdg.skills.checks.template import Unfit, mentioned_things, parse_check, rewrite, target_of
 from sdg.skills.library.library import Skill
 from sdg.skills.subgoal import CheckFunction
 
@@ -111,11 +111,7 @@ def with_argument(check: CheckFunction, old: str, new: str, *, language: Languag
 
 def is_description(text: str, language: Language) -> bool:
     """Whether a text is a description in a domain's language."""
-    try:
-        language.parse(text)
-    except ValueError:
-        return False
-    return True
+    return target_of(text, language) is not None
 
 
 def _with_literal(check: CheckFunction, old: str, new: str) -> CheckFunction:

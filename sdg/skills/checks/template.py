@@ -92,11 +92,12 @@ def parse_check(check: CheckFunction) -> ast.Module:
 
 def mentioned_things(check: CheckFunction, language: Language) -> frozenset[Any]:
     """What a check names by description in its literals; nothing where it doesn't parse."""
-    targets = (_target_of(text, language) for text in string_constants(check.source))
+    targets = (target_of(text, language) for text in string_constants(check.source))
     return frozenset(target for target in targets if target is not None)
 
 
-def _target_of(value: str, language: Language) -> Any:
+def target_of(value: str, language: Language) -> Any:
+    """What a text describes; None for one that describes nothing."""
     try:
         return language.parse(value)
     except ValueError:
@@ -114,7 +115,7 @@ class _Rewriter(ast.NodeTransformer):
         word = node.value.strip().lower()
         part = next((part for part, words in self.language.parts.items() if word in words), "")
         # A single word of the last part (the kind of thing) is also a description: that reading comes first.
-        target = _target_of(node.value, self.language) if part in ("", self.kind) else None
+        target = target_of(node.value, self.language) if part in ("", self.kind) else None
         if target is not None and target in self.targets:
             return ast.Constant(self.language.text(self.targets[target]))
         return ast.Constant(self._counterpart(word, part)) if part else node

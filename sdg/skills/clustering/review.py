@@ -68,9 +68,10 @@ def review(
     if len(items) != len(labels):
         raise ValueError(f"{len(items)} items but {len(labels)} labels")
     decisions: list[Decision] = []
-    groups = _split_groups(_groups(labels), items, decisions=decisions)
+    clusters = sorted(set(labels) - {REJECTED})
+    groups = [_Group(c, tuple(n for n, label in enumerate(labels) if label == c)) for c in clusters]
     distinct: list[_Group] = []
-    for group in groups:
+    for group in _split_groups(groups, items, decisions=decisions):
         # A twin has the same most common check and is about the same kinds of things.
         twin = next(
             (
@@ -88,20 +89,13 @@ def review(
         distinct[twin] = _Group(other.cluster, other.members + group.members)
         why = f"its checks and arguments are those of cluster {other.cluster} ({_example(items[other.members[0]])})"
         decisions.append(Decision("merge", group.cluster, len(group.members), why))
-    groups = distinct
-    return Review(_labels(groups, len(items), min_members=min_members, decisions=decisions), tuple(decisions))
+    return Review(_labels(distinct, len(items), min_members=min_members, decisions=decisions), tuple(decisions))
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
     cluster: int
     members: tuple[int, ...]
-
-
-def _groups(labels: Sequence[int]) -> list[_Group]:
-    return [
-        _Group(c, tuple(n for n, label in enumerate(labels) if label == c)) for c in sorted(set(labels) - {REJECTED})
-    ]
 
 
 def _split_groups(groups: list[_Group], items: Sequence[ClusterItem], *, decisions: list[Decision]) -> list[_Group]:

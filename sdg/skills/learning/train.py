@@ -11,7 +11,7 @@ from sdg.skills.checks.reward import BatchReward
 from sdg.skills.learning import LEARNERS, Counts, Practice, policy_of
 from sdg.skills.policy.network import Policy, round_weights
 from sdg.skills.practice.env import success_of
-from sdg.skills.practice.starts import Starts
+from sdg.skills.practice.starts import Starts, are_possible
 from sdg.skills.settings import Count, NotNegative, Size
 
 VALIDATION, ROLL_INS, REPLAYS = "validation", "roll-ins", "replays"
@@ -113,10 +113,7 @@ def are_done(starts: Starts) -> np.ndarray:
 
 def are_known(starts: Starts) -> np.ndarray:
     """bool (M,): whether each start's subgoal is possible from there, as far as the agent has perceived."""
-    domain = starts.domain
-    arguments = [domain.language.description_of(row) for row in starts.targets]
-    snapshots = (starts.rows.perception(i) for i in range(len(starts)))
-    return np.array([domain.persistence.is_possible(*each) for each in zip(snapshots, arguments, strict=True)], bool)
+    return are_possible(starts.rows, starts.targets, range(len(starts)))
 
 
 def measure(

@@ -211,18 +211,14 @@ def name_skill(api_names: Sequence[str], *, taken: Collection[str] = ()) -> str:
     """
     counts = Counter(_identifier(name) for name in api_names)
     words = Counter(word for name in api_names for word in _identifier(name).split("_"))
-    candidates = sorted(counts, key=lambda name: (-counts[name], -_centrality(name, words), name))
+    central = {name: sum(words[word] for word in name.split("_")) / len(name.split("_")) for name in counts}
+    candidates = sorted(counts, key=lambda name: (-counts[name], -central[name], name))
     best = candidates[0] if candidates else "skill"
     candidate, number = best, 1
     while candidate in taken or not is_skill_name(candidate):
         number += 1
         candidate = f"{best[: MAX_NAME - 5]}_{number}"
     return candidate
-
-
-def _centrality(name: str, words: Counter[str]) -> float:
-    parts = name.split("_")
-    return sum(words[word] for word in parts) / len(parts)
 
 
 def _identifier(name: str) -> str:

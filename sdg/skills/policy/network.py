@@ -47,16 +47,8 @@ ARRAYS = ("w1", "b1", "w2", "b2", "w3", "b3")
 
 def shapes(inputs: Inputs, hidden: tuple[int, int]) -> dict[str, tuple[int, ...]]:
     """The shape of each array for these inputs and widths of the hidden layers."""
-    one, two = hidden
-    sizes: tuple[tuple[int, ...], ...] = (
-        (inputs.size, one),
-        (one,),
-        (one, two),
-        (two,),
-        (two, inputs.actions),
-        (inputs.actions,),
-    )
-    return dict(zip(ARRAYS, sizes, strict=True))
+    (one, two), out = hidden, inputs.actions
+    return {"w1": (inputs.size, one), "b1": (one,), "w2": (one, two), "b2": (two,), "w3": (two, out), "b3": (out,)}
 
 
 @kernel
@@ -135,9 +127,8 @@ class BitsPolicy(_NetworkPolicy):
 
     def outputs(self, observations: np.ndarray) -> np.ndarray:
         """Logits f32 (..., actions) of binary inputs u8 (..., size); for one row bits that are off cost nothing."""
-        if observations.ndim > 1:
-            return self.logits(observations)
-        return _forward(observations, *self._arrays)  # type: ignore[attr-defined]
+        one_row = observations.ndim == 1
+        return _forward(observations, *self._arrays) if one_row else self.logits(observations)  # type: ignore[attr-defined]
 
     def logits(self, features: np.ndarray) -> np.ndarray:
         """Action logits f32 (n, actions) of binary inputs u8 (n, size), in the frames of these inputs."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sdg.skills.practice.env import PracticeEnv
+from sdg.skills.practice.starts import are_possible
 
 DRAWS = 8
 """Most subgoals that are tried for a row until one is possible where the body is."""
@@ -45,18 +46,10 @@ class ChainedPractice(PracticeEnv):
             self.start_of[stale] = self.rng.integers(len(self.starts), size=len(stale))
             self.targets[stale] = self.starts.targets[self.start_of[stale]]
             verdicts = self.reward(self.memory, self.starts.check_of[self.start_of])[rows]
-            stale = rows[verdicts | ~self.are_possible(rows)]
+            stale = rows[verdicts | ~are_possible(self.rows, self.targets, rows)]
             if not len(stale):
                 break
         return stale
-
-    def are_possible(self, rows: np.ndarray) -> np.ndarray:
-        """bool (n,): whether the subgoal of each of these rows is possible there, by what its agent has perceived."""
-        domain = self.starts.domain
-        arguments = ((int(row), domain.language.description_of(self.targets[row])) for row in rows)
-        return np.array(
-            [domain.persistence.is_possible(self.rows.perception(row), what) for row, what in arguments], bool
-        )
 
     def are_lost(self) -> np.ndarray:
         """bool (n,): whether the body of each row was lost since its subgoal began."""

@@ -44,6 +44,13 @@ class Starts:
         return Starts(self.rows.take(rows), self.targets[rows], self.checks, self.check_of[rows])
 
 
+def are_possible(rows: BatchWorld, targets: np.ndarray, numbers: Iterable[int]) -> np.ndarray:
+    """bool (n,): whether what each of these rows is about is possible there, as far as its agent has perceived."""
+    language, sense = rows.domain.language, rows.domain.persistence
+    asked = ((rows.perception(int(row)), language.description_of(targets[row])) for row in numbers)
+    return np.array([sense.is_possible(*each) for each in asked], bool)
+
+
 def join(parts: Sequence[Starts]) -> Starts:
     """All starts of all parts, in order. Raises ValueError for none."""
     if not parts:

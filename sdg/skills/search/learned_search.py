@@ -19,7 +19,7 @@ from sdg.skills.learning.vec_env import ChainedVecEnv
 from sdg.skills.policy.network import MLPPolicy
 from sdg.skills.practice.chained import ChainedPractice
 from sdg.skills.practice.starts import Starts, target_of
-from sdg.skills.search.trial import Searched, SearchSettings, nothing_to_do
+from sdg.skills.search.trial import Searched, SearchSettings, failure, nothing_to_do
 from sdg.skills.subgoal import CheckFunction
 
 Task = tuple[CheckFunction, tuple[int, ...]]
@@ -85,13 +85,9 @@ class SearchedRows(ChainedVecEnv):
         self.tried, self.reached = self.tried + len(first), self.reached + int(good.sum())
         self.lost += int((over & ~won)[first].sum())
         self.first[first] = False
-        self._take_longer()
-
-    def _take_longer(self) -> None:
-        """Double the horizon after PATIENT failed attempts, because a far subgoal may only need more steps."""
-        if self.reached or self.inconsistent or self.tried - self.grown < PATIENT or self.env.horizon >= self.longest:
-            return
-        self.env.horizon, self.most, self.grown = 2 * self.env.horizon, 2 * self.most, self.tried
+        is_in_vain = not (self.reached or self.inconsistent) and self.tried - self.grown >= PATIENT
+        if is_in_vain and self.env.horizon < self.longest:  # a far subgoal may only need more steps
+            self.env.horizon, self.most, self.grown = 2 * self.env.horizon, 2 * self.most, self.tried
 
 
 class LearnedSearch:
@@ -143,8 +139,7 @@ class LearnedSearch:
                 cause += (
                     f"; in {rows.cut_short} others the task was done while the check still said no: it asks too much"
                 )
-            if rows.must_succeed and rows.inconsistent:
-                cause = f"was reached {rows.inconsistent} times but the environment did not call the task done"
+            cause = failure(cause, rows.must_succeed, rows.inconsistent)
             rest = rows.env.rows if steps else start.rows  # without a budget there was no attempt
             after = replace(start, rows=rest.take(np.zeros(1, np.int64)))
             return Searched(False, (), after, steps, rows.tried, rows.inconsistent, cause)

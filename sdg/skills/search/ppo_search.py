@@ -78,18 +78,15 @@ class PPOSearch(TrialSearch):
         if trial.over:
             return
         if self._learner is None:
-            self._learner = _SearchLearner(SearchVecEnv(trial), self._ppo(), seed=seed)
+            settings = PPOSettings(
+                n_steps=self.settings.n_steps,
+                batch_size=self.settings.n_envs * self.settings.n_steps,
+                n_epochs=4,
+                learning_rate=self.settings.learning_rate,
+                ent_coef=self.settings.ent_coef,
+                gamma=0.99,
+                hidden=(64, 64),
+            )
+            self._learner = _SearchLearner(SearchVecEnv(trial), settings, seed=seed)
             self._learner.bias_actions(np.array(trial.prior))
         self._learner.search(trial, budget=trial.budget, seed=seed)
-
-    def _ppo(self) -> PPOSettings:
-        settings = self.settings
-        return PPOSettings(
-            n_steps=settings.n_steps,
-            batch_size=settings.n_envs * settings.n_steps,
-            n_epochs=4,
-            learning_rate=settings.learning_rate,
-            ent_coef=settings.ent_coef,
-            gamma=0.99,
-            hidden=(64, 64),
-        )

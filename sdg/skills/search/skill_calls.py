@@ -60,10 +60,6 @@ class SkillCalls:
         """Whether the hands allow it: a skill that takes needs empty ones, one that lets go needs full ones."""
         return self._usages.get(skill.name, {}).get("grasps" if holding else "releases") is not True
 
-    def is_handling(self, skill: Skill) -> bool:
-        """Whether the skill is known to take something or to let go of it."""
-        return any(self._usages.get(skill.name, {}).get(kind) is True for kind in ("grasps", "releases"))
-
     def suits(self, skill: Skill, argument: str) -> bool:
         """Whether the skill was learned on things of this type."""
         return self.domain.language.kind(argument) in self._types[skill.name]
@@ -79,8 +75,8 @@ class SkillCalls:
     def next_weights(self, last: str) -> np.ndarray:
         """How likely each skill is to come after another ("" at the beginning), summing to 1."""
         alike = np.full(len(self.skills), 1 / len(self.skills))
-        counts = self._follows.get(last, {})
-        follow_counts = np.array([_count(counts.get(skill.name)) for skill in self.skills])
+        found = [self._follows.get(last, {}).get(skill.name) for skill in self.skills]
+        follow_counts = np.array([float(n) if isinstance(n, int | float) and 0 < n < 1e9 else 0.0 for n in found])
         return (
             alike if not follow_counts.sum() else (1 - LEARNED) * alike + LEARNED * follow_counts / follow_counts.sum()
         )
@@ -91,10 +87,6 @@ def provenance_of(library: SkillLibrary, key: str) -> dict[str, Mapping[str, Any
     value = library.provenance.get(key)
     pairs = value.items() if isinstance(value, Mapping) else ()
     return {str(key): inner for key, inner in pairs if isinstance(inner, Mapping)}
-
-
-def _count(value: object) -> float:
-    return float(value) if isinstance(value, int | float) and 0 < value < 1e9 else 0.0
 
 
 def library_policy(library: SkillLibrary, skill: Skill) -> Policy:

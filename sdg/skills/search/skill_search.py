@@ -14,7 +14,7 @@ import numpy as np
 
 from sdg.skills.practice.starts import Starts
 from sdg.skills.search.skill_calls import MarkedCall, SkillCalls, skill_calls_of
-from sdg.skills.search.trial import Search, Searched, SearchSettings, Trial
+from sdg.skills.search.trial import Search, Searched, SearchSettings, Trial, failure
 from sdg.skills.subgoal import CheckFunction
 
 EPISODE = 400
@@ -120,11 +120,12 @@ class SkillChains:
         view, tidy = self._view(), self._is_tidy
         for number in self.rng.choice(len(weights), size=DRAWS, p=weights):
             skill = self.tools.skills[number]
-            if tidy and number != self.like and self.tools.is_handling(skill):
+            apt = [self.tools.is_apt(skill, holding=each) for each in (False, True)]
+            if tidy and number != self.like and not all(apt):  # it takes something or lets go of it
                 continue
             fit = [argument for argument in arguments if self.tools.suits(skill, argument)]
             call = self.tools.call(skill, self._argument(fit)) if fit or not skill.takes_argument else None
-            if call is None or not self.tools.is_apt(skill, holding=is_holding) or self._is_done(call, row, view):
+            if call is None or not apt[is_holding] or self._is_done(call, row, view):
                 continue
             if self.rng.random() < 1 / (1 + self.failed[self._place(call, row)]):
                 return call
@@ -179,9 +180,9 @@ class SkillSearch:
             return first
         rest = self.inner(start, check, must_succeed=must_succeed, budget=budget - first.steps, seed=seed)
         steps, inconsistent = first.steps + rest.steps, first.inconsistent + rest.inconsistent
-        cause = f"was not reached in {steps} searched steps, learned skills included"
-        if must_succeed and inconsistent:
-            cause = f"was reached {inconsistent} times but the environment did not call the task done"
+        cause = failure(
+            f"was not reached in {steps} searched steps, learned skills included", must_succeed, inconsistent
+        )
         return replace(
             rest,
             steps=steps,

@@ -9,7 +9,6 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from sdg.envs.batch import BatchWorld
 from sdg.envs.world import ActionValue, Perception
 from sdg.skills.checks.reward import BatchReward
 from sdg.skills.practice.env import PracticeEnv
@@ -165,17 +164,17 @@ class Trial:
         """The success that was found, or why none was."""
         if self.found is not None:
             return self.found
-        cause = f"was not reached in {self.env.steps} searched steps"
-        if self.must_succeed and self.inconsistent:
-            cause = f"was reached {self.inconsistent} times but the environment did not call the task done"
-        after = replace(self.env.starts, rows=self._furthest())
-        return Searched(False, (), after, self.env.steps, self.episodes, self.inconsistent, cause)
-
-    def _furthest(self) -> BatchWorld:
-        """The row whose agent knows most of the world."""
+        cause = failure(f"was not reached in {self.env.steps} searched steps", self.must_succeed, self.inconsistent)
         sense = self.env.starts.domain.persistence
         rows = [self.env.rows.take(np.array([row])) for row in range(len(self.actions))]
-        return max(rows, key=lambda row: sense.knowledge(row.memory))
+        after = replace(self.env.starts, rows=max(rows, key=lambda row: sense.knowledge(row.memory)))
+        return Searched(False, (), after, self.env.steps, self.episodes, self.inconsistent, cause)
+
+
+def failure(cause: str, must_succeed: bool, inconsistent: int) -> str:
+    """Why nothing was found: this cause, or that the check fired but the task wasn't done then."""
+    said = f"was reached {inconsistent} times but the environment did not call the task done"
+    return said if must_succeed and inconsistent else cause
 
 
 def nothing_to_do(start: Starts) -> Searched:

@@ -146,7 +146,7 @@ def test_what_is_no_plausible_count_is_estimated_and_nothing_stays_under_way(tol
 
 
 def test_a_question_whose_reply_cant_be_counted_is_no_longer_under_way() -> None:
-    inner: Any = SimpleNamespace(complete=lambda *_, sampling: None)
+    inner: Any = SimpleNamespace(name="uncounted", complete=lambda *_, sampling: None)
     model = Budgeted(inner, BudgetLimits(tokens=10**6), prices=Prices())
     with pytest.raises(AttributeError):
         ask(model)

@@ -77,7 +77,10 @@ class LevelBank:
         With more than one worker the layouts are made in that many processes. Raises ValueError when there is no such
         level, LayoutError when its generation fails, BankError when the cached file is torn.
         """
-        all_seeds = _as_seeds(seeds)
+        array = np.asarray(seeds)
+        if array.ndim != 1 or not len(array) or array.dtype.kind not in "iu" or array.min() < 0:
+            raise ValueError(f"seeds must be a list of integers of at least 0, got {array.dtype} {array.shape}")
+        all_seeds = array.astype(np.int64)
         name = level_name(level)
         path = _cache_path(name, all_seeds, cache_dir)
         if path.exists():
@@ -133,13 +136,6 @@ class LevelBank:
             )
         except (KeyError, ValueError) as error:
             raise BankError(f"{path} is not a bank: {error}") from error
-
-
-def _as_seeds(seeds: Sequence[int] | np.ndarray) -> np.ndarray:
-    array = np.asarray(seeds)
-    if array.ndim != 1 or not len(array) or array.dtype.kind not in "iu" or array.min() < 0:
-        raise ValueError(f"seeds must be a list of integers of at least 0, got {array.dtype} {array.shape}")
-    return array.astype(np.int64)
 
 
 def _cache_path(level: str, seeds: np.ndarray, cache_dir: Path | str | None) -> Path:

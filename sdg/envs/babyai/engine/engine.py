@@ -20,14 +20,11 @@ from sdg.envs.babyai.engine.state import (
     PROGRAM_SIZE,
     SIDE,
     VIEW,
-    State,
     create,
     view_row,
 )
 from sdg.envs.babyai.engine.verifier import FAILURE, SUCCESS, verify_row
 from sdg.envs.kernels import inner_kernel, kernel
-
-__all__ = ["BabyAIEngine", "N_ACTIONS", "EngineStep", "State", "reset_row", "step_row", "view_row"]
 
 
 class EngineStep(NamedTuple):

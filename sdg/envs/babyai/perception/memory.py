@@ -13,7 +13,6 @@ import numpy as np
 from sdg.envs.babyai.cells import EMPTY, UNSEEN
 from sdg.envs.babyai.perception.tracking import (
     GONE,
-    HELD,
     MAX_OBJECTS,
     MAX_ROOMS,
     ahead,
@@ -26,12 +25,6 @@ from sdg.envs.babyai.perception.tracking import (
     see,
 )
 from sdg.envs.kernels import inner_kernel, row_kernel
-
-__all__ = [
-    "DROP", "FORWARD", "GONE", "HELD", "LEFT", "MAX_OBJECTS", "MAX_ROOMS", "MAX_SIZE", "PICKUP", "RIGHT", "TOGGLE",
-    "VIEW", "Memory", "ahead", "begin", "begin_subgoal", "create", "forget_visited_rooms", "is_door",
-    "is_passable", "is_thing", "observe",
-]  # fmt: skip
 
 MAX_SIZE = 22
 """Longest side of a grid, in cells."""
