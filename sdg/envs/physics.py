@@ -25,13 +25,10 @@ UNSTABLE = [int(getattr(mujoco.mjtWarning, f"mjWARN_BAD{what}")) for what in ("Q
 
 
 class PhysicsMoment(NamedTuple):
-    """A kept moment: the physics, the clock and its limit, the mission, when the subgoal began, and what the world
-    itself remembers."""
+    """A kept moment: the physics, the clock, when the subgoal began, and what the world itself remembers."""
 
     physics: np.ndarray
     steps: int
-    max_steps: int
-    mission: str
     began: Any
     own: Any
 
@@ -85,11 +82,11 @@ class PhysicsWorld(PlainWorld):
         """This moment."""
         physics = np.empty(mujoco.mj_stateSize(self.model, STATE))
         mujoco.mj_getState(self.model, self.data, physics, STATE)
-        return PhysicsMoment(physics, self.steps, self.max_steps, self.mission, self.began, self.own)
+        return PhysicsMoment(physics, self.steps, self.began, self.own)
 
     def restore(self, moment: PhysicsMoment) -> None:
         """Go on from a moment."""
         self.data.warning.number[:] = 0
         mujoco.mj_setState(self.model, self.data, moment.physics, STATE)
         mujoco.mj_forward(self.model, self.data)
-        _, self.steps, self.max_steps, self.mission, self.began, self.own = moment
+        self.steps, self.began, self.own = moment.steps, moment.began, moment.own

@@ -6,7 +6,7 @@ from typing import Any
 
 from sdg.envs.ant.inputs import AntInputs
 from sdg.envs.ant.language import DIRECTION, NOTHING, AntLanguage
-from sdg.envs.ant.perception import AntPerception, Cell, Direction, Spot
+from sdg.envs.ant.perception import AntPerception, Cell, Direction, Maze, Pose, Spot
 from sdg.envs.ant.world import LEVELS, Ant
 from sdg.envs.defaults import OnePlace, PlainDomain
 from sdg.envs.domain import Perceivable, PromptTexts
@@ -36,6 +36,9 @@ class AntSense(OnePlace):
         return not perception.is_wall(x + AHEAD * math.cos(bearing), y + AHEAD * math.sin(bearing))
 
 
+_NOWHERE = AntPerception(Maze(((False,),)), Pose(0, 0, 0, 1, 0), Pose(0, 0, 0, 1, 0), (), ())
+
+
 class AntDomain(PlainDomain):
     """The domain `ant` (`sdg.envs.domain.Domain`)."""
 
@@ -43,7 +46,7 @@ class AntDomain(PlainDomain):
     world, level_names = Ant, tuple(LEVELS)
     language, inputs, persistence = AntLanguage(), AntInputs(), AntSense()
     perceivable = Perceivable(
-        AntPerception.__new__(AntPerception).functions(),
+        _NOWHERE.functions(),
         (Spot, Cell, Direction),
         "Lengths are in metres, angles in degrees counterclockwise from east (the x axis). A thing is a spot (`red "
         "spot`, `green spot`, `blue spot`, `yellow spot`; where none of them is, `goal`) or a cell (`cell 1 3`: row 1 "

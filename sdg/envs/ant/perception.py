@@ -191,10 +191,7 @@ class AntPerception(PlainPerception):
     def moved(self, direction: str) -> float:
         """How many metres the ant has moved in a direction ("east", "northwest", "direction 30") since the subgoal
         began; negative: the other way."""
-        kind, which = parse(name_of(direction))
-        if kind != DIRECTION:
-            raise ValueError(f"{direction!r:.80} is no direction: say east, northwest or direction 30")
-        turn = math.radians(which)
+        turn = math.radians(self._bearing(direction))
         return (self.pose.x - self._began.x) * math.cos(turn) + (self.pose.y - self._began.y) * math.sin(turn)
 
     def direction_to(self, x: float, y: float) -> Direction:
@@ -246,3 +243,14 @@ class AntPerception(PlainPerception):
         if kind == DIRECTION or which not in places:
             raise ValueError(f"there is no such place here; the spots are {', '.join(SPOTS[n] for n in places)}")
         return places[which]
+
+    def _bearing(self, direction: object) -> int:
+        kind, which = parse(name_of(direction))
+        if kind != DIRECTION:
+            raise ValueError(f"{direction!r:.80} is no direction: say east, northwest or direction 30")
+        return which
+
+
+def pose_of(qpos: np.ndarray, xmat: np.ndarray, steps: int) -> Pose:
+    """The pose in the physics: positions f64 (15,), the torso's rotation f64 (9,)."""
+    return Pose(float(qpos[0]), float(qpos[1]), math.degrees(math.atan2(xmat[3], xmat[0])), float(xmat[8]), steps)

@@ -15,7 +15,7 @@ from gymnasium.utils import seeding
 from PIL import Image, ImageDraw
 
 from sdg.envs.ant.language import COLOURS, SPOTS
-from sdg.envs.ant.perception import SIZE, AntPerception, Maze, Pose, Spots
+from sdg.envs.ant.perception import SIZE, AntPerception, Maze, Pose, Spots, pose_of
 from sdg.envs.instructions import is_unseen
 from sdg.envs.physics import PhysicsWorld, data_of, mujoco
 
@@ -86,8 +86,7 @@ def model_of(maze: Maze) -> Any:
 
 
 class Ant(PhysicsWorld):
-    """One ant in one maze. `own` has the spots that were visited and the places that were, as 1-metre squares, the
-    task's stages, and all spots."""
+    """One ant in one maze. `own` has the spots that were visited and the places that were, as 1-metre squares."""
 
     frame_skip = 5
 
@@ -100,11 +99,8 @@ class Ant(PhysicsWorld):
         self.model = model_of(self.maze)
         self.data = data_of(self.model)
         self.torso = self.model.body("torso").id
-
-    @property
-    def spots(self) -> Spots:
-        """Where the spots are."""
-        return self.own[3]
+        self.task = SpotsTask("", ())
+        self.spots: Spots = ()
 
     def reset(self, seed: int) -> None:
         """Begin the episode of this seed: AntMaze's own, or one of an instruction drawn for the seed's split."""
@@ -142,7 +138,7 @@ class Ant(PhysicsWorld):
         return tuple((number, float(x), float(y)) for number, (x, y) in enumerate(places))
 
     def _set(self, task: SpotsTask, spots: Spots) -> None:
-        self.own, self.mission = (*self.own[:2], task.stages, spots), task.text
+        self.task, self.spots, self.mission = task, spots, task.text
         self.max_steps = self._limit * len(task.stages)
 
     def set_instruction(self, text: str) -> None:
@@ -159,12 +155,12 @@ class Ant(PhysicsWorld):
 
     def _notice(self) -> None:
         """Remember which spots were visited, in their order, and where the ant was."""
-        visits, squares, *task = self.own
+        visits, squares = self.own
         x, y = self.data.qpos[:2].tolist()
         near = [n for n, *at in self.spots if math.dist(at, (x, y)) <= NEAR and visits[-1:] != (n,)]
         square = (int(x), int(y)) if math.isfinite(x + y) else (0, 0)
         if near or square not in squares:
-            self.own = (*visits, *near), squares | {square}, *task
+            self.own = (*visits, *near), squares | {square}
 
     def is_broken(self) -> bool:
         """Whether the simulation broke down or the body left the maze."""
@@ -174,12 +170,11 @@ class Ant(PhysicsWorld):
     def is_done(self) -> bool:
         """Whether the spots of all stages were visited, in order."""
         visits = iter(self.own[0])
-        return all(any(spot in stage for spot in visits) for stage in self.own[2])
+        return all(any(spot in stage for spot in visits) for stage in self.task.stages)
 
     def pose(self) -> Pose:
         """Where the body is."""
-        (x, y), turned = self.data.qpos[:2].tolist(), self.data.xmat[self.torso].tolist()
-        return Pose(x, y, math.degrees(math.atan2(turned[3], turned[0])), turned[8], self.steps)
+        return pose_of(self.data.qpos, self.data.xmat[self.torso], self.steps)
 
     def perception_since(self, began: Pose) -> AntPerception:
         """A snapshot of now, for a subgoal that began in that pose."""
@@ -188,6 +183,16 @@ class Ant(PhysicsWorld):
     def begin_subgoal(self) -> None:
         """The current subgoal begins now."""
         self.began = self.pose()
+
+    def keep(self) -> Any:
+        """This moment."""
+        return super().keep()._replace(own=(self.own, self.task, self.spots))
+
+    def restore(self, moment: Any) -> None:
+        """Go on from a moment."""
+        own, task, spots = moment.own
+        super().restore(moment._replace(own=own))
+        self._set(task, spots)
 
     def render(self) -> np.ndarray:
         """The maze from above, u8 (30 * rows, 30 * columns, 3): walls dark, spots coloured, the ant with its legs."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from sdg.envs.defaults import OnePlace, PlainDomain, PlainInputs
 from sdg.envs.domain import Perceivable, PromptTexts
-from sdg.envs.table.language import ALONE, BLOCKS, FROM, NOTHING, TableLanguage
+from sdg.envs.table.language import ALONE, BLOCKS, FROM, NOTHING, THINGS, TableLanguage
 from sdg.envs.table.world import LEVELS, REACH, Table, TablePerception, Thing
 from sdg.envs.world_rows import world_of
 
@@ -65,6 +65,9 @@ class TableSense(OnePlace):
         return is_known and bool(((there >= REACH[0]) & (there <= REACH[1])).all())
 
 
+_EMPTY = TablePerception(np.zeros((len(THINGS) + 1, 3)), np.zeros((len(THINGS) + 1, 3)), 0)
+
+
 class TableDomain(PlainDomain):
     """The domain `table` (`sdg.envs.domain.Domain`)."""
 
@@ -72,7 +75,7 @@ class TableDomain(PlainDomain):
     world, level_names = Table, tuple(LEVELS)
     language, inputs, persistence = TableLanguage(), TableInputs(), TableSense()
     perceivable = Perceivable(
-        TablePerception.__new__(TablePerception).functions(),
+        _EMPTY.functions(),
         (Thing,),
         "Lengths are in metres. A thing (a block or a spot) is a record with name, color, x, y; functions take its "
         "name, such as `red block` or `blue spot`, or its record. A pair is one text: `red block to blue spot`, or "

@@ -80,16 +80,19 @@ class TableGoal:
     @property
     def text(self) -> str:
         """In words."""
-        return _WORDINGS[self.verb].format(COLOURS[self.block], COLOURS[self.other % len(COLOURS)])
+        if self.verb == "touch":
+            return f"touch the {THINGS[self.block]}"
+        words = {"to": "to", "next": "next to", "away": "away from"}[self.verb]
+        return f"push the {THINGS[self.block]} {words} the {THINGS[self.other]}"
 
 
-_WORDINGS = {
-    "touch": "touch the {} block",
-    "to": "push the {} block to the {} spot",
-    "next": "push the {} block next to the {} block",
-    "away": "push the {} block away from the {} block",
+_BLOCK, _SPOT = (rf"({'|'.join(COLOURS)}) {kind}" for kind in ("block", "spot"))
+_VERBS = {
+    "touch": re.compile(rf"touch the {_BLOCK}"),
+    "to": re.compile(rf"push the {_BLOCK} to the {_SPOT}"),
+    "next": re.compile(rf"push the {_BLOCK} next to the {_BLOCK}"),
+    "away": re.compile(rf"push the {_BLOCK} away from the {_BLOCK}"),
 }
-_VERBS = {verb: re.compile(form.format(*[f"({'|'.join(COLOURS)})"] * 2)) for verb, form in _WORDINGS.items()}
 
 
 def actions_of(sentence: str) -> tuple[TableGoal, ...]:

@@ -239,6 +239,11 @@ class Table(PhysicsWorld):
         """The current subgoal begins now."""
         self.began = self.places(), self.steps
 
+    def restore(self, moment: Any) -> None:
+        """Go on from a moment."""
+        super().restore(moment)
+        self._name_mission()
+
     def render(self) -> np.ndarray:
         """The table from above, u8 (240, 320, 3): spots are discs, blocks squares, the arm grey with a green claw."""
         picture = Image.new("RGB", (320, 240), (40, 44, 52))
