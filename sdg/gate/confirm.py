@@ -65,7 +65,8 @@ class ConfirmGuard:
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses a final press unless `confirm` agrees."""
-        press = (self._presses or getattr(observation, "press_of", lambda _: Press()))(command)
+        press_of = self._presses or getattr(observation, "press_of", None)
+        press = press_of(command) if press_of else Press()
         label = final_press(press) or final_label(command, observation)
         if not label and command.final:
             label = f"{(press.words or press.labels or 'something')[:60]!r}, which the model calls final"

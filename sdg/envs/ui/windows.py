@@ -1,7 +1,7 @@
 """What a page opens in new windows. Nothing loads in them: the page itself is led to what they were to show.
 
 A window's first request is stopped before it is sent, and the page sends it in its place, so that one press orders
-once. What a window shows without a request of its own, or opened while no command ran, is told and closed.
+once. What a window shows without a request of its own, or opened while no command ran, is reported and closed.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from sdg.llm.transcript import entries
 Row = Mapping[str, Any]
 
 MOST = 100
-"""Stages, and kinds of questions, that are told apart; a run has about ten."""
+"""Stages, and kinds of questions, that a report tells apart; a run has about ten."""
 
 REPAIRS = ("## Program that failed", "## Your answer could not be used", "## What was tried before")
 """Prompts' words that ask for a repair (`sdg/prompts/debug.md`, `hypothesis_repair.md`, `hypothesis_feedback.md`)."""

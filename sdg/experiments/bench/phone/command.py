@@ -85,13 +85,8 @@ def rows(
         folder / "traces" if traces or not embedded else None,
     )
     asked: dict[str, Any] = {
-        "llm": llm,
-        "base_url": base_url,
-        "guards": list(guards),
-        "judge": judge,
-        "device": device,
-        "masked": masked,
-    }
+        "llm": llm, "base_url": base_url, "guards": list(guards), "judge": judge, "device": device, "masked": masked,
+    }  # fmt: skip
     more = {"modes": list(modes), "tasks": [task.id for task in chosen]}
     with open_folder(folder, asked | more, seed=0, may_change=tuple(more)) as run:
         jobs = [PhoneJob(task, mode) for mode in modes for task in chosen]
