@@ -1,28 +1,21 @@
 """A closer look: the instructions of a level, a run and its units, a skill."""
 
+from __future__ import annotations
+
 import difflib
 import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sdg.console import Output, Row, UserError, output
-from sdg.deduction.episode import Played
-from sdg.deduction.program import ENTRY, NO_PROGRAM
-from sdg.envs.babyai.levels import level_name
-from sdg.envs.babyai.world import BabyAIWorld, instruction, instructions
-from sdg.envs.domains import domain
-from sdg.envs.instructions import seeds
-from sdg.experiments.config.assembly import planner_of
-from sdg.experiments.config.config import RunConfig
-from sdg.experiments.play.film import episode_gif
-from sdg.experiments.play.solve import solve
-from sdg.experiments.results.comparison import SHIPPED, find_library
-from sdg.skills.library.library import SkillLibrary
-from sdg.skills.library.store import load_library
 from sdg.storage import atomic_write, read_artefact, read_description, read_journal
+
+if TYPE_CHECKING:
+    from sdg.experiments.config.config import RunConfig
+    from sdg.skills.library.library import SkillLibrary
 
 JOURNALS = ("hypotheses", "verifications", "skills", "episodes")
 
@@ -32,6 +25,9 @@ def instructions_of(level: str, *, split: str, count: int, seed: int, layout: in
 
     Raises UserError for an unknown level, split or seed.
     """
+    from sdg.envs.babyai.levels import level_name
+    from sdg.envs.babyai.world import BabyAIWorld, instruction, instructions
+
     if layout is None:
         selection = instructions(level, split=split, count=count, seed=seed)
     else:
@@ -95,6 +91,9 @@ def _rows(run: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def traces(run: Path, found: Sequence[Row]) -> Iterator[str]:
     """Write a GIF of each episode among the rows to RUN/traces; a line for each, also for one that can't be played."""
+    from sdg.deduction.episode import Played
+    from sdg.experiments.play.film import episode_gif
+
     for row in (row for row in found if row["kind"] == "episodes"):
         path = run / "traces" / (re.sub(r"[^A-Za-z0-9._-]+", "-", row["unit"])[:120] + ".gif")
         try:
@@ -110,6 +109,9 @@ def library_and_skill(place: Path | None, name: str | None) -> tuple[SkillLibrar
 
     `sdg skills collect` means a skill of the shipped library. Raises UserError where there is no library.
     """
+    from sdg.experiments.results.comparison import SHIPPED
+    from sdg.skills.library.store import load_library
+
     if place is not None and name is None and not place.exists() and (SHIPPED / "library.json").is_file():
         library = load_library(SHIPPED)
         if any(skill.name == str(place) for skill in library.skills):
@@ -173,6 +175,14 @@ def solve_one(
 
     Without `layout` the first unseen one under the user's `seed` is used. Raises UserError if nothing could be tried.
     """
+    from sdg.deduction.program import ENTRY, NO_PROGRAM
+    from sdg.envs.domains import domain
+    from sdg.envs.instructions import seeds
+    from sdg.experiments.config.assembly import planner_of
+    from sdg.experiments.play.film import episode_gif
+    from sdg.experiments.play.solve import solve
+    from sdg.experiments.results.comparison import find_library
+
     planner = planner_of(config, None, find_library(str(library) if library is not None else ""), agent="sdg")
     if instruction is not None and not instruction.strip():
         raise UserError("an instruction has words: --instruction 'go to the red ball'")

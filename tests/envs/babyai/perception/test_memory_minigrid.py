@@ -9,6 +9,7 @@ from sdg.envs.babyai.bot import bot_actions
 from sdg.envs.babyai.cells import CODES, KIND_MASK, encode
 from sdg.envs.babyai.levels import PAPER_LEVELS, all_levels
 from sdg.envs.babyai.perception import memory
+from sdg.envs.babyai.perception.tracking import HELD
 from sdg.envs.babyai.world import BabyAIWorld
 from tests.shared.walks import in_view, walk
 
@@ -52,7 +53,7 @@ def check_objects(known: memory.Memory) -> None:
         assert tuple(known.at[0, k]) == (x, y)
         assert known.code[0, k] == known.cells[0, x, y]
     n = int(known.n_objects[0])
-    held = np.argwhere(known.at[0, :n, 0] == memory.HELD)[:, 0].tolist()
+    held = np.argwhere(known.at[0, :n, 0] == HELD)[:, 0].tolist()
     assert held == ([known.carried[0]] if known.carried[0] >= 0 else [])
 
 
