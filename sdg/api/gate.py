@@ -94,7 +94,8 @@ class Gate:
         """A command's name as a button: "makePayment" and "sendmail" say what they do as "pay" and "send" would."""
         words = words_of(command.name.replace("_", " "))
         begun = [each for each in FINAL if len(each) > 2 and any(word.startswith(each) for word in words)]
-        return Press() if command.name in self._reads else Press("button", " ".join([*words, *begun[:1]]))
+        words += sorted(begun)[:1] if FINAL.isdisjoint(words) else []
+        return Press() if command.name in self._reads else Press("button", " ".join(words))
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses an unknown command."""

@@ -22,8 +22,8 @@ import sdg.experiments.run
 from sdg.envs.instructions import seeds
 from sdg.experiments.bench import BENCHMARKS
 from sdg.experiments.cli import main as cli
-from sdg.experiments.cli import show
 from sdg.experiments.config.config import load
+from sdg.experiments.results import comparison
 from sdg.llm.model import BudgetExceeded
 from sdg.storage import RunError, RunFolder, read_journal
 from tests.shared.library_samples import a_library
@@ -171,7 +171,7 @@ def test_what_can_be_asked_differently_exits_with_2(
         Path(folder).mkdir()
     Path("strange/thesis.tex").touch()
     Path("file").touch()
-    monkeypatch.setattr(show, "SHIPPED", Path("shipped"))
+    monkeypatch.setattr(comparison, "SHIPPED", Path("shipped"))
     assert cli.main(arguments) == 2
     captured = capsys.readouterr()
     assert message in captured.err
@@ -234,7 +234,7 @@ def test_skills_without_a_folder_are_those_of_the_shipped_library(
     runs: Callable[[Run], None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a_library().save("shipped")
-    monkeypatch.setattr(show, "SHIPPED", Path("shipped"))
+    monkeypatch.setattr(comparison, "SHIPPED", Path("shipped"))
     assert cli.main(["skills", "--json"]) == 0
     names = [json.loads(line)["name"] for line in capsys.readouterr().out.splitlines()]
     assert names == [skill.name for skill in a_library().skills]
