@@ -48,7 +48,9 @@ class Gate:
     ) -> None:
         self._executor, self._commands, self._reads, self._last_result = executor, commands, reads, ""
         self._seen, self._acted = (Observation(""), Observation("")), False
-        self._protector = _Parts((), Placeholders())  # recognisers need the extra `privacy`: `admit` makes them
+        self._protector = _PartsProtector(
+            (), Placeholders()
+        )  # `admit` makes recognisers, which need an extra
         known = {"confirm": confirm, "about": about} | ({"model": as_model(model)} if model is not None else {})
         members = [make(each, known) if isinstance(each, str) else each for each in guards]
         members = [self, ConfirmGuard(confirm, self._press_of), *members]
@@ -113,7 +115,7 @@ class Gate:
         return Verdict(changed, "something changed" if changed else f"{command} changed nothing that can be seen")
 
 
-class _Parts(Protector):
+class _PartsProtector(Protector):
     """Masks parts of values, too: what an executor shows may be cut."""
 
     def mask(self, text: str) -> str:

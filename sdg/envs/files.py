@@ -100,7 +100,7 @@ def read_file(path: Path, *, most: int = MAX_FILE_BYTES) -> bytes:
     return _few_lines(data, path)
 
 
-def values(data: bytes) -> int:
+def count_values(data: bytes) -> int:
     """How many values JSON may hold, counted before it is parsed: each has one of these marks beside it."""
     return sum(map(data.count, (b",", b":", b"[", b"{")))
 
@@ -108,7 +108,7 @@ def values(data: bytes) -> int:
 def read_values(path: Path, *, most: int = MAX_FILE_BYTES) -> bytes:
     """A file of JSON. Raises OSError as `read_file` does, and for more than MAX_VALUES."""
     data = read_file(path, most=most)
-    if values(data) > MAX_VALUES:
+    if count_values(data) > MAX_VALUES:
         raise OSError(errno.EFBIG, f"it holds too much, at most {MAX_VALUES} values are read", str(path))
     return data
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sdg.envs.files import MAX_LINE_BYTES, MAX_LINE_VALUES, lock_to_append, read_lines, values
+from sdg.envs.files import MAX_LINE_BYTES, MAX_LINE_VALUES, count_values, lock_to_append, read_lines
 from sdg.llm import exchange
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, NotRecorded, Sampling
 from sdg.llm.provider import ModelSettings, Provider
@@ -143,7 +143,7 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(lines, 1):
         if len(line) > MAX_LINE_BYTES:
             raise ModelError(f"Line {number} of {path} has {len(line)} bytes, at most {MAX_LINE_BYTES} are read.")
-        if values(line) > MAX_LINE_VALUES:
+        if count_values(line) > MAX_LINE_VALUES:
             raise ModelError(f"Line {number} of {path} holds too much, at most {MAX_LINE_VALUES} values are read.")
         entry = _parse(line)
         if entry is not None:

@@ -115,7 +115,6 @@ class PageWorld:
             (self.page.context if self._owned else self.page).route("**/*", self._let_through)
         if self._owned:
             self._windows.watch()
-        if self._owned:
             self.page.context.add_init_script(NO_PEERS)
         if self._access is not None and self._owned:
             self.page.context.route_web_socket("**/*", self._let_socket_through)
@@ -210,14 +209,9 @@ class PageWorld:
         with self._watched(f"broke under {name}"):
             here = self.page.url
             judged = judged or self._press(name, argument)
-            if not self._owned:
-                self._windows.watch()
-            try:
+            with self._windows.watched():
                 self._act(name, argument, judged)
                 self._settle()
-            finally:
-                if not self._owned:
-                    self._windows.unwatch()
             self._take_over()
             if self._access is not None and not self._access.opens(self.page.url):
                 self._note(f"the page led to {origin_of(self.page.url)}, which isn't permitted, and was led back")

@@ -7,7 +7,7 @@ once. What a window shows without a request of its own, or opened while no comma
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,9 +17,8 @@ ANY, LATE_MS = "**/*", 300
 
 
 class Windows:
-    """The windows of a page, and the requests that they were opened for; `watch` while commands run.
-
-    In a browser of the user's own other pages must go on: their requests would wait for whoever is asked about them.
+    """The windows of a page, and the requests that they were opened for. A browser that is `owned` is watched all the
+    time, a user's own only while commands run, because requests of its other pages would wait for the model.
     """
 
     def __init__(self, page: Any, *, owned: bool) -> None:
@@ -35,14 +34,24 @@ class Windows:
         """Let all requests pass again."""
         self._page.context.unroute(ANY, self._stop)
 
-    def close(self) -> list[tuple[str, Callable[[], None] | None]]:
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        """While a command runs: `watch`, where the browser isn't watched all the time."""
+        if self._owned:
+            yield
+            return
+        self.watch()
+        try:
+            yield
+        finally:
+            self.unwatch()
+
+    def close(self) -> Sequence[tuple[str, Callable[[], None] | None]]:
         """Close the windows. What they were to show: an address each, and what leads the page there, if anything."""
         if len(self._requests) > len(self.opened):  # a window may be told of later than its request
             self._page.wait_for_timeout(LATE_MS)
-        shown: list[tuple[str, Callable[[], None] | None]] = []
-        for request in self._requests:
-            shown.append((request.url, partial(self._lead, request)))
-        shown += [(window.url, None) for window in self.opened[len(shown) :]]
+        silent = self.opened[len(self._requests) :]
+        shown = [*((each.url, partial(self._lead, each)) for each in self._requests), *((w.url, None) for w in silent)]
         for window in self.opened:
             with contextlib.suppress(self._error):
                 window.close()

@@ -16,7 +16,7 @@ from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from sdg.envs.files import MAX_LINE_VALUES, values
+from sdg.envs.files import MAX_LINE_VALUES, count_values
 from sdg.errors import SDGError
 from sdg.llm.model import Completion, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings, Provider
@@ -258,7 +258,7 @@ def read_answer(body: bytes, *, until: float = math.inf) -> Completion:
     `until` then, on the monotonic clock.
     """
     unreadable = Flood if len(body) > LARGE_BYTES else Unreadable
-    if values(body) > MAX_LINE_VALUES:  # which take thirty times the memory once they are parsed
+    if count_values(body) > MAX_LINE_VALUES:  # which take thirty times the memory once they are parsed
         raise Flood("sent an answer of too many values")
     text = body.decode("utf-8", "replace").lstrip()
     streamed = text.startswith(("data:", "event:", "id:", "retry:", ":"))

@@ -282,8 +282,6 @@ def _plain_text(value: Any, write: Callable[[Any], str] = repr) -> str:
         return f"Counter({inside(dict(value.most_common()))})"
     if kind is deque:
         return f"deque({inside(list(value))}{'' if value.maxlen is None else f', maxlen={value.maxlen}'})"
-    if isinstance(value, Exception) and write is not str:
-        return f"{kind.__name__}({', '.join(map(inside, value.args))})"
     if kind in HASHED - TABLES:
         return f"{kind.__name__}({inside(list(value))})"
     if isinstance(value, Exception) and write is not str:

@@ -239,7 +239,7 @@ REFUSED: tuple[Rule, ...] = (
     ),
     (
         ast.Try,
-        lambda node: copied(node) > MAX_COPIED,
+        lambda node: count_copied(node) > MAX_COPIED,
         "a finally is compiled anew for every return, break and continue before it: make it shorter, or have fewer",
     ),
     (
@@ -327,7 +327,7 @@ def leaves(node: ast.AST, in_loop: bool = False) -> bool:
     return any(leaves(child, in_loop) for child in ast.iter_child_nodes(node))
 
 
-def copied(node: ast.Try) -> int:
+def count_copied(node: ast.Try) -> int:
     """Nodes of a finally, as often as it is compiled: once for each statement that leaves what comes before it."""
     exits = sum(isinstance(part, ast.Return | ast.Break | ast.Continue) for part in ast.walk(node))
     return exits * sum(1 for final in node.finalbody for _ in ast.walk(final))
