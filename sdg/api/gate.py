@@ -48,9 +48,7 @@ class Gate:
     ) -> None:
         self._executor, self._commands, self._reads, self._last_result = executor, commands, reads, ""
         self._seen, self._acted = (Observation(""), Observation("")), False
-        self._protector = _PartsProtector(
-            (), Placeholders()
-        )  # `admit` makes recognisers, which need an extra
+        self._protector = _PartsProtector((), Placeholders())  # `admit` makes recognisers, which need an extra
         known = {"confirm": confirm, "about": about} | ({"model": as_model(model)} if model is not None else {})
         members = [make(each, known) if isinstance(each, str) else each for each in guards]
         members = [self, ConfirmGuard(confirm, self._press_of), *members]
