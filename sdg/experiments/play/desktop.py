@@ -1,5 +1,6 @@
 """A task of the screen world as an agent uses it: its parsed screen and its commands, nothing of its HTML."""
 
+import contextlib
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -23,11 +24,13 @@ from sdg.envs.ui.parser.screen import (
     picture_of,
     png_of,
 )
+from sdg.envs.ui.presses import Press
 from sdg.envs.ui.texts import MOST_TEXT, Placed
 from sdg.envs.world import Observation
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.privacy.memory import PLACEHOLDER
 from sdg.privacy.protector import ProtectedBody, Protector, masked_record
+from sdg.privacy.recognisers import PrivacyError
 from sdg.screen_agent.agent import MAX_COMPLETIONS, BrokenDesktop, ScreenBody, numbered_lines
 
 FORMS = (
@@ -203,6 +206,12 @@ class ProtectedDesktop:
     def command(self, written: object) -> Command:
         """A command as a model wrote it, with placeholders."""
         return self._desktop.command(written)
+
+    def press_of(self, command: Command) -> Press:
+        """What a command presses on a page with its values, which are what is typed."""
+        with contextlib.suppress(PrivacyError):  # an unknown placeholder stays as it is
+            command = replace(command, argument=self._memory.fill(command.argument))
+        return cast(Press, cast(Any, self._desktop).press_of(command))
 
     def observe(self) -> Observation:
         """The screen now, values masked in its texts and painted over in its picture."""

@@ -251,13 +251,6 @@ def do_task(
     world = PageWorld(page, task, access=access, agrees=asks, owned=owned)
     protector = Protector(recognisers_of(""), Placeholders()) if private else None
 
-    def press_of(command: Command) -> Press:
-        """What a command presses with its values, which are what is typed; an unknown placeholder stays as it is."""
-        with contextlib.suppress(PrivacyError):
-            filled = protector.fill(command.argument) if protector else command.argument
-            return desktop.press_of(replace(command, argument=filled))
-        return desktop.press_of(command)
-
     def tell(words: str) -> str:
         return protector.memory.mask_parts(_writable(words)) if protector else _writable(words)
 
@@ -272,7 +265,7 @@ def do_task(
         except Exception as error:
             task = one_line(protector.admit(world.mission) if protector else task)
             return _summed(UIEpisode(task, "page", (), 0, detail=_cause(error)), "", "", asked, tell)
-        gate = gate_of(guards, usages={}, resolve=lambda *_: (), confirm=asks, presses=press_of)
+        gate = gate_of(guards, usages={}, resolve=lambda *_: (), confirm=asks, presses=seen.press_of)
         work = Work(
             cast(Any, seen), _Told(gate, tell), mode=MODES[mode], completions=answers, replans=REPLANS, ends=ENDS,
             changes=what_changed,
