@@ -90,6 +90,10 @@ class Descriptions:
         """True if the argument describes something: all things are of one kind."""
         return tuple(self.row(argument).tolist()) != self.nothing
 
+    def relation(self, argument: str) -> Hashable:
+        """None: all things are meant in one way."""
+        return None
+
     def name_of(self, element: Any) -> str:
         """Its name."""
         return element.name

@@ -66,6 +66,10 @@ class Language(Hashable, Protocol):
         """The kind of thing that an argument names, because some skills were learned on some kinds only."""
         ...
 
+    def relation(self, argument: str) -> Hashable:
+        """How an argument's things are meant (one thing, or one on its way to another): a skill learns one relation."""
+        ...
+
     def name_of(self, element: Any) -> str:
         """The description that names exactly this thing."""
         ...

@@ -9,7 +9,7 @@ first round reach; then also where planners asked for the skill.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Annotated, Any
@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Ge, Le
 
+from sdg.envs.domain import Language
 from sdg.skills.clustering.embedding import ClusterItem, representation
 from sdg.skills.clustering.kmeans import Clustering, adjusted_rand, cluster
 from sdg.skills.clustering.review import Review, review
@@ -141,12 +142,14 @@ def discover(
     *,
     seed: int,
     kind_of: Callable[[ClusterItem], str] | None = None,
-    argument_kind: Callable[[str], Hashable] = bool,
+    language: Language | None = None,
 ) -> Discovery:
-    """Cluster subgoals by meaning. Raises ValueError when there are none. `argument_kind` is the language's.
+    """Cluster subgoals by meaning, as far as the domain's `language` is given by its kinds of arguments, too.
 
-    `kind_of` gives a subgoal's true kind where that is known: it is used only to score the clustering.
+    `kind_of` gives a subgoal's true kind where that is known: it is used only to score the clustering. Raises
+    ValueError when there are no subgoals.
     """
+    described = {} if language is None else {"argument_kind": language.kind, "relation": language.relation}
     pairs = [(e, c) for e, c in zip(experiences, calls, strict=True) if e.confirmed or settings.use_unconfirmed]
     if experiences and not pairs:
         raise ValueError(
@@ -155,7 +158,7 @@ def discover(
         )
     items = [ClusterItem(call, experience.subgoal) for experience, call in pairs]
     clustering = cluster(items, seed=seed, parts=representation(settings.text), max_k=settings.k_max)
-    review_labels = partial(review, items, argument_kind=argument_kind)
+    review_labels = partial(review, items, **described)
     verdict = review_labels(clustering.labels) if settings.review else Review(clustering.labels, ())
     agreement = adjusted_rand(clustering.labels, verdict.labels)
     if agreement < LEAST_AGREEMENT:

@@ -54,7 +54,7 @@ class Learning:
                 self.plan.induce,
                 seed=self.plan.seed_of(*self._names("cluster")),
                 kind_of=self.run.kind_of,
-                argument_kind=self.plan.domain.language.kind,
+                language=self.plan.domain.language,
             )
             stage.advance()
         if discovery.doubt:

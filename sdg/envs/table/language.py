@@ -61,6 +61,10 @@ class TableLanguage(Descriptions):
         how, _, second = self.row(argument).tolist()
         return how, second in BLOCKS
 
+    def relation(self, argument: str) -> Hashable:
+        """Whether it is a pair, because to move a block is another skill than to go to a thing."""
+        return bool(self.row(argument)[0] in WORDS)
+
     def resolve(self, argument: str, elements: Sequence[Any]) -> Sequence[Any]:
         """The things that are named, where all of them are there. Raises ValueError for what describes nothing."""
         _, *numbers = parse(argument)

@@ -59,10 +59,11 @@ def review(
     *,
     min_members: int = 2,
     argument_kind: Callable[[str], Hashable] = bool,
+    relation: Callable[[str], Hashable] = lambda argument: None,
 ) -> Review:
     """Split clusters whose checks aren't alike (`ALIKE`), merge those with the same checks, reject what is too small.
 
-    `argument_kind` is the language's: the distances of a thing and of a pair have one check but are two skills.
+    `argument_kind` and `relation` are the language's: a thing's distance and a pair's have one check but two relations.
     Raises ValueError when items and labels differ in number.
     """
     if len(items) != len(labels):
@@ -71,14 +72,14 @@ def review(
     clusters = sorted(set(labels) - {REJECTED})
     groups = [_Group(c, tuple(n for n, label in enumerate(labels) if label == c)) for c in clusters]
     distinct: list[_Group] = []
-    for group in _split_groups(groups, items, decisions=decisions):
+    for group in _split_groups(groups, items, relation=relation, decisions=decisions):
         # A twin has the same most common check and is about the same kinds of things.
         twin = next(
             (
                 n
                 for n, other in enumerate(distinct)
                 if _similarity(_typical(group, items), _typical(other, items)) == 1.0
-                and _same_things(group, other, items=items, kind=argument_kind)
+                and _same_things(group, other, items=items, kind=lambda said: (argument_kind(said), relation(said)))
             ),
             None,
         )
@@ -98,10 +99,16 @@ class _Group:
     members: tuple[int, ...]
 
 
-def _split_groups(groups: list[_Group], items: Sequence[ClusterItem], *, decisions: list[Decision]) -> list[_Group]:
+def _split_groups(
+    groups: list[_Group],
+    items: Sequence[ClusterItem],
+    *,
+    relation: Callable[[str], Hashable],
+    decisions: list[Decision],
+) -> list[_Group]:
     parts: list[_Group] = []
     for group in groups:
-        meaning_groups = meanings([items[n] for n in group.members])
+        meaning_groups = meanings([items[n] for n in group.members], relation)
         parts += [_Group(group.cluster, tuple(group.members[n] for n in part)) for part in meaning_groups]
         if len(meaning_groups) > 1:
             what = "; ".join(f"{len(part)} like {_example(items[group.members[part[0]]])}" for part in meaning_groups)
@@ -111,20 +118,22 @@ def _split_groups(groups: list[_Group], items: Sequence[ClusterItem], *, decisio
     return parts
 
 
-def meanings(items: Sequence[ClusterItem]) -> list[list[int]]:
-    """Item numbers grouped by meaning: items with one API name, or with similar checks, mean the same.
+def meanings(
+    items: Sequence[ClusterItem], relation: Callable[[str], Hashable] = lambda argument: None
+) -> list[list[int]]:
+    """Item numbers grouped by meaning: of one relation, with one API name or with similar checks.
 
     Single linkage: if A is like B and B like C, all three are one group even where A isn't like C. That is intended: a
     model varies one check by a clause at each link. Validation finds a skill that is practised on too wide a group,
     while a skill torn in two has half the examples.
     """
-    kinds: dict[tuple[str, str], list[int]] = {}
+    kinds: dict[tuple[str, str, Hashable], list[int]] = {}
     for n, item in enumerate(items):
-        kinds.setdefault((item.call.api, canonical_check(item)), []).append(n)
-    groups: list[list[tuple[str, str]]] = []
+        kinds.setdefault((item.call.api, canonical_check(item), relation(item.call.argument)), []).append(n)
+    groups: list[list[tuple[str, str, Hashable]]] = []
     for kind, members in kinds.items():
         like = lambda k, kind=kind, item=items[members[0]]: (  # noqa: E731
-            k[0] == kind[0] or _similarity(items[kinds[k][0]], item) >= ALIKE
+            k[2] == kind[2] and (k[0] == kind[0] or _similarity(items[kinds[k][0]], item) >= ALIKE)
         )
         neighbours = [g for g in groups if any(map(like, g))]
         groups = [g for g in groups if g not in neighbours] + [[k for g in neighbours for k in g] + [kind]]

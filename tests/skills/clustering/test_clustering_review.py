@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sdg.envs.table.domain import TABLE
 from sdg.skills.clustering.embedding import ClusterItem
 from sdg.skills.clustering.kmeans import REJECTED, adjusted_rand
 from sdg.skills.clustering.review import meanings, review
@@ -58,6 +59,8 @@ def test_a_thing_and_a_pair_are_two_skills_though_they_are_checked_alike() -> No
     items, labels = [*touch, *push], [0, 0, 1, 1]
     assert review(items, labels).labels == (0, 0, 0, 0)
     assert review(items, labels, argument_kind=lambda said: " to " in said).labels == (0, 0, 1, 1)
+    assert review(items, [0] * 4).labels == (0, 0, 0, 0)
+    assert review(items, [0] * 4, relation=TABLE.language.relation).labels == (0, 0, 1, 1)
 
 
 def test_too_small_clusters_are_rejected() -> None:
