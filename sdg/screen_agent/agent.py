@@ -16,6 +16,7 @@ from sdg.envs.world import Element, Observation
 from sdg.errors import SDGError
 from sdg.gate.executor import CONFIRMATION, Body, Command, GatedExecutor, GateGuard, IllegalCommand, Verdict
 from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError, Sampling
+from sdg.privacy.memory import PLACEHOLDER
 from sdg.prompts.fill import fence, one_line
 from sdg.prompts.replies import MAX_REPLY_CHARS
 from sdg.screen_agent.modes import TEXT, Mode, ShownScreen
@@ -86,6 +87,8 @@ SAMPLING = Sampling(stage="screen")
 
 ENDS = "When the task is done it ends by itself."
 """How a task ends, in the prompt's words."""
+HIDDEN = "\nA name in braces stands for a value that is hidden from you: type the name, and the value is filled in."
+"""What the prompt says of a task with placeholders."""
 
 End = Literal["solved", "failed", "no command", "out of completions", "infeasible", "page", "model"]
 
@@ -289,7 +292,7 @@ class Work:
 
     def _messages(self) -> tuple[Message, ...]:
         width, height = self._desktop.size
-        seen = self._desktop.observe()
+        seen, task = self._desktop.observe(), one_line(self._desktop.instruction, 1000)
         self._compare(seen)
         values = {
             "width": str(width),
@@ -298,7 +301,7 @@ class Work:
             "ends": self._ends,
             "commands": self._desktop.commands(),
             "exemplar": self._exemplar,
-            "task": fence(one_line(self._desktop.instruction, 1000)),
+            "task": fence(task) + (HIDDEN if PLACEHOLDER.search(task) else ""),
             "past": "\n".join(self._told) or "(none)",
             "number": str(self._completions + 1),
         }
