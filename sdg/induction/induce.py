@@ -149,7 +149,6 @@ def discover(
     `kind_of` gives a subgoal's true kind where that is known: it is used only to score the clustering. Raises
     ValueError when there are no subgoals.
     """
-    described = {} if language is None else {"argument_kind": language.kind, "relation": language.relation}
     pairs = [(e, c) for e, c in zip(experiences, calls, strict=True) if e.confirmed or settings.use_unconfirmed]
     if experiences and not pairs:
         raise ValueError(
@@ -158,7 +157,9 @@ def discover(
         )
     items = [ClusterItem(call, experience.subgoal) for experience, call in pairs]
     clustering = cluster(items, seed=seed, parts=representation(settings.text), max_k=settings.k_max)
-    review_labels = partial(review, items, **described)
+    review_labels = partial(review, items)
+    if language is not None:
+        review_labels = partial(review_labels, argument_kind=language.kind, relation=language.relation)
     verdict = review_labels(clustering.labels) if settings.review else Review(clustering.labels, ())
     agreement = adjusted_rand(clustering.labels, verdict.labels)
     if agreement < LEAST_AGREEMENT:
