@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from sdg.envs.files import COMPRESSED_SUFFIX, compress_lines
-from sdg.experiments.gate_training.command import KINDS
-from sdg.experiments.gate_training.recorded import ITEMS, PLACE, TRANSCRIPT, judge_items
-from sdg.experiments.gate_training.rollouts import (
+from sdg.experiments.bench.gate.command import KINDS
+from sdg.experiments.bench.gate.recorded import ITEMS, PLACE, TRANSCRIPT, judge_items
+from sdg.experiments.bench.gate.rollouts import (
     COMPLETENESS,
     FEASIBILITY,
     Rollout,

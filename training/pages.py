@@ -20,7 +20,7 @@ from sdg.envs.ui.captions import Caption, alike, alike_page, caption_of
 from sdg.envs.ui.commands import SCREEN, ScreenCommand
 from sdg.envs.ui.parser.detector import ICONS
 from sdg.envs.ui.parser.screen import FIELDS, ScreenElement, colour_of, picture_of
-from sdg.experiments.gate_training.screens import (
+from sdg.experiments.bench.gate.screens import (
     HELD_OUT,
     PLACE,
     WORDS,

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.phone.affordances import PhoneAffordances
+from sdg.experiments.bench.gate.rollouts import COMPLETENESS, FEASIBILITY
 from sdg.experiments.bench.phone.data import PhoneTransition, read_seen, walk_all
-from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY
 from sdg.gate.phones import PLACE
 from sdg.storage import atomic_write
 from training.skills import fit_network

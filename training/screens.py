@@ -15,9 +15,9 @@ from sdg.envs.ui.affordances import TYPE, ScreenAffordances
 from sdg.envs.ui.browser import Browser, NoBrowser, what_is_missing
 from sdg.envs.ui.effects import effects
 from sdg.envs.ui.parser.detector import overlap
-from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY
-from sdg.experiments.gate_training.screen_guards import Parsed
-from sdg.experiments.gate_training.screens import HELD_OUT, LEARNED, Item, Page, family, items
+from sdg.experiments.bench.gate.rollouts import COMPLETENESS, FEASIBILITY
+from sdg.experiments.bench.gate.screen_guards import Parsed
+from sdg.experiments.bench.gate.screens import HELD_OUT, LEARNED, Item, Page, family, items
 from sdg.gate.screens import PLACE as SHIPPED
 from sdg.storage import atomic_write
 from training.attribution import Case, attributing

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, plan_rollouts, rolled_out
+from sdg.experiments.bench.gate.rollouts import COMPLETENESS, FEASIBILITY, plan_rollouts, rolled_out
 from sdg.experiments.results.comparison import cores, find_library, library_checksum
 from sdg.gate.learned import SHIPPED, GuardNetwork
 from sdg.storage import atomic_write

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sdg.experiments.gate_training.privacy import HELD_OUT, LabelledText, read_sets
+from sdg.experiments.bench.gate.privacy import HELD_OUT, LabelledText, read_sets
 from sdg.experiments.results.comparison import cores
 from sdg.privacy.recognisers import Span
 from sdg.privacy.tagger import ANY, SHIPPED, SIZE, evidence, facts, hash_facts, tokens

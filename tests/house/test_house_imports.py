@@ -77,7 +77,7 @@ DOORS: dict[str, tuple[str, ...]] = {
         "skills/library/store.py",
         "pipeline/records.py",
     ),
-    "sklearn": ("skills/clustering/*", "experiments/gate_training/*"),
+    "sklearn": ("skills/clustering/*", "experiments/bench/gate/*"),
     "stable_baselines3": ("experiments/baselines/*", "api/sb3.py", "skills/learning/sb3.py"),
     "tensorboard": ("storage/metrics.py",),
     "tldextract": ("privacy/recognisers.py",),

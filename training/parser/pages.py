@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable
 from html import escape
 
-from sdg.experiments.gate_training.screens import WORDS
+from sdg.experiments.bench.gate.screens import WORDS
 
 FONTS = ("Arial", "Liberation Serif", "Liberation Mono", "DejaVu Sans", "DejaVu Serif", "Liberation Sans Narrow")
 SYLLABLES = (

@@ -14,7 +14,7 @@ BENCHMARKS = Registry[Benchmark](
         "engine": "sdg.experiments.bench.engine.command:rows",
         "evidence": "sdg.experiments.bench.evidence:rows",
         "hostile": "sdg.experiments.bench.hostile:rows",
-        "gate": "sdg.experiments.gate_training.command:rows",
+        "gate": "sdg.experiments.bench.gate.command:rows",
         "miniwob": "sdg.experiments.bench.screens.command:rows",
         "models": "sdg.experiments.bench.models.command:rows",
         "pages": "sdg.experiments.bench.screens.own_pages:rows",

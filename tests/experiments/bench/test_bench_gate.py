@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sdg.experiments.gate_training import recorded, tasks
-from sdg.experiments.gate_training.figures import calibration_error, figures
-from sdg.experiments.gate_training.rollouts import Rollout, balance, plan_rollouts, play, real_programs
+from sdg.experiments.bench.gate import recorded, tasks
+from sdg.experiments.bench.gate.figures import calibration_error, figures
+from sdg.experiments.bench.gate.rollouts import Rollout, balance, plan_rollouts, play, real_programs
 from sdg.experiments.results.comparison import SHIPPED
 
 

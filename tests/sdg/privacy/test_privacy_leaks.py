@@ -13,7 +13,7 @@ from sdg.agents.agents import Task
 from sdg.console import UserError
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.instructions import seeds
-from sdg.experiments.gate_training.privacy import LabelledText, count_hidden, read_sets
+from sdg.experiments.bench.gate.privacy import LabelledText, count_hidden, read_sets
 from sdg.experiments.play import solve as solve_module
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.llm.provider import ModelSettings

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sdg.experiments.gate_training.privacy import LabelledText, masking, read_sets
+from sdg.experiments.bench.gate.privacy import LabelledText, masking, read_sets
 from sdg.privacy import tagger
 from sdg.privacy.recognisers import PrivacyError, Span, find, recognisers_of
 from sdg.privacy.tagger import ANY, SIZE, chances_of, evidence, facts, hash_facts, spans_of, tokens

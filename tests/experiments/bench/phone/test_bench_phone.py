@@ -29,12 +29,12 @@ from sdg.envs.phone.tasks import (
 from sdg.envs.phone.tree import read_dump
 from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.parser.screen import picture_of
+from sdg.experiments.bench.gate import phone_tasks
 from sdg.experiments.bench.phone import episodes
 from sdg.experiments.bench.phone.androidlab import read_tasks, write_episode
 from sdg.experiments.bench.phone.command import chosen_tasks, mode_row, rows
 from sdg.experiments.bench.phone.data import PhoneTransition, derive_tasks, explore, write_lines, write_minari
 from sdg.experiments.bench.phone.episodes import PhoneEpisode, PhoneJob, PhonePlayed, PhoneSetting, judge_answer
-from sdg.experiments.gate_training import phone_tasks
 from sdg.experiments.play.together import play_together
 from sdg.gate.phones import LearnedPhoneGuard
 from sdg.llm.fakes import FakeModel

@@ -11,9 +11,9 @@ import pytest
 from sdg.envs.ui.boxes import TrueElement
 from sdg.envs.ui.parser.screen import parse, picture_of
 from sdg.envs.ui.tasks import UNSEEN
-from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY
-from sdg.experiments.gate_training.screen_guards import rows
-from sdg.experiments.gate_training.screens import (
+from sdg.experiments.bench.gate.rollouts import COMPLETENESS, FEASIBILITY
+from sdg.experiments.bench.gate.screen_guards import rows
+from sdg.experiments.bench.gate.screens import (
     HELD_OUT,
     LEARNED,
     Named,

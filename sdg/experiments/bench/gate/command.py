@@ -26,7 +26,7 @@ import typer
 
 from sdg.console import UserError
 from sdg.experiments.bench import options
-from sdg.experiments.gate_training import (
+from sdg.experiments.bench.gate import (
     phone_guards,
     phone_tasks,
     privacy,
@@ -35,8 +35,8 @@ from sdg.experiments.gate_training import (
     screen_tasks,
     tasks,
 )
-from sdg.experiments.gate_training.figures import figures
-from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, balance, plan_rollouts, rolled_out
+from sdg.experiments.bench.gate.figures import figures
+from sdg.experiments.bench.gate.rollouts import COMPLETENESS, FEASIBILITY, balance, plan_rollouts, rolled_out
 from sdg.experiments.results.comparison import cores, find_library
 from sdg.privacy.recognisers import PrivacyError
 

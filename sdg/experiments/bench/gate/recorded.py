@@ -13,7 +13,7 @@ from typing import Any
 
 from sdg.envs.domains import domain
 from sdg.envs.files import has_lines
-from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, chance
+from sdg.experiments.bench.gate.rollouts import COMPLETENESS, FEASIBILITY, chance
 from sdg.gate.llm import LlmGuard
 from sdg.llm.model import LanguageModel
 from sdg.llm.provider import ModelSettings

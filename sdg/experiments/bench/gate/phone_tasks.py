@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from sdg.envs.phone.tasks import embedded_tasks, held_out
+from sdg.experiments.bench.gate.figures import interval
 from sdg.experiments.bench.phone.episodes import PhoneJob, PhoneSetting, play_all
-from sdg.experiments.gate_training.figures import interval
 from sdg.experiments.results.comparison import cores
 from sdg.llm.provider import ModelSettings
 from sdg.screen_agent.modes import TEXT

@@ -18,8 +18,8 @@ import numpy as np
 from sdg.deduction.program import ENTRY, EpisodeOver, Scope, run_program
 from sdg.deduction.robot import Robot
 from sdg.envs.instructions import seeds
-from sdg.experiments.gate_training.figures import interval
-from sdg.experiments.gate_training.rollouts import (
+from sdg.experiments.bench.gate.figures import interval
+from sdg.experiments.bench.gate.rollouts import (
     BUDGET,
     MISTAKES,
     Recorder,

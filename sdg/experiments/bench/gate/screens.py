@@ -22,7 +22,7 @@ from sdg.envs.ui.captions import Caption, alike
 from sdg.envs.ui.parser.detector import overlap
 from sdg.envs.ui.parser.screen import FIELDS, ScreenElement
 from sdg.envs.ui.tasks import SEEN
-from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY
+from sdg.experiments.bench.gate.rollouts import COMPLETENESS, FEASIBILITY
 
 
 def family(task: str) -> str:

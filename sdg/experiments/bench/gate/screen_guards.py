@@ -15,9 +15,9 @@ from sdg.envs.ui.affordances import CLICK, TYPE, ScreenAffordances, SeenScreen, 
 from sdg.envs.ui.parser.detector import overlap
 from sdg.envs.ui.parser.screen import ScreenElement, parse, picture_of
 from sdg.envs.world import Observation
-from sdg.experiments.gate_training.figures import figures
-from sdg.experiments.gate_training.rollouts import COMPLETENESS, FEASIBILITY, chance
-from sdg.experiments.gate_training.screens import PLACE, Item, items, load
+from sdg.experiments.bench.gate.figures import figures
+from sdg.experiments.bench.gate.rollouts import COMPLETENESS, FEASIBILITY, chance
+from sdg.experiments.bench.gate.screens import PLACE, Item, items, load
 from sdg.gate.executor import Command, GateGuard
 from sdg.gate.registry import gate_of
 from sdg.gate.rules import Usage

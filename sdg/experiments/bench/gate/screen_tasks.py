@@ -20,9 +20,9 @@ from sdg.envs.ui.affordances import CLICK, TYPE, asked_for
 from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.page import PageWorld
 from sdg.envs.world import Observation
+from sdg.experiments.bench.gate.figures import interval
+from sdg.experiments.bench.gate.screen_guards import Parsed
 from sdg.experiments.bench.screens.own_pages import APPS
-from sdg.experiments.gate_training.figures import interval
-from sdg.experiments.gate_training.screen_guards import Parsed
 from sdg.experiments.play.pages import open_page
 from sdg.gate.executor import Command
 from sdg.gate.screens import ScreenGuard
