@@ -23,7 +23,7 @@ from sdg.skills.subgoal import CheckFunction, Subgoal
 MAX_GOALS = 40
 MAX_REFUSALS = 5
 """The most checks whose refusals one repair turn reports."""
-CHECKED_BY, SEEN = "Its check:", "What the robot knew where a search for it ended:"
+CHECKED_BY, SEEN = "Its check:", "What the robot knew where it got stuck:"
 """The lines before the failed goal's check and before what was seen, in the report of a failure."""
 
 _WORDS = ("subgoal", "sub-goal", "goal", "step")

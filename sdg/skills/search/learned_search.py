@@ -146,9 +146,7 @@ class LearnedSearch:
                     f"; in {rows.cut_short} others the task was done while the check still said no: it asks too much"
                 )
             cause = failure(cause, rows.must_succeed, rows.inconsistent)
-            rest = rows.env.rows if steps else start.rows  # without a budget there was no attempt
-            after = replace(start, rows=rest.take(np.zeros(1, np.int64)))
-            return Searched(False, (), after, steps, rows.tried, rows.inconsistent, cause)
+            return Searched(False, (), start, steps, rows.tried, rows.inconsistent, cause)
         actions, world = rows.found
         end = world.perception(0)
         world.begin_subgoals()

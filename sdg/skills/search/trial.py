@@ -39,8 +39,9 @@ class SearchSettings:
 class Searched:
     """The result of a search: the actions, the state they lead to, and the environment steps that the search took.
 
-    If nothing was found, `after` is the end state of the walk that has seen most of the world. `end` is what the agent
-    knew when the check fired. `done`: the actions did the whole task, although more subgoals follow.
+    If nothing was found, `after` is the end state of the walk that has seen most of the world, or the start where a
+    policy learned. `end` is what the agent knew when the check fired. `done`: the actions did the whole task, although
+    more subgoals follow.
     """
 
     reached: bool
