@@ -63,6 +63,8 @@ class PracticeJob:
     """Policy of a search that learns: a first round goes on from it."""
     good_enough: float | None = None
     """Success at which the starting policy is kept as it is; None: it isn't judged before learning."""
+    stuck: frozenset[int] = frozenset()
+    """Skills whose policy of an earlier round never reached its check."""
 
     @property
     def unit(self) -> str:
@@ -108,7 +110,7 @@ def practise(job: PracticeJob, *, on_evaluation: Callable[[Point], None] = lambd
         choosers.take(plays),
         settings,
         seed=job.seed,
-        init_policy=job.earlier.get(job.label, job.warm_start),
+        init_policy=_first_policy(job),
         good_enough=job.good_enough,
         on_evaluation=on_evaluation,
     )
@@ -121,6 +123,16 @@ def practise(job: PracticeJob, *, on_evaluation: Callable[[Point], None] = lambd
     figures, steps = measure(policy, others, settings, horizon=horizon_of(result.best, settings), seed=job.seed)
     costs[VALIDATION] += steps
     return replace(result, measured=figures, other_steps=dict(costs))
+
+
+def _first_policy(job: PracticeJob) -> Policy | None:
+    """The policy that practice begins with: the skill's own of an earlier round; where that is stuck, that of the skill
+    which its hypotheses most often put right before it, because it leaves the body where this one begins."""
+    if job.label not in job.stuck:
+        return job.earlier.get(job.label, job.warm_start)
+    able = [[stage.skill for stage in member.before if stage.skill not in {-1, *job.stuck}] for member in job.members]
+    before = Counter(skills[-1] for skills in able if skills)
+    return job.earlier[before.most_common(1)[0][0]] if before else job.warm_start
 
 
 def horizon_of(best: Point, settings: TrainSettings) -> int:

@@ -148,8 +148,14 @@ class Learning:
                     stage.advance()
             new_labels = [label for label in new_labels if units[label] not in journal]
             policies = self.policies(earlier) if new_labels else {}
+            stuck = frozenset(label for label, row in earlier.items() if row.best and not row.best.validation_success)
             jobs = [
-                self._practice(number, label, discovery=discovery, earlier=policies, inherited=inheritance.get(label))
+                replace(
+                    self._practice(
+                        number, label, discovery=discovery, earlier=policies, inherited=inheritance.get(label)
+                    ),
+                    stuck=stuck,
+                )
                 for label in new_labels
             ]
             jobs = jobs if requests is None else [_add_rehearsed(job, requests[job.label]) for job in jobs]

@@ -11,7 +11,16 @@ from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.instructions import seeds
 from sdg.induction.induce import InduceSettings
-from sdg.induction.practice import MOST_TRUSTED, PracticeJob, _add_rehearsed, _halves, _judges, _open, practise
+from sdg.induction.practice import (
+    MOST_TRUSTED,
+    PracticeJob,
+    _add_rehearsed,
+    _first_policy,
+    _halves,
+    _judges,
+    _open,
+    practise,
+)
 from sdg.skills.learning.train import HELD_OUT, PRACTICE, Point, TrainSettings
 from sdg.skills.policy.network import random_policy
 from sdg.skills.practice.fresh_starts import ChainStep, Member
@@ -142,3 +151,13 @@ def test_too_few_held_out_starts_are_said(count: int, judged_on: str, measured: 
     assert trained is not None
     assert trained.judged_on == judged_on
     assert (trained.measured.episodes if trained.measured else 0) == measured
+
+
+@pytest.mark.parametrize(("stuck", "first"), [((), 0), ((0,), 2), ((0, 2), 1), ((0, 1, 2), None)])
+def test_a_stuck_skill_begins_with_the_skill_before_it(stuck: tuple[int, ...], first: int | None) -> None:
+    stages = [ChainStep(number, "object", NEVER_TRUE) for number in (1, 2)]
+    goal = Subgoal("go", NEVER_TRUE)
+    member = Member("go", "GoToLocal", 0, 0, goal, (), (), stage=ChainStep(0, "", NEVER_TRUE), before=tuple(stages))
+    earlier = {number: random_policy(MAP_INPUTS, np.random.default_rng(number)) for number in range(3)}
+    job = PracticeJob(0, (member,), InduceSettings(), 1, earlier, BABYAI, {}, {}, stuck=frozenset(stuck))
+    assert _first_policy(job) is (None if first is None else earlier[first])
