@@ -53,7 +53,7 @@ def call_of(subgoal: str) -> str:
 
 
 def table_goals(mission: str, asked: str) -> list[tuple[str, str]]:
-    """Come nearer to the block, touch it, push it a little, on and on, all the way."""
+    """Come nearer to the block, touch it, push it a little, push it all the way."""
     goals = []
     for action in actions_of(mission):
         block = THINGS[action.block]
@@ -64,8 +64,7 @@ def table_goals(mission: str, asked: str) -> list[tuple[str, str]]:
             continue
         pair = f"{block} {'from' if action.verb == 'away' else 'to'} {THINGS[action.other]}"
         there = f'distance("{pair}") {">=" if action.verb == "away" else "<="} {NEAR[action.verb]}'
-        goals.append((f"push a little: {pair}", f'progress("{pair}") >= 0.02 or {there}'))
-        goals += [(f"push on: {pair}", f'progress("{pair}") >= 0.04 or {there}')] * 8
+        goals.append((f"push a little: {pair}", f'progress("{pair}") >= 0.02'))
         goals.append((f"push all the way: {pair}", there))
     return goals
 

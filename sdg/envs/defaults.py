@@ -94,12 +94,6 @@ class Descriptions:
         """None: all things are meant in one way."""
         return None
 
-    def swaps(self, argument: str, elements: Sequence[Any]) -> list[Mapping[str, str]]:
-        """Every other thing of the same kind in place of what is named."""
-        names = [self.name_of(element) for element in elements]
-        kind = self.kind(argument)
-        return [{argument: name} for name in names if name != argument and self.kind(name) == kind]
-
     def name_of(self, element: Any) -> str:
         """Its name."""
         return element.name

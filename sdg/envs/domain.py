@@ -70,10 +70,6 @@ class Language(Hashable, Protocol):
         """How an argument's things are meant (one thing, or one on its way to another): a skill learns one relation."""
         ...
 
-    def swaps(self, argument: str, elements: Sequence[Any]) -> list[Mapping[str, str]]:
-        """The replacements of descriptions that turn a question about an argument to other things that are there."""
-        ...
-
     def name_of(self, element: Any) -> str:
         """The description that names exactly this thing."""
         ...

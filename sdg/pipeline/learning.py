@@ -150,11 +150,8 @@ class Learning:
             policies = self.policies(earlier) if new_labels else {}
             stuck = frozenset(label for label, row in earlier.items() if row.best and not row.best.validation_success)
             jobs = [
-                replace(
-                    self._practice(
-                        number, label, discovery=discovery, earlier=policies, inherited=inheritance.get(label)
-                    ),
-                    stuck=stuck,
+                self._practice(
+                    number, label, discovery=discovery, earlier=policies, stuck=stuck, inherited=inheritance.get(label)
                 )
                 for label in new_labels
             ]
@@ -174,6 +171,7 @@ class Learning:
         *,
         discovery: Discovery,
         earlier: Mapping[int, Policy],
+        stuck: frozenset[int],
         inherited: InheritedSkill | None,
     ) -> PracticeJob:
         levels = sorted({member.level for member in discovery.members[label]}) if number > 1 else []
@@ -191,6 +189,7 @@ class Learning:
             if records.policy_path(folder, SEARCH).is_file()
             else None,
             good_enough=None if inherited is None else inherited.good_enough(settings.train.target_success),
+            stuck=stuck,
         )
 
     def _keep(self, unit: str, name: str, *, result: Trained | str | None) -> SkillRow:

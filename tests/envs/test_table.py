@@ -119,14 +119,3 @@ def test_pairs_are_one_argument() -> None:
     assert not TABLE.persistence.is_possible(world.perception(), "")
     with pytest.raises(ValueError, match="isn't on the table"):
         world.perception().distance(next(name for n, name in enumerate(THINGS) if np.isnan(world.places()[n, 0])))
-
-
-def test_a_question_can_be_turned_to_other_things_that_are_there() -> None:
-    language, there = TABLE.language, opened("PushToSpot").perception().elements()
-    blocks, spots = ([each.name for each in there if kind in each.name] for kind in ("block", "spot"))
-    pair = f"{blocks[0]} to {spots[0]}"
-    swaps = language.swaps(pair, there)
-    pairs = [f"{one} to {other.name}" for one in blocks for other in there if other.name != one]
-    assert sorted(swap[pair] for swap in swaps) == sorted(set(pairs) - {pair})
-    assert all(swap[pair] == f"{swap[blocks[0]]} to {swap[spots[0]]}" for swap in swaps)
-    assert [swap[spots[0]] for swap in language.swaps(spots[0], there)] == [each for each in spots if each != spots[0]]

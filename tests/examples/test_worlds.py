@@ -23,7 +23,7 @@ from sdg.llm.registry import as_model
 from sdg.prompts.replies import extract_code
 from sdg.storage import read_journal
 
-NAMES = {"ant": ("get_nearer", "reach"), "table": ("approach", "touch", "push_a_little", "push_on", "push_all_the_way")}
+NAMES = {"ant": ("get_nearer", "reach"), "table": ("approach", "touch", "push_a_little", "push_all_the_way")}
 MODELS = {"ant": by_hand.ANT, "table": by_hand.TABLE}
 
 

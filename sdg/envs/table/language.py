@@ -1,9 +1,8 @@
 """What a command of the arm may be about: a thing, or a pair of things: which block goes where."""
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import permutations
 from typing import Any
 
 from sdg.envs.defaults import Descriptions
@@ -65,19 +64,6 @@ class TableLanguage(Descriptions):
     def relation(self, argument: str) -> Hashable:
         """Whether it is a pair, because to move a block is another skill than to go to a thing."""
         return bool(self.row(argument)[0] in WORDS)
-
-    def swaps(self, argument: str, elements: Sequence[Any]) -> list[Mapping[str, str]]:
-        """Other things of a kind, or other pairs of a block and a thing, in place of what is named."""
-        if not self.relation(argument):
-            return super().swaps(argument, elements)
-        how, *numbers = parse(argument)
-        there = [THINGS.index(element.name) for element in elements]
-        old = [argument, *(THINGS[number] for number in numbers)]
-        return [
-            dict(zip(old, [self.text((how, *pair)), *(THINGS[number] for number in pair)], strict=True))
-            for pair in permutations(there, 2)
-            if pair[0] in BLOCKS and list(pair) != numbers
-        ]
 
     def resolve(self, argument: str, elements: Sequence[Any]) -> Sequence[Any]:
         """The things that are named, where all of them are there. Raises ValueError for what describes nothing."""

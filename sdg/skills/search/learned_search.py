@@ -2,10 +2,9 @@
 are torques: there random search succeeds only by luck, and leaves the body where it can reach nothing further.
 
 One policy learns all subgoals that a `LearnedSearch` is asked about, distinguished by their targets. A subgoal is
-practised from its start; afterwards rows practise earlier subgoals, and the same one about other things that are there,
-which still give reward while the new one gives none yet. For example, "stand in the next cell" is never reached by
-chance, but "get 0.25 metres nearer" is, and a policy that has learned that well soon reaches the other; and a block
-that can't be pushed to the left by chance is pushed there by one who has learned to push others to the right.
+practised from its start; afterwards rows practise earlier subgoals, which still give reward while the new one gives
+none yet. For example, "stand in the next cell" is never reached by chance, but "get 0.25 metres nearer" is, and a
+policy that has learned that well soon reaches the other.
 """
 
 from collections import deque
@@ -15,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from sdg.skills.checks.template import rewrite
 from sdg.skills.learning.sb3 import SB3Learner, SB3Settings
 from sdg.skills.learning.vec_env import ChainedVecEnv
 from sdg.skills.policy.network import MLPPolicy
@@ -127,12 +125,8 @@ class LearnedSearch:
         return self._result(start, rows, steps=rows.env.steps)
 
     def _pool(self, start: Starts, task: Task) -> Starts:
-        """The start for the subgoal itself, for each that was met before, and for the same about other things there."""
-        (check, target), language = task, start.domain.language
-        argument, there = language.description_of(np.array(target)), start.rows.perception(0).elements()
-        others = [rewrite(check, swap, language) for swap in (language.swaps(argument, there) if argument else [])]
-        alike = [(other, tuple(target_of(other, language).tolist())) for other in others]
-        tasks = list(dict.fromkeys([task, *self.learned[1], *alike]))
+        """The start for the subgoal itself, and for each that was met before."""
+        tasks = [task, *(each for each in self.learned[1] if each != task)]
         targets = np.array([target for _, target in tasks], np.int16)
         moments = start.rows.take(np.zeros(len(tasks), np.int64))
         return Starts(moments, targets, tuple(check for check, _ in tasks), np.arange(len(tasks)))

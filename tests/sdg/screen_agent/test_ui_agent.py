@@ -11,7 +11,7 @@ from sdg.envs.world import Observation
 from sdg.gate.confirm import ConfirmGuard
 from sdg.gate.executor import Command, IllegalCommand, SkillResult, Verdict
 from sdg.llm.model import Completion, Message, ModelError, Sampling
-from sdg.screen_agent.agent import MAX_COMPLETIONS, BrokenDesktop, UIEpisode, Work
+from sdg.screen_agent.agent import HIDDEN, MAX_COMPLETIONS, BrokenDesktop, UIEpisode, Work
 from tests.sdg.screen_agent.ui_agent import UIAgent
 
 
@@ -167,3 +167,12 @@ def test_what_stands_on_a_screen_stays_in_its_fence() -> None:
     model = Says(press("A"))
     played(model, Hostile())
     assert "````" in model.asked[0], "a longer fence than the one on the screen"
+
+
+@pytest.mark.parametrize(("task", "says"), [("log in with {password}", True), ("press A", False), ("press {A}", False)])
+def test_only_a_task_with_hidden_values_says_what_braces_mean(task: str, says: bool) -> None:
+    pad = Pad()
+    pad.instruction = task
+    question = Work(pad, ConfirmGuard(lambda _: True)).question()
+    assert question is not None
+    assert (HIDDEN in question[-1].content) is says

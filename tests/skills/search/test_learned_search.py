@@ -13,7 +13,7 @@ from sdg.envs.domains import domain
 from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.skills.learning.by_hand import check_that
 from sdg.skills.practice.chained import ChainedPractice
-from sdg.skills.practice.starts import Starts, restore, target_of
+from sdg.skills.practice.starts import Starts, restore
 from sdg.skills.search.count_search import CountSearch, RandomSearch
 from sdg.skills.search.learned_search import LONGEST, PATIENT, LearnedSearch, SearchedRows
 from sdg.skills.search.trial import LearningSearch, Searched, SearchSettings
@@ -57,24 +57,6 @@ def test_what_was_learned_goes_with_the_search() -> None:
     nearer = check_that('progress("yellow block") >= 0.03')
     travelled(start(nearer), nearer, must_succeed=False, budget=6_000, seed=1)
     assert [check for check, _ in travelled.learned[1]] == [far, nearer]
-
-
-def test_a_subgoal_is_practised_about_other_things_that_are_there() -> None:
-    rows = TABLE.begin(TABLE.layouts("PushToSpot", [SEED]), np.array([0]))
-    there = [thing.name for thing in rows.perception(0).elements()]
-    block, spots = next(name for name in there if "block" in name), [name for name in there if "spot" in name]
-    push = CheckFunction(
-        "f", f"def f():\n    return distance('{block}') < 0.2 and progress('{block} to {spots[0]}') > 0.02"
-    )
-    starts = Starts(rows, TABLE.language.row("")[None], (push,), np.zeros(1, np.int64))
-    target = tuple(target_of(push, TABLE.language).tolist())
-    pool = LearnedSearch(SETTINGS, PPO)._pool(starts, (push, target))
-    assert len(pool) > 1
-    assert pool.checks[0] == push
-    for number, check in enumerate(pool.checks):
-        pair = TABLE.language.description_of(pool.targets[number])
-        assert f"distance('{pair.split(' to ')[0]}')" in check.source
-        assert f"progress('{pair}')" in check.source
 
 
 def test_a_subgoal_that_is_so_already_costs_nothing() -> None:
