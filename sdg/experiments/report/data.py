@@ -37,60 +37,51 @@ class RunData:
     gaps: Sequence[str] = ()
 
 
+READERS: Mapping[str, Callable[[Path], Any]] = {
+    "verifications.jsonl": read_journal,
+    "episodes.jsonl": read_journal,
+    "metrics.jsonl": read_metrics,
+    "skills.jsonl": read_journal,
+    "results.json": read_artefact,
+    "induction.json": read_artefact,
+}
+"""How each file of a finished run is read."""
+
+
 def read_run(path: Path) -> RunData:
     """Read what is there. Raises `RunFolderError` only when `path` is no run of ours at all."""
-    description = read_description(path)
-    gaps: list[str] = []
-
-    def try_read(name: str, read: Callable[[Path], T], nothing: T) -> T:
-        if not (path / name).exists():
-            gaps.append(f"There is no {name} (yet).")
-            return nothing
+    description, rehearsals = read_description(path), path / "rehearsals.jsonl"
+    gaps = [f"There is no {name} (yet)." for name in READERS if not (path / name).exists()]
+    found: dict[str, Any] = {"rehearsals": read_journal(rehearsals)} if has_lines(rehearsals) else {}
+    for file in filter(Path.exists, map(path.joinpath, READERS)):
         try:
-            return read(path / name)
+            found[file.stem] = READERS[file.name](file)
         except RunError as error:
             gaps.append(str(error))
-            return nothing
-
-    none: Sequence[Row] = ()
-    empty: Row = {}
-    return RunData(
-        path,
-        description,
-        verifications=try_read("verifications.jsonl", read_journal, none),
-        episodes=try_read("episodes.jsonl", read_journal, none),
-        metrics=try_read("metrics.jsonl", read_metrics, none),
-        skills=try_read("skills.jsonl", read_journal, none),
-        rehearsals=read_journal(path / "rehearsals.jsonl") if has_lines(path / "rehearsals.jsonl") else none,
-        results=try_read("results.json", read_artefact, empty),
-        induction=try_read("induction.json", read_artefact, empty),
-        gaps=gaps,
-    )
+    return RunData(path, description, gaps=gaps, **found)
 
 
 def number(row: Row, key: str) -> float | None:
     """A finite number, or None for anything else."""
     value = row.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if abs(value) < 1e300 else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and abs(value) < 1e300 else None
+
+
+def value_of(row: Row, key: str, kind: type[T]) -> T:
+    """A value of a kind, an empty one for anything else."""
+    value = row.get(key)
+    return value if isinstance(value, kind) else kind()
 
 
 def text(row: Row, key: str) -> str:
     """A text, "" for anything else."""
-    value = row.get(key)
-    return value if isinstance(value, str) else ""
-
-
-def list_of(row: Row, key: str) -> list[Any]:
-    """A list, an empty one for anything else."""
-    value = row.get(key)
-    return value if isinstance(value, list) else []
+    return value_of(row, key, str)
 
 
 def rows_of(row: Row, key: str) -> list[Row]:
     """The objects in a list, none for anything else."""
-    return [item for item in list_of(row, key) if isinstance(item, Mapping)]
+    return [item for item in value_of(row, key, list) if isinstance(item, Mapping)]
 
 
 def success_rows(data: RunData) -> list[dict[str, Any]]:
@@ -147,17 +138,19 @@ def _summaries(
 
 def beside(data: RunData, other: RunData) -> list[dict[str, Any]]:
     """Every rate that either run has: what it is `of`, and its rows `here` and `there`, {} for a run without it."""
-    here, there = dict(_rates(data)), dict(_rates(other))
+    here, there = _rates(data), _rates(other)
     return [{"of": name, "here": here.get(name, {}), "there": there.get(name, {})} for name in here | there]
 
 
-def _rates(run: RunData) -> Iterator[tuple[str, Row]]:
-    for row in success_rows(run):
-        yield f"{row['level']}: solved by {row['agent']}", {**row, "rate": row["success_rate"]}
-    for row in verification_rows(run):
-        yield f"{row['level']}: hypotheses verified", {**row, "rate": row["verified"]}
-    for row in cluster_rows(run):
-        yield f"skill {row['name']}", {**row, "rate": row["success_rate"]}
+def _rates(run: RunData) -> dict[str, Row]:
+    return {
+        **{
+            f"{row['level']}: solved by {row['agent']}": row | {"rate": row["success_rate"]}
+            for row in success_rows(run)
+        },
+        **{f"{row['level']}: hypotheses verified": row | {"rate": row["verified"]} for row in verification_rows(run)},
+        **{f"skill {row['name']}": row | {"rate": row["success_rate"]} for row in cluster_rows(run)},
+    }
 
 
 def settings_apart(data: RunData, other: RunData) -> list[tuple[str, str, str]]:
@@ -190,23 +183,22 @@ def by_level(rows: Sequence[Row]) -> tuple[list[str], list[tuple[str, list[float
 
 def curves(data: RunData) -> dict[str, dict[str, list[tuple[float, float]]]]:
     """Skill -> curve by name -> (environment steps, success in [0, 1]); the rounds of a skill follow one another."""
-    units: dict[str, list[Row]] = {}
+    units: dict[str, list[tuple[float, Row]]] = {}
     for row in data.metrics:
-        if number(row, "environment_steps") is not None:
-            units.setdefault(text(row, "unit"), []).append(row)
+        if (steps := number(row, "environment_steps")) is not None:
+            units.setdefault(text(row, "unit"), []).append((steps, row))
     by_skill: dict[str, dict[str, list[tuple[float, float]]]] = {}
     began: Counter[str] = Counter()
     for unit, rows in units.items():
-        skill = text(rows[0], "skill") or unit
+        skill = text(rows[0][1], "skill") or unit
         lines = by_skill.setdefault(skill, {name: [] for name in CURVES})
-        for row in sorted(rows, key=lambda row: number(row, "environment_steps") or 0.0):
-            steps = number(row, "environment_steps") or 0.0
+        for steps, row in sorted(rows, key=lambda pair: pair[0]):
             for name, key in CURVES.items():
                 rate = number(row, key)
                 # Before the first step nothing was practised: a success of 0 there would be false.
                 if rate is not None and (steps or name != "training"):
                     lines[name].append((began[skill] + steps, rate))
-        began[skill] += int(max(number(row, "environment_steps") or 0.0 for row in rows))
+        began[skill] += int(max(steps for steps, _ in rows))
     return by_skill
 
 
@@ -235,7 +227,7 @@ def calls(data: RunData) -> tuple[list[dict[str, Any]], list[tuple[str, int]]]:
         str(verdict[2])
         for call in all_calls
         if call.get("refused") is True
-        for verdict in list_of(call, "verdicts")
+        for verdict in value_of(call, "verdicts", list)
         if isinstance(verdict, list) and len(verdict) > 2 and verdict[1] is False
     )
     return rows, reasons.most_common(8)
@@ -243,9 +235,9 @@ def calls(data: RunData) -> tuple[list[dict[str, Any]], list[tuple[str, int]]]:
 
 def spending(data: RunData) -> list[dict[str, Any]]:
     """Questions to the model and their tokens, by stage and by agent; stages that asked nothing are left out."""
-    parts: dict[str, Sequence[Row]] = {"rehearsals": data.rehearsals}
-    for agent in dict.fromkeys(text(row, "agent") for row in data.episodes):
-        parts[f"episodes of {agent}"] = [row for row in data.episodes if text(row, "agent") == agent]
+    parts: dict[str, list[Row]] = {"rehearsals": [*data.rehearsals]}
+    for row in data.episodes:
+        parts.setdefault(f"episodes of {text(row, 'agent')}", []).append(row)
     table = [
         {"stage": name, "calls": _total(rows, "llm_calls"), "tokens": _total(rows, "tokens")}
         for name, rows in parts.items()
@@ -288,28 +280,21 @@ def _cluster_row(cluster: Row, best: object, *, steps: int) -> dict[str, Any]:
 
 def calinski_scores(data: RunData) -> list[tuple[int, float]]:
     """(k, Calinski-Harabasz score) for every k that has one."""
-    scores = data.induction.get("scores")
-    if not isinstance(scores, Mapping):
-        return []
+    scores = value_of(data.induction, "scores", dict)
     pairs = [(int(k), number(scores, k)) for k in scores if str(k).isdecimal() and len(str(k)) < 6]
     return sorted((k, score) for k, score in pairs if score is not None)
 
 
 def points_of(cluster: Row) -> list[tuple[float, float]]:
     """The cluster's members in the plane."""
-    pairs = [pair for pair in list_of(cluster, "points") if isinstance(pair, list) and len(pair) == 2]
+    pairs = [pair for pair in value_of(cluster, "points", list) if isinstance(pair, list) and len(pair) == 2]
     points = [(number({"x": x}, "x"), number({"y": y}, "y")) for x, y in pairs]
     return [(x, y) for x, y in points if x is not None and y is not None]
 
 
 def chosen_episodes(data: RunData) -> list[Row]:
     """One episode a level to look at: our agent's first success, else its first failure, else another agent's."""
-    levels = dict.fromkeys(text(row, "level") for row in data.episodes)
-
-    def rank(row: Row) -> tuple[bool, bool]:
-        return text(row, "agent") != OURS, row.get("success") is not True
-
-    return [min((row for row in data.episodes if text(row, "level") == level), key=rank) for level in levels]
+    return _first_of_levels(data.episodes, lambda row: (text(row, "agent") != OURS, row.get("success") is not True))
 
 
 def failures(data: RunData, *, most: int = 12) -> list[Row]:
@@ -325,8 +310,11 @@ def failures(data: RunData, *, most: int = 12) -> list[Row]:
 
 def examples(data: RunData) -> list[Row]:
     """One verified hypothesis a level, the one with the most subgoals."""
-    verified: dict[str, list[Row]] = {}
-    for row in data.verifications:
-        if row.get("verified") is True:
-            verified.setdefault(text(row, "level"), []).append(row)
-    return [max(rows, key=lambda row: len(rows_of(row, "subgoals"))) for rows in verified.values()]
+    verified = [row for row in data.verifications if row.get("verified") is True]
+    return _first_of_levels(verified, lambda row: -len(rows_of(row, "subgoals")))
+
+
+def _first_of_levels(rows: Sequence[Row], rank: Callable[[Row], Any]) -> list[Row]:
+    """Of each level the row with the lowest rank."""
+    levels = dict.fromkeys(text(row, "level") for row in rows)
+    return [min((row for row in rows if text(row, "level") == level), key=rank) for level in levels]

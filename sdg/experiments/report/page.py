@@ -18,7 +18,7 @@ from sdg.deduction.episode import Played
 from sdg.experiments.play.film import data_address, episode_gif
 from sdg.experiments.report import data as data_of
 from sdg.experiments.report import panels
-from sdg.experiments.report.data import RunData, number, read_run, rows_of, text
+from sdg.experiments.report.data import RunData, number, read_run, rows_of, text, value_of
 from sdg.experiments.report.exchanges import exchanges, samples, spending
 from sdg.experiments.report.panels import Mark
 from sdg.llm.budget import Prices
@@ -76,7 +76,10 @@ def _content(data: RunData) -> dict[str, Any]:
         "samples": samples(exchanges(data.path, gaps)),
         "agents_spending": data_of.spending(data),
         "calls": data_of.calls(data),
-        "stages": _stages(data),
+        "stages": [
+            (str(name), number(row, "seconds") if isinstance(row, Mapping) else None)
+            for name, row in value_of(data.results, "stages", dict).items()
+        ],
         "verified": data_of.verification_rows(data),
         "verify_causes": data_of.causes(data.verifications),
         "examples": data_of.examples(data),
@@ -98,38 +101,26 @@ def _content(data: RunData) -> dict[str, Any]:
 
 def _facts(data: RunData) -> dict[str, str]:
     description = data.description
-    versions, machine = description.get("versions"), description.get("machine")
-    command = description.get("command")
     facts = {
         "begun": text(description, "created"),
-        "command": " ".join(map(str, command)) if isinstance(command, list) else "",
+        "command": " ".join(map(str, value_of(description, "command", list))),
         "seed": str(description["seed"]),
         "source": text(description, "git") or "unknown",
         "model": _model_kind(description),
-        "machine": ", ".join(f"{k} {v}" for k, v in machine.items()) if isinstance(machine, Mapping) else "",
-        "versions": ", ".join(f"{k} {v}" for k, v in versions.items()) if isinstance(versions, Mapping) else "",
+        "machine": ", ".join(f"{k} {v}" for k, v in value_of(description, "machine", dict).items()),
+        "versions": ", ".join(f"{k} {v}" for k, v in value_of(description, "versions", dict).items()),
+        "resumed": f"{len(description['resumed'])} times" if description.get("resumed") else "",
     }
-    if description.get("resumed"):
-        facts["resumed"] = f"{len(description['resumed'])} times"
     return {key: value for key, value in facts.items() if value}
 
 
 def _model_kind(description: Mapping[str, Any]) -> str:
-    model = description["config"].get("model")
-    return text(model, "kind") if isinstance(model, Mapping) else ""
-
-
-def _stages(data: RunData) -> list[tuple[str, float | None]]:
-    stages = data.results.get("stages")
-    if not isinstance(stages, Mapping):
-        return []
-    return [(str(name), number(row, "seconds") if isinstance(row, Mapping) else None) for name, row in stages.items()]
+    return text(value_of(description["config"], "model", dict), "kind")
 
 
 def _prices(description: Mapping[str, Any]) -> Prices:
     """What tokens cost, by the run's own config; nothing if that has no usable prices."""
-    budget = description["config"].get("budget")
-    prices = budget if isinstance(budget, Mapping) else {}
+    prices = value_of(description["config"], "budget", dict)
     return Prices(number(prices, "prompt_price") or 0.0, number(prices, "completion_price") or 0.0)
 
 

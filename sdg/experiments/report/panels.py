@@ -1,69 +1,67 @@
 """The plots of a report: success with error bars, learning curves, the number of clusters, the clusters."""
 
-from __future__ import annotations
-
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from sdg.console import readable
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 """Okabe and Ito's colours, which people with colour-blindness can tell apart; markers differ as well."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 MAX_LABEL = 28
+STYLE: Any = {
+    "svg.hashsalt": "sdg",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "text.parse_math": False,
+}
+"""matplotlib's settings of every plot."""
 
 Point = tuple[float, float]
 Mark = tuple[float, float, float, float]
 """A place on the x axis, a measured rate there in [0, 1], and the ends of its interval."""
 
 
+@rc_context(STYLE)
 def calinski_plot(scores: Sequence[tuple[int, float]], chosen: int | None) -> bytes:
     """The Calinski-Harabasz score over the number of clusters k, with the chosen k marked (SDG, Fig. 8)."""
-    from matplotlib.ticker import MaxNLocator
-
-    def draw(axes: Axes) -> None:
-        axes.plot([k for k, _ in scores], [score for _, score in scores], color=COLOURS[0], marker="o", markersize=4)
-        for k, score in scores:
-            if k == chosen:
-                axes.plot(
-                    [k], [score], "o", color=COLOURS[1], markersize=10, fillstyle="none", label=f"chosen, k = {k}"
-                )
-                legend(axes)
-        axes.set_xlabel("clusters k")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set_ylabel("Calinski-Harabasz score")
-
-    return figure(draw, width=4.6, height=3.2)
+    axes = new_axes(width=4.6, height=3.2)
+    axes.plot([k for k, _ in scores], [score for _, score in scores], color=COLOURS[0], marker="o", markersize=4)
+    for k, score in scores:
+        if k == chosen:
+            axes.plot([k], [score], "o", color=COLOURS[1], markersize=10, fillstyle="none", label=f"chosen, k = {k}")
+            legend(axes)
+    axes.set_xlabel("clusters k")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_ylabel("Calinski-Harabasz score")
+    return svg(axes.figure)
 
 
+@rc_context(STYLE)
 def cluster_plot(clusters: Mapping[str, Sequence[Point]]) -> bytes:
     """Members in the plane by t-SNE, a cluster a colour and marker (SDG, Fig. 9)."""
-
-    def draw(axes: Axes) -> None:
-        for index, (name, points) in enumerate(clusters.items()):
-            own = style(index) | {"linestyle": "none", "markersize": 5, "alpha": 0.7}
-            axes.plot([x for x, _ in points], [y for _, y in points], label=label(name), **own)
-        axes.set_axis_off()
-        legend(axes, outside=True)
-
-    return figure(draw, width=6.4, height=4.0)
+    axes = new_axes(width=6.4, height=4.0)
+    for index, (name, points) in enumerate(clusters.items()):
+        own = style(index) | {"linestyle": "none", "markersize": 5, "alpha": 0.7}
+        axes.plot([x for x, _ in points], [y for _, y in points], label=label(name), **own)
+    axes.set_axis_off()
+    legend(axes, outside=True)
+    return svg(axes.figure)
 
 
-def figure(draw: Callable[[Axes], None], *, width: float = 6.0, height: float = 3.4) -> bytes:
-    """An SVG of one pair of axes, width and height in inches; the same drawing gives the same bytes."""
-
-    def whole(page: Figure) -> None:
-        axes = page.add_subplot()
-        quiet_grid(axes)
-        draw(axes)
-
-    return page(whole, width=width, height=height)
+def new_axes(*, width: float, height: float) -> Axes:
+    """The one pair of axes of a new figure, width and height in inches."""
+    axes: Axes = Figure(figsize=(width, height), layout="constrained").add_subplot()
+    quiet_grid(axes)
+    return axes
 
 
 def quiet_grid(axes: Axes) -> None:
@@ -72,25 +70,10 @@ def quiet_grid(axes: Axes) -> None:
     axes.set_axisbelow(True)
 
 
-def page(draw: Callable[[Figure], None], *, width: float, height: float) -> bytes:
-    """A whole figure as an SVG, width and height in inches; the same drawing gives the same bytes."""
-    import matplotlib
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
-    settings: Any = {
-        "svg.hashsalt": "sdg",
-        "font.size": 9,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "text.parse_math": False,
-    }
-    with matplotlib.rc_context(settings):
-        sheet = Figure(figsize=(width, height), layout="constrained")
-        FigureCanvasSVG(sheet)
-        draw(sheet)
-        out = io.BytesIO()
-        sheet.savefig(out, format="svg", metadata={"Date": None})
+def svg(sheet: Any) -> bytes:
+    """A figure as an SVG; the same drawing gives the same bytes."""
+    out = io.BytesIO()
+    sheet.savefig(out, format="svg", metadata={"Date": None})
     return out.getvalue()
 
 
@@ -118,51 +101,47 @@ PANEL_INCHES = (3.1, 2.5)
 TOO_MANY_MARKS = 10
 
 
+@rc_context(STYLE)
 def success_plot(levels: Sequence[str], agents: Mapping[str, Sequence[Mark]]) -> bytes:
     """Success by level in percent with intervals, a colour and a marker an agent."""
-
-    def draw(axes: Axes) -> None:
-        for index, (name, marks) in enumerate(agents.items()):
-            offset = (index - (len(agents) - 1) / 2) * 0.6 / max(len(agents), 2)
-            xs, rates, lows, highs = zip(*marks, strict=True)
-            places, heights = [x + offset for x in xs], [100 * rate for rate in rates]
-            ends = [[100 * (a - b) for a, b in zip(*pair, strict=True)] for pair in ((rates, lows), (highs, rates))]
-            own = style(index) | {"linestyle": "none", "capsize": 3, "markersize": 4}
-            axes.errorbar(places, heights, yerr=ends, label=label(name), **own)
-        axes.set_ylim(-4, 104)
-        axes.set_ylabel("success, %")
-        axes.set_xticks(range(len(levels)), [label(level) for level in levels])
-        axes.set_xlim(-0.6, len(levels) - 0.4)
-        legend(axes, outside=True)
-
-    return figure(draw, width=max(6.0, 1.1 * len(levels) + 1.5))
+    axes = new_axes(width=max(6.0, 1.1 * len(levels) + 1.5), height=3.4)
+    for index, (name, marks) in enumerate(agents.items()):
+        offset = (index - (len(agents) - 1) / 2) * 0.6 / max(len(agents), 2)
+        xs, rates, lows, highs = zip(*marks, strict=True)
+        places, heights = [x + offset for x in xs], [100 * rate for rate in rates]
+        ends = [[100 * (a - b) for a, b in zip(*pair, strict=True)] for pair in ((rates, lows), (highs, rates))]
+        own = style(index) | {"linestyle": "none", "capsize": 3, "markersize": 4}
+        axes.errorbar(places, heights, yerr=ends, label=label(name), **own)
+    axes.set_ylim(-4, 104)
+    axes.set_ylabel("success, %")
+    axes.set_xticks(range(len(levels)), [label(level) for level in levels])
+    axes.set_xlim(-0.6, len(levels) - 0.4)
+    legend(axes, outside=True)
+    return svg(axes.figure)
 
 
+@rc_context(STYLE)
 def curves_plot(skills: Mapping[str, Mapping[str, Sequence[Point]]]) -> bytes:
     """Learning curves, a panel a skill: success in percent over environment steps."""
-    from matplotlib.ticker import EngFormatter, MaxNLocator
-
     columns, rows = min(COLUMNS, len(skills)), math.ceil(len(skills) / COLUMNS)
     width, height = PANEL_INCHES
-
-    def draw(sheet: Figure) -> None:
-        grid = sheet.subplots(rows, columns, sharey=True, squeeze=False)
-        for place in grid.flat[len(skills) :]:
-            place.set_axis_off()
-        for place, (name, curves) in zip(grid.flat, skills.items(), strict=False):
-            quiet_grid(place)
-            for index, (title, points) in enumerate(curves.items()):
-                own = style(index) | ({"marker": ""} if len(points) > TOO_MANY_MARKS else {"markersize": 4})
-                heights = [100 * rate for _, rate in points]
-                place.plot([steps for steps, _ in points], heights, label=title, linewidth=1.3, **own)
-            place.set_title(label(name, most=40), fontsize=9)
-            place.set_ylim(-4, 104)
-            place.set_xlabel("environment steps")
-            place.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
-            place.xaxis.set_major_formatter(EngFormatter(sep=""))
-        sheet.supylabel("success, %", fontsize=9)
-        sheet.supxlabel("the rounds of a skill follow one another", fontsize=8, color="#555555")
-        names = grid.flat[0].get_legend_handles_labels()
-        sheet.legend(*names, loc="outside upper center", ncols=4, frameon=False, fontsize=8)
-
-    return page(draw, width=max(width * columns, 4.5), height=height * rows + 0.9)
+    sheet = Figure(figsize=(max(width * columns, 4.5), height * rows + 0.9), layout="constrained")
+    grid = sheet.subplots(rows, columns, sharey=True, squeeze=False)
+    for place in grid.flat[len(skills) :]:
+        place.set_axis_off()
+    for place, (name, curves) in zip(grid.flat, skills.items(), strict=False):
+        quiet_grid(place)
+        for index, (title, points) in enumerate(curves.items()):
+            own = style(index) | ({"marker": ""} if len(points) > TOO_MANY_MARKS else {"markersize": 4})
+            heights = [100 * rate for _, rate in points]
+            place.plot([steps for steps, _ in points], heights, label=title, linewidth=1.3, **own)
+        place.set_title(label(name, most=40), fontsize=9)
+        place.set_ylim(-4, 104)
+        place.set_xlabel("environment steps")
+        place.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
+        place.xaxis.set_major_formatter(EngFormatter(sep=""))
+    sheet.supylabel("success, %", fontsize=9)
+    sheet.supxlabel("the rounds of a skill follow one another", fontsize=8, color="#555555")
+    names = grid.flat[0].get_legend_handles_labels()
+    sheet.legend(*names, loc="outside upper center", ncols=4, frameon=False, fontsize=8)
+    return svg(sheet)
