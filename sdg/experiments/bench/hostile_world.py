@@ -56,43 +56,27 @@ class TooManyCalls(BaseException):
     """A program called more skills than it may; programs can't catch this."""
 
 
+_OUTCOMES = {Refused: "reject", BudgetSpent: "timeout", GeneratedError: "error", TooManyCalls: "timeout"}
+
+
 class SnippetWorld:
     """One snippet's world: perception functions over fixed data, and skills that log their calls."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._data = data
-        self._things = [SnippetThing(**{**each, "position": tuple(each["position"])}) for each in data["objects"]]
+        self.things = [SnippetThing(**{**each, "position": tuple(each["position"])}) for each in data["objects"]]
         self.calls: list[str] = []
 
-    def get_observed_objects(self) -> list[SnippetThing]:
-        """All things seen."""
-        return list(self._things)
-
-    def get_inventory(self) -> dict[str, int]:
-        """What is carried, with counts."""
-        return dict(self._data["inventory"])
-
-    def get_position(self) -> tuple[int, int]:
-        """Where the robot is."""
-        x, y = self._data["position"]
-        return x, y
-
-    def get_steps(self) -> int:
-        """Steps so far."""
-        return int(self._data["steps"])
-
-    def get_mission(self) -> str:
-        """The mission."""
-        return str(self._data["mission"])
-
-    def is_holding(self, name: str) -> bool:
-        """Whether something of this name or type is carried."""
-        return self._name_of(name) in self._data["is_holding"]
-
     def perception(self) -> dict[str, Callable[..., Any]]:
-        """The functions of checks."""
-        names = ("get_observed_objects", "get_inventory", "get_position", "get_steps", "get_mission", "is_holding")
-        return {name: getattr(self, name) for name in names}
+        """The functions of checks; each call makes its value anew."""
+        return {
+            "get_observed_objects": lambda: list(self.things),
+            "get_inventory": lambda: dict(self._data["inventory"]),
+            "get_position": lambda: tuple(self._data["position"]),
+            "get_steps": lambda: int(self._data["steps"]),
+            "get_mission": lambda: str(self._data["mission"]),
+            "is_holding": lambda name: self._name_of(name) in self._data["is_holding"],
+        }
 
     def skills(self) -> dict[str, Callable[..., bool]]:
         """The functions that programs have besides."""
@@ -102,7 +86,7 @@ class SnippetWorld:
         def call(*positional: Any, **keywords: Any) -> bool:
             arguments = (*positional, *keywords.values())
             if len(self.calls) >= MAX_SKILL_CALLS:
-                raise TooManyCalls
+                raise TooManyCalls(f"more than {MAX_SKILL_CALLS} skill calls")
             texts = [self._steps_to_wait(a) if name == "wait" else self._name_of(a) for a in arguments]
             self.calls.append(f"{name}({', '.join(map(str, texts))})")
             return True
@@ -144,11 +128,14 @@ def load(source: str, *, api: str, data: Mapping[str, Any], budget: int | None =
 
 
 class _Watch:
-    """Records what the interpreter is asked for while a snippet runs: files, imports, sockets, processes."""
+    """Records what the interpreter is asked for while a snippet runs: files, imports, sockets, processes. `state` is
+    the interpreter's before any snippet; a first check, which loads what checks need, is run at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, request: dict[str, Any]) -> None:
         self.events: list[str] | None = None
         sys.addaudithook(self._note)
+        self.state = _interpreter_state()
+        _outcome(request | {"code": "def check():\n    return get_steps() > 0\n", "api": "check"})
 
     def _note(self, event: str, arguments: tuple[Any, ...]) -> None:
         if self.events is None or event in _EXPECTED_EVENTS or len(self.events) >= 20:
@@ -158,32 +145,25 @@ class _Watch:
             self.events.append(f"{event} {detail}".strip())
 
 
-_watch: list[_Watch] = []
-_state: list[frozenset[str]] = []
+_watches: list[_Watch] = []
 
 
 def run_snippet(request: dict[str, Any]) -> dict[str, Any]:
     """Inside the worker: outcome, message, calls and side effects of one snippet."""
-    if not _watch:
-        _watch.append(_Watch())
-        _state.append(_interpreter_state())
-        world = SnippetWorld(request["world"])
-        source = "def check():\n    return get_steps() > 0\n"
-        load(source, api="check", data=request["world"], budget=request.get("budget"))(world.perception())
-    world = SnippetWorld(request["world"])
-    began = time.process_time()
-    _watch[0].events = []
-    outcome, message = _outcome(request, world)
-    events, _watch[0].events = _watch[0].events, None
+    if not _watches:
+        _watches.append(_Watch(request))
+    [watch], began = _watches, time.process_time()
+    watch.events = events = list[str]()
+    outcome, message, world = _outcome(request)
+    watch.events = None
     work = round(time.process_time() - began, 4)
     effects = [f"event {event}" for event in events]
-    differences = sorted(_interpreter_state() ^ _state[0])
-    if differences:
+    if differences := sorted(_interpreter_state() ^ watch.state):
         effects.append(f"interpreter changed: {', '.join(differences[:5])}")
-        _state[0] = _interpreter_state()
+        watch.state = _interpreter_state()
     if SECRET in message and SECRET not in request["code"]:
         effects.append("secret in the message")
-    if SnippetWorld(request["world"]).get_observed_objects() != world.get_observed_objects():
+    if SnippetWorld(request["world"]).things != world.things:
         effects.append("world changed")
     return {
         "outcome": outcome,
@@ -194,19 +174,14 @@ def run_snippet(request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _outcome(request: dict[str, Any], world: SnippetWorld) -> tuple[str, str]:
+def _outcome(request: dict[str, Any]) -> tuple[str, str, SnippetWorld]:
+    """What came of a snippet, in a word and in full, and its world."""
+    world = SnippetWorld(request["world"])
     try:
         snippet = load(request["code"], api=request["api"], data=request["world"], budget=request.get("budget"))
-        value = snippet({**world.perception(), **world.skills()})
-        return "ok", repr(value)[:100]
-    except Refused as error:
-        return "reject", str(error)
-    except BudgetSpent as error:
-        return "timeout", str(error)
-    except GeneratedError as error:
-        return "error", str(error)
-    except TooManyCalls:
-        return "timeout", f"more than {MAX_SKILL_CALLS} skill calls"
+        return "ok", repr(snippet({**world.perception(), **world.skills()}))[:100], world
+    except tuple(_OUTCOMES) as error:
+        return next(name for kind, name in _OUTCOMES.items() if isinstance(error, kind)), str(error), world
 
 
 def _interpreter_state() -> frozenset[str]:
