@@ -96,9 +96,13 @@ def _rows_of_privacy() -> list[Mapping[str, Any]]:
 
 
 def _rows_of_model(place: Path) -> list[Mapping[str, Any]]:
-    model_rows: list[Mapping[str, Any]] = []
-    for verb, answers in recorded.replay_answers(place).items():
-        labels, chances = np.array([label for label, _ in answers]), np.array([chance for _, chance in answers])
-        about = {"world": "babyai", "guard": verb, "kind": "llm"}
-        model_rows.append(about | figures(labels, chances, np.arange(len(labels)), against=None))
-    return model_rows
+    return [
+        {"world": "babyai", "guard": verb, "kind": "llm"}
+        | figures(
+            np.array([label for label, _ in answers]),
+            np.array([chance for _, chance in answers]),
+            np.arange(len(answers)),
+            against=None,
+        )
+        for verb, answers in recorded.replay_answers(place).items()
+    ]

@@ -1,5 +1,6 @@
 """The figures of a guard: accuracy, average precision, F1 and calibration, with intervals over rollouts."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,16 +21,13 @@ def figures(
         return {"accuracy": np.nan, "average_precision": np.nan, "f1": np.nan, "n": 0}
     says_yes = chances >= 0.5
     right = (says_yes == labels).astype(float)
-    low, high = interval(right, groups)
     row = {
         "accuracy": round(float(right.mean()), 4),
         "average_precision": round(float(average_precision_score(~labels, 1 - chances)), 4),
         "f1": round(float(f1_score(~labels, ~says_yes, zero_division=0)), 4),
         "calibration_error": round(calibration_error(labels, chances), 4),
         "n": len(labels),
-        "low": round(low, 4),
-        "high": round(high, 4),
-    }
+    } | estimate(("accuracy", "low", "high"), right, groups)
     if against is not None:
         ahead = interval(right - ((against >= 0.5) == labels), groups)
         row |= {"ahead_low": round(100 * ahead[0], 2), "ahead_high": round(100 * ahead[1], 2)}
@@ -41,6 +39,25 @@ def calibration_error(labels: np.ndarray, chances: np.ndarray) -> float:
     bins = np.minimum((chances * BINS).astype(int), BINS - 1)
     gaps = [abs(float(np.mean(chances[bins == b] - labels[bins == b]))) * np.mean(bins == b) for b in np.unique(bins)]
     return float(sum(gaps))
+
+
+def estimate(names: tuple[str, str, str], values: np.ndarray, groups: np.ndarray) -> dict[str, float]:
+    """A mean and the ends of its interval over groups, under three names."""
+    ends = (round(float(each), 4) for each in (values.mean(), *interval(values, groups)))
+    return dict(zip(names, ends, strict=True))
+
+
+def arm_row(world: str, arm: str, trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The row of one arm of a comparison: success with its interval over trials, and steps."""
+    success = np.array([row["success"] for row in trials], float)
+    return {
+        "world": world,
+        "arm": arm,
+        "n": len(trials),
+        **estimate(("success", "low", "high"), success, np.arange(len(trials))),
+        "valid_steps": sum(row["valid"] for row in trials),
+        "executed_steps": sum(row["executed"] for row in trials),
+    }
 
 
 def interval(values: np.ndarray, groups: np.ndarray) -> tuple[float, float]:

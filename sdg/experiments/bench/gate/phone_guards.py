@@ -37,9 +37,9 @@ def judge_rows() -> list[Mapping[str, Any]]:
             if other.after not in (each.after, each.before):
                 right["swapped"].append(not guard.complete(command, before, observe_dump(other.after)).passed)
     right["judge"] = right["completeness"] + right["swapped"]
-    rows: list[Mapping[str, Any]] = []
-    for name, values in right.items():
-        sure = wilson_interval(sum(values), len(values))
-        rate = round(sum(values) / len(values), 4)
-        rows.append({"question": name, "agreement": rate, "low": sure.low, "high": sure.high, "pairs": len(values)})
-    return rows
+    rates = {name: wilson_interval(sum(values), len(values)) for name, values in right.items()}
+    return [
+        {"question": name, "agreement": round(rate.value, 4), "low": rate.low, "high": rate.high,
+         "pairs": len(right[name])}
+        for name, rate in rates.items()
+    ]  # fmt: skip

@@ -7,13 +7,13 @@ number alone, so that all arms meet the same mistakes as long as they take the s
 The last rows are differences, task by task, with intervals over tasks.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from sdg.envs.phone.tasks import embedded_tasks, held_out
-from sdg.experiments.bench.gate.figures import interval
+from sdg.experiments.bench.gate.figures import estimate
 from sdg.experiments.bench.phone.episodes import PhoneJob, PhoneSetting, play_all
 from sdg.experiments.results.comparison import cores
 from sdg.llm.provider import ModelSettings
@@ -23,7 +23,7 @@ ARMS = {"no gate": ("open",), "gate": ("phone", "confirm"), "learned": ("phone",
 """Guards of each arm; the first is what the others are compared with."""
 
 
-def rows(*, draws: int, seed: int, processes: int = 0) -> list[Mapping[str, Any]]:
+def rows(*, draws: int, seed: int, processes: int = 0) -> Sequence[Mapping[str, Any]]:
     """A row for each arm over about `draws` episodes, shares in [0, 1], and their differences. Raises NoBrowser."""
     jobs = [PhoneJob(task, TEXT.name) for task in embedded_tasks() if task.id not in held_out()]
     repeats = max(draws // len(jobs), 1)
@@ -42,15 +42,8 @@ def rows(*, draws: int, seed: int, processes: int = 0) -> list[Mapping[str, Any]
     without, *_ = measures.values()
     for arm in tuple(ARMS)[1:]:
         measures[f"{arm} - no gate"] = {name: values - without[name] for name, values in measures[arm].items()}
-    return [
-        {"world": "phone", "arm": arm, "n": len(groups)} | _with_intervals(values, groups)
-        for arm, values in measures.items()
-    ]
-
-
-def _with_intervals(values: Mapping[str, np.ndarray], groups: np.ndarray) -> dict[str, Any]:
-    row: dict[str, Any] = {}
-    for name, each in values.items():
-        low, high = interval(each, groups)
-        row |= {name: round(float(each.mean()), 4), f"{name}_low": round(low, 4), f"{name}_high": round(high, 4)}
-    return row
+    table: list[dict[str, Any]] = [{"world": "phone", "arm": arm, "n": len(groups)} for arm in measures]
+    for row in table:
+        for name, values in measures[row["arm"]].items():
+            row |= estimate((name, f"{name}_low", f"{name}_high"), values, groups)
+    return table

@@ -106,9 +106,10 @@ def skills_of(library: Path) -> tuple[Mapping[str, Option], Domain]:
 
 def guards_of(rollout: Rollout, skills: Mapping[str, Option], domain: Domain) -> dict[str, GateGuard]:
     """The rollout's guards by name, each behind a chain of its own."""
-    usages = {name: skill.usage for name, skill in skills.items()}
-    facts = {"usages": usages, "resolve": domain.language.resolve, "affordances": domain.affordances}
-    return {name: gate_of([name], **facts) for name in rollout.guards}  # type: ignore[arg-type]
+    usages, resolve = {name: skill.usage for name, skill in skills.items()}, domain.language.resolve
+    return {
+        name: gate_of([name], usages=usages, resolve=resolve, affordances=domain.affordances) for name in rollout.guards
+    }
 
 
 class Recorder(GatedExecutor):
@@ -131,7 +132,7 @@ class Recorder(GatedExecutor):
         return self._carry_out(command, source=self._source)
 
     def _carry_out(self, command: Command, *, source: str) -> Outcome:
-        if self._call_count >= CALLS or self._is_over():
+        if self._call_count >= CALLS or self._robot.ending.over:
             raise EpisodeOver
         self._call_count += 1
         before = self._robot.observe()
@@ -139,7 +140,7 @@ class Recorder(GatedExecutor):
             result = self._robot.perform(command)
         except IllegalCommand as error:
             return Outcome(command, False, error=str(error))
-        if not result.reached and self._is_over():
+        if not result.reached and self._robot.ending.over:
             raise EpisodeOver
         if result.steps:
             after = self._robot.observe()
@@ -150,9 +151,6 @@ class Recorder(GatedExecutor):
                 if (came_about := self._holds(other, after.perception)) is not None:
                     self._keep(COMPLETENESS, other, "swapped", came_about, before, after)
         return Outcome(command, result.reached, result.steps)
-
-    def _is_over(self) -> bool:
-        return self._robot.ending.over
 
     def _keep(
         self, verb: str, command: Command, source: str, label: bool, before: Observation, after: Observation | None

@@ -45,9 +45,8 @@ def text_match(item: Item, parsed: Parsed) -> float:
     """The plain baseline, 1 for yes: the wanted words, or after typing the typed ones, are on the screen exactly."""
     before = parsed(item.page.before)
     phrase = asked_for({item.verb}, item.argument, before.parsed)[0]
-    typed = None if item.after is None else phrase.typed
+    screen, typed = (before, None) if item.after is None else (parsed(item.after), phrase.typed)
     words = (typed or phrase.words or phrase.kind).lower()
-    screen = before if item.after is None else parsed(item.after)
     return float(any(words in (each.text or each.name).lower() for each in screen.parsed))
 
 
@@ -63,7 +62,9 @@ def rows(
 ) -> list[Mapping[str, Any]]:
     """A row for each guard and kind, from frozen pages; `ms` is a verdict's CPU time without the parsing."""
     questions, screens = items(load(place), seed=seed), Parsed()
-    judges = guards or {"rules": _rules(), "learned": ScreenGuard()}
+    usages = {verb: Usage(needs_seen_target=True, asks=frozenset({verb})) for verb in (CLICK, TYPE)}
+    rules = gate_of(["rules"], usages=usages, resolve=resolve, affordances=ScreenAffordances())  # type: ignore[arg-type]
+    judges = guards or {"rules": rules, "learned": ScreenGuard()}
     all_rows: list[Mapping[str, Any]] = []
     for verb in (FEASIBILITY, COMPLETENESS):
         subset = [item for item in questions if item.guard == verb]
@@ -73,20 +74,14 @@ def rows(
         chances["text match"] = np.array([text_match(item, screens) for item in subset])
         for kind, guard in judges.items():
             chances[kind], times[kind] = _chances(guard, subset, screens)
-        extra: dict[str, Any] = {}
-        if verb == FEASIBILITY:
-            shares = [located_overlap(item, screens) for item in subset if item.box is not None]
-            extra = {"miou": round(float(np.mean(shares)), 4), "miou_paper": PAPER_LOCATED}
         for kind in (*judges, "majority", "text match"):
-            about = {"world": "ui", "guard": verb, "kind": kind}
-            row = about | figures(labels, chances[kind], groups, against=chances["text match"])
-            all_rows.append(row | (extra | {"ms": round(times[kind], 2)} if kind == "learned" else {}))
+            row: dict[str, Any] = {"world": "ui", "guard": verb, "kind": kind}
+            row |= figures(labels, chances[kind], groups, against=chances["text match"])
+            if kind == "learned" and verb == FEASIBILITY:
+                shares = [located_overlap(item, screens) for item in subset if item.box is not None]
+                row |= {"miou": round(float(np.mean(shares)), 4), "miou_paper": PAPER_LOCATED}
+            all_rows.append(row | ({"ms": round(times[kind], 2)} if kind == "learned" else {}))
     return all_rows
-
-
-def _rules() -> GateGuard:
-    usages = {verb: Usage(needs_seen_target=True, asks=frozenset({verb})) for verb in (CLICK, TYPE)}
-    return gate_of(["rules"], usages=usages, resolve=resolve, affordances=ScreenAffordances())  # type: ignore[arg-type]
 
 
 def _chances(guard: GateGuard, subset: Sequence[Item], screens: Parsed) -> tuple[np.ndarray, float]:

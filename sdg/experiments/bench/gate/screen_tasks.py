@@ -20,7 +20,7 @@ from sdg.envs.ui.affordances import CLICK, TYPE, asked_for
 from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.page import PageWorld
 from sdg.envs.world import Observation
-from sdg.experiments.bench.gate.figures import interval
+from sdg.experiments.bench.gate.figures import arm_row
 from sdg.experiments.bench.gate.screen_guards import Parsed
 from sdg.experiments.bench.screens.own_pages import APPS
 from sdg.experiments.play.pages import open_page
@@ -136,22 +136,7 @@ def rows(*, draws: int, seed: int) -> list[Mapping[str, Any]]:
                     name = ARMS[-1] if arm == IN_CLEAR else arm
                     trials.append({"task": n} | player.play(ways[n], words[n], others, arm=name, seed=own))
                     stage.advance()
-            table.append(_row(arm, trials))
+            table.append(arm_row("ui", arm, trials))
             if arm == ARMS[-1]:
-                table.append(_row(PLACEHOLDERS, [each for each in trials if each["task"] in secret]))
+                table.append(arm_row("ui", PLACEHOLDERS, [each for each in trials if each["task"] in secret]))
     return table
-
-
-def _row(arm: str, trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    success = np.array([row["success"] for row in trials], float)
-    low, high = interval(success, np.arange(len(trials)))
-    return {
-        "world": "ui",
-        "arm": arm,
-        "n": len(trials),
-        "success": round(float(success.mean()), 4),
-        "low": round(low, 4),
-        "high": round(high, 4),
-        "valid_steps": sum(row["valid"] for row in trials),
-        "executed_steps": sum(row["executed"] for row in trials),
-    }

@@ -18,7 +18,7 @@ import numpy as np
 from sdg.deduction.program import ENTRY, EpisodeOver, Scope, run_program
 from sdg.deduction.robot import Robot
 from sdg.envs.instructions import seeds
-from sdg.experiments.bench.gate.figures import interval
+from sdg.experiments.bench.gate.figures import arm_row, estimate
 from sdg.experiments.bench.gate.rollouts import (
     BUDGET,
     MISTAKES,
@@ -105,7 +105,7 @@ class Erring(Recorder):
 
     def _do(self, command: Command, *, intention: Command) -> Outcome | None:
         """The outcome for the planner; None if completeness finds that it isn't the intended one."""
-        if self._is_over() or self.executed >= CALLS:
+        if self._robot.ending.over or self.executed >= CALLS:
             raise EpisodeOver
         before = self._robot.observe()
         self.executed += 1
@@ -117,7 +117,7 @@ class Erring(Recorder):
         self.feasible += result.reached and command != intention
         if command == intention:
             return Outcome(command, result.reached, result.steps)
-        if self._arm.endswith("completeness") and not self._is_over():
+        if self._arm.endswith("completeness") and not self._robot.ending.over:
             after = self._robot.observe()
             if not all(guard.complete(intention, before, after).passed for guard in self._guards.values()):
                 return None
@@ -137,21 +137,10 @@ def rows(library: Path, *, draws: int, seed: int, processes: int) -> list[Mappin
 
 
 def _row(arm: str, trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    success, numbers = np.array([row["success"] for row in trials], float), np.arange(len(trials))
     invalid = np.concatenate([np.arange(row["executed"]) >= row["valid"] for row in trials]).astype(float)
-    draws = np.repeat(numbers, [row["executed"] for row in trials])
-    ends, wrong = interval(success, numbers), interval(invalid, draws)
+    draws = np.repeat(np.arange(len(trials)), [row["executed"] for row in trials])
     return {
-        "world": "babyai",
-        "arm": arm,
-        "n": len(trials),
-        "success": round(float(success.mean()), 4),
-        "low": round(ends[0], 4),
-        "high": round(ends[1], 4),
-        "valid_steps": sum(row["valid"] for row in trials),
-        "executed_steps": sum(row["executed"] for row in trials),
+        **arm_row("babyai", arm, trials),
         "mistakes_that_came_about": sum(row["feasible"] for row in trials),
-        "invalid_share": round(float(invalid.mean()), 4),
-        "invalid_low": round(wrong[0], 4),
-        "invalid_high": round(wrong[1], 4),
+        **estimate(("invalid_share", "invalid_low", "invalid_high"), invalid, draws),
     }

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 import typer
 
 from sdg.experiments.bench.options import list_option
-from sdg.experiments.bench.scale.machines import SECRET, cluster
+from sdg.experiments.bench.scale.machines import SECRET, cluster, kill
 from sdg.experiments.bench.scale.units import Nap, read_environment, sleep
 from sdg.experiments.config.assembly import planner_of
 from sdg.experiments.config.config import find_config, load
@@ -41,7 +41,7 @@ def rows(
     units: Annotated[int, typer.Option(help="units of `deaths`; every tenth kills its worker")] = 1000,
     workers: Annotated[int, typer.Option(help="simulated workers of `busy`")] = 64,
 ) -> Iterator[Row]:  # fmt: skip
-    """A row for each figure."""
+    """A row for each figure. Modules are imported only where asked for: not every machine has what they need."""
     measurements: dict[str, Callable[[], Iterator[Row]]] = {
         "overhead": _overhead,
         "nodes": _nodes,
@@ -49,17 +49,15 @@ def rows(
         "environment": _environment,
         "deaths": lambda: _deaths(units),
         # A library and 100 episodes, written in foreign formats and read back by those formats' loaders.
-        "sharing": lambda: _measured_by("sdg.experiments.share.measure", "sharing"),
+        "sharing": lambda: import_module("sdg.experiments.share.measure").rows(),
         # The learner's updates on each device of this machine.
-        "accelerator": lambda: _measured_by("sdg.experiments.bench.scale.accelerator", "accelerator"),
+        "accelerator": lambda: import_module("sdg.experiments.bench.scale.accelerator").rows(),
     }
+    more = {"overhead": None, "lost_units": 0, "equal": None, "note": ""}
     for part in parts:
-        yield from measurements[part]()
-
-
-def _row(part: str, engine: str, *, workers: int, units: int, **rest: Any) -> Row:
-    known = {"part": part, "engine": engine, "workers": workers, "units": units}
-    return known | {"overhead": None, "lost_units": 0, "equal": None, "note": ""} | rest
+        for row in measurements[part]():
+            known = {"part": part} | {key: row[key] for key in ("engine", "workers", "units")}
+            yield known | more | row
 
 
 def _run_and_time(workers: Workers, jobs: Sequence[Any]) -> tuple[float, list[Any]]:
@@ -81,8 +79,8 @@ def _overhead() -> Iterator[Row]:
     for name, engine in (("local", None), ("dask", pool)):
         seconds, results = timings[engine]
         beside = "" if engine is None else f"{seconds / timings[None][0] - 1:.4f} of the local time more"
-        yield _row("overhead", name, workers=2, units=len(jobs), overhead=round(seconds / ideal - 1, 4),
-                   equal=results == timings[None][1], note=beside)  # fmt: skip
+        yield {"engine": name, "workers": 2, "units": len(jobs), "overhead": round(seconds / ideal - 1, 4),
+                   "equal": results == timings[None][1], "note": beside}  # fmt: skip
 
 
 def _nodes(episodes: int = 24) -> Iterator[Row]:
@@ -101,15 +99,15 @@ def _nodes(episodes: int = 24) -> Iterator[Row]:
                 def on_row(row: Any) -> None:
                     results.append(row)
                     if len(results) == episodes // 3:
-                        nodes[0].kill()
+                        kill(nodes[0])
 
                 with Journal(Path(place, "dask.jsonl")) as journal:
                     rows_played = run_jobs(jobs, journal=journal, done=on_row)
         except OSError as error:
-            yield _row("nodes", "dask", workers=2, units=episodes, note=str(error))
+            yield {"engine": "dask", "workers": 2, "units": episodes, "note": str(error)}
             return
-        yield _row("nodes", "dask", workers=2, units=episodes, lost_units=sum(pool.begun.values()) - episodes,
-                   equal=[_result(row) for row in rows_played] == local_results, note="a node killed")  # fmt: skip
+        yield {"engine": "dask", "workers": 2, "units": episodes, "lost_units": sum(pool.begun.values()) - episodes,
+                   "equal": [_result(row) for row in rows_played] == local_results, "note": "a node killed"}  # fmt: skip
 
 
 def _result(row: Any) -> Row:
@@ -127,8 +125,8 @@ def _busy(workers: int) -> Iterator[Row]:
         parent_seconds = time.process_time() - began
     ideal = UNIT_SECONDS * len(jobs) / workers
     note = f"busy {ideal / seconds:.4f}; {parent_seconds:.2f} s of processor time of the parent"
-    yield _row("busy", "dask", workers=workers, units=len(jobs), overhead=round(seconds / ideal - 1, 4),
-               equal=results == list(range(len(jobs))), note=note)  # fmt: skip
+    yield {"engine": "dask", "workers": workers, "units": len(jobs), "overhead": round(seconds / ideal - 1, 4),
+               "equal": results == list(range(len(jobs))), "note": note}  # fmt: skip
 
 
 def _environment() -> Iterator[Row]:
@@ -141,7 +139,7 @@ def _environment() -> Iterator[Row]:
                     ((_, variables),) = Workers(1)(read_environment, [Nap(0)])
                 keys = [text.partition("=")[0] for text in variables if SECRET in text]
                 names = ", ".join(sorted({text.partition("=")[0] for text in variables if text}))
-                yield _row("environment", name, workers=1, units=1, equal=not keys, note=f"keys {keys}; sees {names}")
+                yield {"engine": name, "workers": 1, "units": 1, "equal": not keys, "note": f"keys {keys}; sees {names}"}
     finally:
         del os.environ["SDG_BENCH_KEY"]
 
@@ -157,11 +155,5 @@ def _deaths(units: int) -> Iterator[Row]:
             reports = [f"lost {job.number}" if str(each).startswith("lost:") else each
                     for job, each in zip(jobs, results, strict=True)]  # fmt: skip
             losses = sum(str(each).startswith("lost ") for each in reports)
-            yield _row("deaths", name, workers=2, units=units, lost_units=losses, equal=reports == right_results,
-                       note=f"{seconds:.0f} s")  # fmt: skip
-
-
-def _measured_by(module: str, part: str) -> Iterator[Row]:
-    """The rows of a module that is imported only when it is asked for: not every machine has what it needs."""
-    for about in import_module(module).rows():
-        yield _row(part, **about)
+            yield {"engine": name, "workers": 2, "units": units, "lost_units": losses, "equal": reports == right_results,
+                       "note": f"{seconds:.0f} s"}  # fmt: skip

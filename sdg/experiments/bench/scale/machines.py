@@ -1,7 +1,5 @@
 """Dask clusters for measuring: a scheduler and nodes as processes here, each node in a network namespace if asked."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal
@@ -9,19 +7,20 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sdg.experiments.workers.cluster import DaskPool, connect
 
+Process = subprocess.Popen[bytes]
 BRIDGE, NETWORK = "sdgbench", "10.231.7"
 SECRET = "a-key-that-no-worker-may-see"
 """Set in the environment of the parent and of every node while it is measured."""
 
 
 @contextlib.contextmanager
-def cluster(nodes: int, *, threads: int = 1, namespaces: bool = False) -> Iterator[tuple[DaskPool, list[WorkerNode]]]:
-    """A cluster of `nodes` nodes, each with its own cache folder and `threads` units at a time.
+def cluster(nodes: int, *, threads: int = 1, namespaces: bool = False) -> Iterator[tuple[DaskPool, list[Process]]]:
+    """A cluster of `nodes` nodes (nannies with a worker), each with its own cache folder and `threads` units at a time.
 
     With `namespaces` each node has a network and a mount table of its own; this needs root and `ip`. Raises OSError
     where they can't be made.
@@ -44,42 +43,34 @@ def cluster(nodes: int, *, threads: int = 1, namespaces: bool = False) -> Iterat
             ":0",
         ]
         stack.enter_context(_process(["distributed.cli.dask_scheduler", *arguments], folder / "scheduler"))
-        worker_nodes = [stack.enter_context(WorkerNode(n, address, folder, threads, namespaces)) for n in range(nodes)]
+        worker_nodes = []
+        for name in (f"{BRIDGE}{number}" for number in range(nodes)):
+            place, inside = folder / name, ["ip", "netns", "exec", name] if namespaces else []
+            worker = ["distributed.cli.dask_worker", f"tcp://{address}", "--nthreads", str(threads), "--no-dashboard"]
+            worker += ["--local-directory", str(place / "dask")]
+            cache = {"SDG_CACHE_DIR": str(place / "cache")}
+            worker_nodes.append(stack.enter_context(_process(worker, place, inside=inside, environment=cache)))
         pool = connect(f"dask://{address}")
         stack.callback(pool.client.close)
         pool.client.wait_for_workers(nodes, timeout=120)
         yield pool, worker_nodes
 
 
-class WorkerNode(contextlib.AbstractContextManager["WorkerNode"]):
-    """One node: a nanny and its worker, which `kill` ends at once."""
-
-    def __init__(self, number: int, address: str, folder: Path, threads: int, namespace: bool) -> None:
-        self._stack, self._place = contextlib.ExitStack(), folder / f"node-{number}"
-        inside = ["ip", "netns", "exec", f"{BRIDGE}{number}"] if namespace else []
-        worker = ["distributed.cli.dask_worker", f"tcp://{address}", "--nthreads", str(threads), "--no-dashboard"]
-        worker += ["--local-directory", str(self._place / "dask")]
-        cache = {"SDG_CACHE_DIR": str(self._place / "cache")}
-        self.process = self._stack.enter_context(_process(worker, self._place, inside=inside, environment=cache))
-
-    def kill(self) -> None:
-        """End the node as a power cut does, without notice."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-
-    def __exit__(self, *exception: object) -> None:
-        self._stack.close()
+def kill(process: Process) -> None:
+    """End a process with all that it started as a power cut does, without notice."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 @contextlib.contextmanager
 def _process(
-    module: list[str], place: Path, *, inside: list[str] | None = None, environment: Mapping[str, str] = {}
-) -> Iterator[subprocess.Popen[bytes]]:
+    module: list[str], place: Path, *, inside: Sequence[str] = (), environment: Mapping[str, str] = {}
+) -> Iterator[Process]:
     """`python -m MODULE` in a session of its own, ended with all that it started."""
     place.mkdir(parents=True, exist_ok=True)
     with (place / "log").open("wb") as log:
         process = subprocess.Popen(
-            [*(inside or []), sys.executable, "-W", "ignore", "-m", *module],
+            [*inside, sys.executable, "-W", "ignore", "-m", *module],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -90,8 +81,7 @@ def _process(
         try:
             yield process
         finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            kill(process)
             process.wait()
 
 
@@ -99,8 +89,8 @@ def _process(
 def _bridge(nodes: int) -> Iterator[None]:
     """Network namespaces `sdgbench0`, ... joined by a bridge that this process reaches."""
     commands = [f"link add {BRIDGE} type bridge", f"addr add {NETWORK}.1/24 dev {BRIDGE}", f"link set {BRIDGE} up"]
-    for number in range(nodes):
-        name = f"{BRIDGE}{number}"
+    names = [f"{BRIDGE}{number}" for number in range(nodes)]
+    for number, name in enumerate(names):
         commands += [
             f"netns add {name}",
             f"link add {name} type veth peer name eth0 netns {name}",
@@ -116,5 +106,5 @@ def _bridge(nodes: int) -> Iterator[None]:
     except subprocess.CalledProcessError as error:
         raise OSError(f"no network namespaces here: {error.stderr.decode(errors='replace').strip()}") from None
     finally:
-        for command in [*(f"netns del {BRIDGE}{number}" for number in range(nodes)), f"link del {BRIDGE}"]:
+        for command in [*(f"netns del {name}" for name in names), f"link del {BRIDGE}"]:
             subprocess.run(["ip", *command.split()], check=False, capture_output=True)
