@@ -64,17 +64,12 @@ LEARNING_RATE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class FlatJob:
-    """One level to train on for so many steps; weights go to the run folder `folder`."""
+    """One level to train on for so many steps; weights go to the run folder `folder`, `unit` is the level."""
 
     folder: Path
-    level: str
+    unit: str
     steps: int
     layouts: int
-
-    @property
-    def unit(self) -> str:
-        """Its name in a journal."""
-        return self.level
 
 
 def train_level(job: FlatJob) -> dict[str, Any]:
@@ -82,12 +77,12 @@ def train_level(job: FlatJob) -> dict[str, Any]:
     from sdg.experiments.baselines.paper_model import PaperShape, train_flat
     from sdg.skills.learning.ppo import PPOSettings
 
-    bank = LevelBank.build(job.level, seeds("training", count=job.layouts))
+    bank = LevelBank.build(job.unit, seeds("training", count=job.layouts))
     began, ppo = time.process_time(), PPOSettings(n_steps=32, n_epochs=4, gamma=0.99, learning_rate=LEARNING_RATE)
     policy, steps, episodes = train_flat(bank, timesteps=job.steps, seed=0, shape=PaperShape(), ppo=ppo)
-    save_policy(job.folder, job.level, policy.weights)
+    save_policy(job.folder, job.unit, policy.weights)
     seconds = round(time.process_time() - began, 1)
-    return {"unit": job.level, "environment_steps": steps, "episodes": episodes, "cpu_seconds": seconds}
+    return {"unit": job.unit, "environment_steps": steps, "episodes": episodes, "cpu_seconds": seconds}
 
 
 def train_policies(folder: Path, levels: Sequence[str], *, steps: int) -> int:
@@ -109,16 +104,12 @@ def train_policies(folder: Path, levels: Sequence[str], *, steps: int) -> int:
 
 def flat_checksum(folder: Path, levels: Sequence[str]) -> str:
     """A digest of the policies of these levels. Raises UserError where one of them was not trained."""
-    digest = hashlib.sha256()
-    for level in levels:
-        path = policy_path(folder, level)
-        if not path.is_file():
-            raise UserError(
-                f"{folder} has no flat policy for {level}: train it with "
-                f"`sdg bench evidence --agents {FLAT_AGENT} --levels {level}`, or name another folder with --flat"
-            )
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+    if missing := [level for level in levels if not policy_path(folder, level).is_file()]:
+        raise UserError(
+            f"{folder} has no flat policy for {missing[0]}: train it with "
+            f"`sdg bench evidence --agents {FLAT_AGENT} --levels {missing[0]}`, or name another folder with --flat"
+        )
+    return hashlib.sha256(b"".join(policy_path(folder, level).read_bytes() for level in levels)).hexdigest()
 
 
 Row = dict[str, Any]

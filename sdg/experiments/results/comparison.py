@@ -211,9 +211,10 @@ def _write(table: Sequence[Summary], levels: Sequence[str], *, run: RunFolder) -
 def find_library(name: str = "") -> Path:
     """The folder of a library by its own or its run's name, or the first of LIBRARIES. Raises UserError without one."""
     places = [Path(name)] if name else list(LIBRARIES)
-    for place in places:
-        for folder in (place, place / "library"):
-            if (folder / "library.json").is_file():
-                return folder
-    place_names = ", ".join(map(str, places))
-    raise UserError(f"there is no skill library in {place_names}: name one with --library, or train one with `sdg run`")
+    folders = [folder for place in places for folder in (place, place / "library")]
+    if found := next((folder for folder in folders if (folder / "library.json").is_file()), None):
+        return found
+    raise UserError(
+        f"there is no skill library in {', '.join(map(str, places))}: name one with --library, or train one with "
+        "`sdg run`"
+    )

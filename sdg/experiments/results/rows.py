@@ -98,10 +98,8 @@ def run_table1(
 def summarise(episodes: Sequence[Played], *, known: Collection[str] | None = None) -> list[Summary]:
     """Per level and agent in order of appearance, then per agent over all its levels."""
     groups: dict[tuple[str, str], list[Played]] = {}
-    for each in episodes:
-        groups.setdefault((each.level, each.agent), []).append(each)
-    for each in episodes:
-        groups.setdefault((ALL, each.agent), []).append(each)
+    for level, each in [*((each.level, each) for each in episodes), *((ALL, each) for each in episodes)]:
+        groups.setdefault((level, each.agent), []).append(each)
     return [_summary(level, agent, group, known) for (level, agent), group in groups.items()]
 
 

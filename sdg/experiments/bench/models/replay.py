@@ -121,10 +121,9 @@ def _as_of_old(draw: RecordedRun, scratch: Path) -> str:
     copy = scratch / "draw" / draw.folder.name
     shutil.copytree(draw.folder, copy)
     reader = scratch / "sdg" / "llm" / "transcript.py"
-    if reader.is_file() and f"\nSCHEMA = {SCHEMA}\n" in reader.read_text("utf-8"):
-        return str(copy)
-    lines = read_lines(copy / TRANSCRIPT)
-    atomic_write(copy / TRANSCRIPT, b"\n".join(line.replace(b'{"schema":3,', b'{"schema":2,', 1) for line in lines))
+    if not reader.is_file() or f"\nSCHEMA = {SCHEMA}\n" not in reader.read_text("utf-8"):
+        lines = (line.replace(b'{"schema":3,', b'{"schema":2,', 1) for line in read_lines(copy / TRANSCRIPT))
+        atomic_write(copy / TRANSCRIPT, b"\n".join(lines))
     return str(copy)
 
 

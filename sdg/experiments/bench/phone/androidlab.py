@@ -65,14 +65,14 @@ def parsed_action(step: PhoneStep) -> dict[str, Any]:
     if action.name == "finish":
         return {"operation": "finish", "action": "finish", "kwargs": {"message": action.text}}
     place = list(step.bounds or step.place or ()) or None
-    kwargs: dict[str, Any] = {}
-    if action.name in ("Tap", "Long Press"):
-        kwargs = {"element": place}
-    elif action.name == "Swipe":
-        kwargs = {"element": place, "direction": action.direction, "dist": action.distance}
-    elif action.name == "Type":
-        kwargs = {"text": action.text}
-    return {"operation": "do", "action": _KEYS.get(action.name, action.name)} | ({"kwargs": kwargs} if kwargs else {})
+    kwargs: dict[str, dict[str, Any]] = {
+        "Tap": {"element": place},
+        "Long Press": {"element": place},
+        "Swipe": {"element": place, "direction": action.direction, "dist": action.distance},
+        "Type": {"text": action.text},
+    }
+    more = {"kwargs": kwargs[action.name]} if action.name in kwargs else {}
+    return {"operation": "do", "action": _KEYS.get(action.name, action.name)} | more
 
 
 def read_tasks(path: Path) -> tuple[PhoneTask, ...]:

@@ -134,29 +134,6 @@ class PhoneEpisode:
         if self.setting.traces is not None:
             folder = self.setting.traces / self.job.mode / self.task.id
             write_episode(folder, self.task, self.desktop.steps, self.desktop.size, mask=self.mask)
-        return self._row(played, time.monotonic() - self.began)
-
-    def _confirm(self, question: str) -> bool:
-        """Before a press that can't be undone: the benchmark says yes and counts."""
-        self.confirmed += 1
-        return True
-
-    def _look(self, tree: Any) -> None:
-        if isinstance(self.phone, EmbeddedPhone):
-            self.judge.look(self.phone.state(), tree)
-        self.looks.append(self.judge.flags)
-
-    def _finish(self, message: str) -> bool:
-        if self.task.is_question:
-            right = is_right(message, self.task.answers)
-            if self.setting.judge is not None:
-                judged = judge_answer(build(self.setting.judge), self.task, message)
-                self.disagreement, right = judged != right, judged
-            self.judge.answer(right)
-        self.looks[-1] = self.judge.flags
-        return self.judge.flags["complete"]
-
-    def _row(self, played: UIEpisode, seconds: float) -> PhonePlayed:
         steps, message = self.desktop.steps, self.desktop.message
 
         def same(one: int, other: int) -> bool:
@@ -185,9 +162,29 @@ class PhoneEpisode:
             self.disagreement,
             self.confirmed,
             played.prompt_tokens + played.completion_tokens,
-            round(seconds, 2),
+            round(time.monotonic() - self.began, 2),
             tuple(f"{step.command}: {step.outcome}"[:200] for step in played.steps),
         )
+
+    def _confirm(self, question: str) -> bool:
+        """Before a press that can't be undone: the benchmark says yes and counts."""
+        self.confirmed += 1
+        return True
+
+    def _look(self, tree: Any) -> None:
+        if isinstance(self.phone, EmbeddedPhone):
+            self.judge.look(self.phone.state(), tree)
+        self.looks.append(self.judge.flags)
+
+    def _finish(self, message: str) -> bool:
+        if self.task.is_question:
+            right = is_right(message, self.task.answers)
+            if self.setting.judge is not None:
+                judged = judge_answer(build(self.setting.judge), self.task, message)
+                self.disagreement, right = judged != right, judged
+            self.judge.answer(right)
+        self.looks[-1] = self.judge.flags
+        return self.judge.flags["complete"]
 
 
 def judge_answer(model: LanguageModel, task: PhoneTask, answer: str) -> bool:

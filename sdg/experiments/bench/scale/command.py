@@ -79,8 +79,14 @@ def _overhead() -> Iterator[Row]:
     for name, engine in (("local", None), ("dask", pool)):
         seconds, results = timings[engine]
         beside = "" if engine is None else f"{seconds / timings[None][0] - 1:.4f} of the local time more"
-        yield {"engine": name, "workers": 2, "units": len(jobs), "overhead": round(seconds / ideal - 1, 4),
-                   "equal": results == timings[None][1], "note": beside}  # fmt: skip
+        yield {
+            "engine": name,
+            "workers": 2,
+            "units": len(jobs),
+            "overhead": round(seconds / ideal - 1, 4),
+            "equal": results == timings[None][1],
+            "note": beside,
+        }
 
 
 def _nodes(episodes: int = 24) -> Iterator[Row]:
@@ -106,8 +112,14 @@ def _nodes(episodes: int = 24) -> Iterator[Row]:
         except OSError as error:
             yield {"engine": "dask", "workers": 2, "units": episodes, "note": str(error)}
             return
-        yield {"engine": "dask", "workers": 2, "units": episodes, "lost_units": sum(pool.begun.values()) - episodes,
-                   "equal": [_result(row) for row in rows_played] == local_results, "note": "a node killed"}  # fmt: skip
+        yield {
+            "engine": "dask",
+            "workers": 2,
+            "units": episodes,
+            "lost_units": sum(pool.begun.values()) - episodes,
+            "equal": [_result(row) for row in rows_played] == local_results,
+            "note": "a node killed",
+        }
 
 
 def _result(row: Any) -> Row:
@@ -125,8 +137,14 @@ def _busy(workers: int) -> Iterator[Row]:
         parent_seconds = time.process_time() - began
     ideal = UNIT_SECONDS * len(jobs) / workers
     note = f"busy {ideal / seconds:.4f}; {parent_seconds:.2f} s of processor time of the parent"
-    yield {"engine": "dask", "workers": workers, "units": len(jobs), "overhead": round(seconds / ideal - 1, 4),
-               "equal": results == list(range(len(jobs))), "note": note}  # fmt: skip
+    yield {
+        "engine": "dask",
+        "workers": workers,
+        "units": len(jobs),
+        "overhead": round(seconds / ideal - 1, 4),
+        "equal": results == list(range(len(jobs))),
+        "note": note,
+    }
 
 
 def _environment() -> Iterator[Row]:
@@ -139,7 +157,13 @@ def _environment() -> Iterator[Row]:
                     ((_, variables),) = Workers(1)(read_environment, [Nap(0)])
                 keys = [text.partition("=")[0] for text in variables if SECRET in text]
                 names = ", ".join(sorted({text.partition("=")[0] for text in variables if text}))
-                yield {"engine": name, "workers": 1, "units": 1, "equal": not keys, "note": f"keys {keys}; sees {names}"}
+                yield {
+                    "engine": name,
+                    "workers": 1,
+                    "units": 1,
+                    "equal": not keys,
+                    "note": f"keys {keys}; sees {names}",
+                }
     finally:
         del os.environ["SDG_BENCH_KEY"]
 
@@ -155,5 +179,11 @@ def _deaths(units: int) -> Iterator[Row]:
             reports = [f"lost {job.number}" if str(each).startswith("lost:") else each
                     for job, each in zip(jobs, results, strict=True)]  # fmt: skip
             losses = sum(str(each).startswith("lost ") for each in reports)
-            yield {"engine": name, "workers": 2, "units": units, "lost_units": losses, "equal": reports == right_results,
-                       "note": f"{seconds:.0f} s"}  # fmt: skip
+            yield {
+                "engine": name,
+                "workers": 2,
+                "units": units,
+                "lost_units": losses,
+                "equal": reports == right_results,
+                "note": f"{seconds:.0f} s",
+            }

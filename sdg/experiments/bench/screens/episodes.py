@@ -154,14 +154,13 @@ class _Episode:
         except PageError as error:
             self._end(UIEpisode("", "page", (), 0, detail=str(error)))
             return
-        true = eyes == TRUE
-        self.desktop = ScreenDesktop(world, parser=true_parser(self.browser) if true else parse, lazy=not true)
+        look = true_parser(self.browser) if eyes == TRUE else parse
+        self.desktop = ScreenDesktop(world, parser=look, lazy=eyes != TRUE)
         desktop: Any = self.desktop
         if "password" in world.mission.lower():
             desktop = ProtectedDesktop(self.desktop, Protector(recognisers_of(""), Placeholders()))
         exemplar = exemplar_for(self.job.task, world.mission) if self.setting.exemplars else ""
-        mode = MODES[self.setting.mode]
-        self.work = Work(desktop, self.gate, exemplar=exemplar, mode=mode, changes=what_changed)
+        self.work = Work(desktop, self.gate, exemplar=exemplar, mode=MODES[self.setting.mode], changes=what_changed)
 
     def _end(self, episode: UIEpisode) -> None:
         self.work = None

@@ -66,8 +66,11 @@ class RunWords:
         tasks = evaluation_tasks([level], instructions=episodes, repeats=1, seed=seed, world=self.config.world)
         missions = [open_world(task)[1].mission for task in tasks]
         programs = self.programs(dict(zip(missions[::-1], tasks[::-1], strict=True)))
+        deduce, world = replace(self.config.deduce, interactions=1), self.config.world
+        player = ProgramRecipe(self.agent, self.library, (), domain=world, guards=deduce.guards, settings=deduce)
         jobs = [
-            EpisodeJob(self._player(programs[mission]), task) for mission, task in zip(missions, tasks, strict=True)
+            EpisodeJob(replace(player, sources=(programs[mission],)), task)
+            for mission, task in zip(missions, tasks, strict=True)
         ]
         with Journal(self.folder / f"{PLAYED}.jsonl") as journal:
             rows = run_jobs(jobs, journal=journal, processes=self.config.processes)
@@ -86,17 +89,6 @@ class RunWords:
                 run_jobs([EpisodeJob(once, task) for task in missing], journal=journal, processes=self.config.processes)
                 by_instruction |= programs_of([journal[task.unit(ASKED)] for task in missing])
         return by_instruction
-
-    def _player(self, program: str) -> ProgramRecipe:
-        settings = self.config.deduce
-        return ProgramRecipe(
-            self.agent,
-            self.library,
-            (program,),
-            domain=self.config.world,
-            guards=settings.guards,
-            settings=replace(settings, interactions=1),
-        )
 
 
 def programs_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
