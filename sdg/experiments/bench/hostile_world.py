@@ -56,7 +56,12 @@ class TooManyCalls(BaseException):
     """A program called more skills than it may; programs can't catch this."""
 
 
-_OUTCOMES = {Refused: "reject", BudgetSpent: "timeout", GeneratedError: "error", TooManyCalls: "timeout"}
+_OUTCOMES: Mapping[type[BaseException], str] = {
+    Refused: "reject",
+    BudgetSpent: "timeout",
+    GeneratedError: "error",
+    TooManyCalls: "timeout",
+}
 
 
 class SnippetWorld:
@@ -152,7 +157,8 @@ def run_snippet(request: dict[str, Any]) -> dict[str, Any]:
     """Inside the worker: outcome, message, calls and side effects of one snippet."""
     if not _watches:
         _watches.append(_Watch(request))
-    [watch], began = _watches, time.process_time()
+    watch = _watches[0]
+    began = time.process_time()
     watch.events = events = list[str]()
     outcome, message, world = _outcome(request)
     watch.events = None

@@ -50,7 +50,8 @@ READERS: Mapping[str, Callable[[Path], Any]] = {
 
 def read_run(path: Path) -> RunData:
     """Read what is there. Raises `RunFolderError` only when `path` is no run of ours at all."""
-    description, rehearsals = read_description(path), path / "rehearsals.jsonl"
+    description = read_description(path)
+    rehearsals = path / "rehearsals.jsonl"
     gaps = [f"There is no {name} (yet)." for name in READERS if not (path / name).exists()]
     found: dict[str, Any] = {"rehearsals": read_journal(rehearsals)} if has_lines(rehearsals) else {}
     for file in filter(Path.exists, map(path.joinpath, READERS)):

@@ -7,7 +7,7 @@ number alone, so that all arms meet the same mistakes as long as they take the s
 The last rows are differences, task by task, with intervals over tasks.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ ARMS = {"no gate": ("open",), "gate": ("phone", "confirm"), "learned": ("phone",
 """Guards of each arm; the first is what the others are compared with."""
 
 
-def rows(*, draws: int, seed: int, processes: int = 0) -> Sequence[Mapping[str, Any]]:
+def rows(*, draws: int, seed: int, processes: int = 0) -> list[Mapping[str, Any]]:
     """A row for each arm over about `draws` episodes, shares in [0, 1], and their differences. Raises NoBrowser."""
     jobs = [PhoneJob(task, TEXT.name) for task in embedded_tasks() if task.id not in held_out()]
     repeats = max(draws // len(jobs), 1)
@@ -46,4 +46,4 @@ def rows(*, draws: int, seed: int, processes: int = 0) -> Sequence[Mapping[str, 
     for row in table:
         for name, values in measures[row["arm"]].items():
             row |= estimate((name, f"{name}_low", f"{name}_high"), values, groups)
-    return table
+    return [*table]

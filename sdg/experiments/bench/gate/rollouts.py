@@ -106,9 +106,10 @@ def skills_of(library: Path) -> tuple[Mapping[str, Option], Domain]:
 
 def guards_of(rollout: Rollout, skills: Mapping[str, Option], domain: Domain) -> dict[str, GateGuard]:
     """The rollout's guards by name, each behind a chain of its own."""
-    usages, resolve = {name: skill.usage for name, skill in skills.items()}, domain.language.resolve
+    usages = {name: skill.usage for name, skill in skills.items()}
     return {
-        name: gate_of([name], usages=usages, resolve=resolve, affordances=domain.affordances) for name in rollout.guards
+        name: gate_of([name], usages=usages, resolve=domain.language.resolve, affordances=domain.affordances)
+        for name in rollout.guards
     }
 
 

@@ -45,8 +45,9 @@ def text_match(item: Item, parsed: Parsed) -> float:
     """The plain baseline, 1 for yes: the wanted words, or after typing the typed ones, are on the screen exactly."""
     before = parsed(item.page.before)
     phrase = asked_for({item.verb}, item.argument, before.parsed)[0]
-    screen, typed = (before, None) if item.after is None else (parsed(item.after), phrase.typed)
+    typed = None if item.after is None else phrase.typed
     words = (typed or phrase.words or phrase.kind).lower()
+    screen = before if item.after is None else parsed(item.after)
     return float(any(words in (each.text or each.name).lower() for each in screen.parsed))
 
 

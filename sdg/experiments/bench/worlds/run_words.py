@@ -66,8 +66,10 @@ class RunWords:
         tasks = evaluation_tasks([level], instructions=episodes, repeats=1, seed=seed, world=self.config.world)
         missions = [open_world(task)[1].mission for task in tasks]
         programs = self.programs(dict(zip(missions[::-1], tasks[::-1], strict=True)))
-        deduce, world = replace(self.config.deduce, interactions=1), self.config.world
-        player = ProgramRecipe(self.agent, self.library, (), domain=world, guards=deduce.guards, settings=deduce)
+        deduce = replace(self.config.deduce, interactions=1)
+        player = ProgramRecipe(
+            self.agent, self.library, (), domain=self.config.world, guards=deduce.guards, settings=deduce
+        )
         jobs = [
             EpisodeJob(replace(player, sources=(programs[mission],)), task)
             for mission, task in zip(missions, tasks, strict=True)
