@@ -1,12 +1,11 @@
 """The table as a domain: what policies see of a pair of things, when nothing can be done any more, its prompts."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from sdg.envs.defaults import OnePlace, PlainDomain, PlainInputs
-from sdg.envs.domain import Perceivable, PromptTexts
+from sdg.envs.defaults import PlainDomain, PlainInputs
+from sdg.envs.domain import Perceivable, Persistence, prompt_texts
 from sdg.envs.table.language import ALONE, BLOCKS, FROM, NOTHING, THINGS, TableLanguage
 from sdg.envs.table.world import LEVELS, REACH, Table, TablePerception, Thing
 from sdg.envs.world_rows import world_of
@@ -44,7 +43,7 @@ class TableInputs(PlainInputs):
         return 0
 
 
-class TableSense(OnePlace):
+class TableSense(Persistence):
     """A table is one place; a block that slid out of reach is lost (`sdg.envs.domain.Persistence`)."""
 
     def knowledge(self, memory: Any) -> int:
@@ -83,7 +82,7 @@ class TableDomain(PlainDomain):
         for_checks=frozenset({"progress"}),
         gauge="distance",
     )
-    texts: Mapping[str, str] = PromptTexts("sdg.envs.table.prompts")
+    texts = prompt_texts("sdg.envs.table.prompts")
 
 
 TABLE = TableDomain()

@@ -23,6 +23,7 @@ class RowsVecEnv:
     inputs: Inputs
     """What is observed, and how many actions there are."""
     episodes = successes = 0
+    """Attempts that ended, and those that succeeded, since both were last set to 0."""
 
     def __init__(self, n: int) -> None:
         self.num_envs = n
@@ -83,12 +84,6 @@ class PPOLearner:
                     self.network.adam_step(settings.learning_rate, settings.max_grad_norm)
         return self.steps
 
-    def act(self, observations: np.ndarray) -> np.ndarray:
-        """Sampled actions i64 (n,) for observations u8 (n, size)."""
-        inputs = BitRows(self.env.inputs, len(observations))
-        logits, _ = self.network.evaluate(inputs, inputs.append(observations))
-        return self._draw(logits)
-
     def bias_actions(self, logits: np.ndarray) -> None:
         """Set the actor's output biases to these logits, to which an untrained network adds almost nothing."""
         self.network.views(self.network.parameters)[5][:-1] = logits
@@ -103,7 +98,7 @@ class PPOLearner:
     def _collect(self, should_stop: Callable[[], bool]) -> bool:
         """Fill the rollout, or part of it; False when `should_stop` said so."""
         rollout, n, goes_on = self._rollout, self.env.num_envs, True
-        rollout.inputs.clear()
+        rollout.inputs.used = 0
         for t in range(self.settings.n_steps):
             logits, rollout.values[t] = self.network.evaluate(rollout.inputs, rollout.inputs.append(self._observations))
             rollout.actions[t] = actions = self._draw(logits)

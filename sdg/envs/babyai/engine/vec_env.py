@@ -77,8 +77,7 @@ class BabyAIVectorEnv(VectorEnv[Any, Any, Any]):
         observations = np.full(self.num_envs, None, dtype=object)
         for i, image in zip(rows, decode(final.views[rows]), strict=True):
             observations[i] = {"image": image, "direction": int(final.directions[i]), "mission": self._missions[i]}
-        mask = np.zeros(self.num_envs, np.bool_)
-        mask[rows] = True
+        mask = np.isin(np.arange(self.num_envs), rows)
         episode = {"r": np.where(mask, rewards, 0.0), "_r": mask, "l": np.where(mask, final.steps, 0), "_l": mask}
         final_info = {"episode": episode, "_episode": mask}
         return {"final_obs": observations, "_final_obs": mask, "final_info": final_info, "_final_info": mask}
