@@ -133,8 +133,7 @@ class Grid(PlainWorld):
         import minigrid
 
         gymnasium.register_envs(minigrid)
-        env: Any = gymnasium.make(level)
-        self._env = env.unwrapped
+        self._env: Any = gymnasium.make(level).unwrapped
         super().__init__("", max_steps=int(self._env.max_steps), lift_time_limit=lift_time_limit)
 
     def reset(self, seed: int) -> None:
@@ -205,8 +204,8 @@ class Grid(PlainWorld):
 
     def keep(self) -> Any:
         """This moment: a copy of the whole environment, whatever its family keeps in it."""
-        fields = (self._sight, self.mission, self.steps, self.began, self._start, self.max_steps)
-        return copy.deepcopy(self._env), *fields
+        env = copy.deepcopy(self._env)
+        return env, self._sight, self.mission, self.steps, self.began, self._start, self.max_steps
 
     def restore(self, moment: Any) -> None:
         """Go on from a moment."""

@@ -38,9 +38,6 @@ class AntSense(Persistence):
         return not perception.maze.are_walls(place).any()
 
 
-_NOWHERE = AntPerception(Maze(((False,),)), Pose(0, 0, 0, 1, 0), Pose(0, 0, 0, 1, 0), (), ())
-
-
 class AntDomain(PlainDomain):
     """The domain `ant` (`sdg.envs.domain.Domain`)."""
 
@@ -48,7 +45,7 @@ class AntDomain(PlainDomain):
     world, level_names = Ant, tuple(LEVELS)
     language, inputs, persistence = AntLanguage(), AntInputs(), AntSense()
     perceivable = Perceivable(
-        _NOWHERE.functions(),
+        AntPerception(Maze(((False,),)), Pose(0, 0, 0, 1, 0), Pose(0, 0, 0, 1, 0), (), ()).functions(),
         (Spot, Cell, Direction),
         "Lengths are in metres, angles in degrees counterclockwise from east (the x axis). A thing is a spot (`red "
         "spot`, `green spot`, `blue spot`, `yellow spot`; where none of them is, `goal`) or a cell (`cell 1 3`: row 1 "

@@ -64,9 +64,6 @@ class TableSense(Persistence):
         return is_known and bool(((there >= REACH[0]) & (there <= REACH[1])).all())
 
 
-_EMPTY = TablePerception(np.zeros((len(THINGS) + 1, 3)), np.zeros((len(THINGS) + 1, 3)), 0)
-
-
 class TableDomain(PlainDomain):
     """The domain `table` (`sdg.envs.domain.Domain`)."""
 
@@ -74,7 +71,7 @@ class TableDomain(PlainDomain):
     world, level_names = Table, tuple(LEVELS)
     language, inputs, persistence = TableLanguage(), TableInputs(), TableSense()
     perceivable = Perceivable(
-        _EMPTY.functions(),
+        TablePerception(*np.zeros((2, len(THINGS) + 1, 3)), 0).functions(),
         (Thing,),
         "Lengths are in metres. A thing (a block or a spot) is a record with name, color, x, y; functions take its "
         "name, such as `red block` or `blue spot`, or its record. A pair is one text: `red block to blue spot`, or "

@@ -6,6 +6,7 @@ The algorithm, its order of work and its settings are stable-baselines3's; the n
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ from sdg.skills.policy.network import BitsPolicy, Policy
 from sdg.skills.settings import PPOSettings
 
 
-class RowsVecEnv:
+class RowsVecEnv(ABC):
     """n rows of arrays, not objects, as a learner needs them: stepped at once, and restarted by themselves."""
 
     inputs: Inputs
@@ -29,14 +30,14 @@ class RowsVecEnv:
         self.num_envs = n
         self._infos: list[dict[str, Any]] = [{} for _ in range(n)]
 
+    @abstractmethod
     def reset(self) -> np.ndarray:
         """Begin every row: observations (n, size)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Observations (n, size), rewards f32 (n,), dones bool (n,), infos as stable-baselines3 reads them: with
         `TimeLimit.truncated` there is a `terminal_observation`, too."""
-        raise NotImplementedError
 
 
 class PPOLearner:

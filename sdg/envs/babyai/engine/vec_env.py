@@ -65,10 +65,9 @@ class BabyAIVectorEnv(VectorEnv[Any, Any, Any]):
         return self._observation(), rewards, terminated, truncated, info
 
     def _observation(self) -> dict[str, Any]:
-        views, directions = self.engine.latest.views, self.engine.latest.directions
         return {
-            "image": decode(views),
-            "direction": directions.astype(np.int64),
+            "image": decode(self.engine.latest.views),
+            "direction": self.engine.latest.directions.astype(np.int64),
             "mission": tuple(self._missions),
         }
 

@@ -9,6 +9,8 @@ object was picked up, or to a box that was opened away, still succeeds; what a c
 what it saw when it was last verified; "and" ignores the failure of its parts.
 """
 
+from typing import Any
+
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
@@ -27,14 +29,16 @@ ROOT, ROOT_STRICT, JOINED, KINDS, STRICT = 0, 1, 2, 4, 8
 """Offsets into a program."""
 
 
-@intrinsic
-def lowest_bit(typingctx, value):  # type: ignore[no-untyped-def]
+def _lowest_bit(typingctx, value):  # type: ignore[no-untyped-def]
     """Index of the lowest set bit of a uint64 that is not zero."""
 
     def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
 
     return types.uint64(types.uint64), codegen
+
+
+lowest_bit: Any = intrinsic(_lowest_bit)
 
 
 @inner_kernel
