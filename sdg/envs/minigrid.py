@@ -122,8 +122,15 @@ class GridPerception(PlainPerception):
         drawn |= {(thing.forward, thing.right): "t" for thing in self.get_things()} | {(0, 0): "A"}
         columns = range(-(VIEW // 2), VIEW // 2 + 1)
         rows = ["".join(drawn.get((ahead, right), "?") for right in columns) for ahead in reversed(range(VIEW))]
-        told = "In view (A the agent, looking up; # wall, . free, t a thing of the list, ? not seen):"
-        return "\n".join([f"Step {self._steps}.", where, *lines, told, *rows])
+        return "\n".join(
+            [
+                f"Step {self._steps}.",
+                where,
+                *lines,
+                "In view (A the agent, looking up; # wall, . free, t a thing of the list, ? not seen):",
+                *rows,
+            ]
+        )
 
 
 class Grid(PlainWorld):

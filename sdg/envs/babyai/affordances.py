@@ -83,8 +83,7 @@ class RoomAffordances(Affordances):
         place, targets = Surroundings(seen), asked_about(asks, argument, seen)
         if not targets:
             what = f"nothing that matches {argument!r:.80} has been seen" if argument else "no unexplored door is known"
-            reason = f"{what}, and of the room that the robot is in nothing is left unseen"
-            return reason if place.is_all_seen else ""
+            return f"{what}, and of the room that the robot is in nothing is left unseen" if place.is_all_seen else ""
         if not (asks & HANDS_ON or NEW_ROOM in asks):
             return ""
         loose = [thing for thing in targets if not thing.held]

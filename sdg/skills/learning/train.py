@@ -191,9 +191,16 @@ class _Evaluation:
         self.steps += int(lengths.sum())
         rate = learner.env.successes / max(1, learner.env.episodes)
         learner.env.successes = learner.env.episodes = 0
-        seconds = round(time.monotonic() - self.began, 3)
         slowest = float(np.quantile(lengths[reached], 0.99)) if reached.any() else 0.0
-        point = Point(steps, rate, float(reached.mean()), float(lengths.mean()), slowest, len(reached), seconds)
+        point = Point(
+            environment_steps=steps,
+            train_success=rate,
+            validation_success=float(reached.mean()),
+            validation_steps=float(lengths.mean()),
+            steps_99=slowest,
+            episodes=len(reached),
+            seconds=round(time.monotonic() - self.began, 3),
+        )
         self.curve.append(point)
         self.on_evaluation(point)
         self.good = self.good + 1 if point.validation_success >= self.settings.target_success else 0

@@ -111,8 +111,9 @@ def fresh_starts(
         fit = [(i, plan) for (_, plan), i in variants.items()]
         if fit:
             begun = domain.begin(mine, numbers[[i for i, _ in fit]])
-            fit_plans = [plan for _, plan in fit]
-            parts += _play_through(begun, fit_plans, policies, horizon=horizon, rng=rng, on_steps=on_steps)
+            parts += _play_through(
+                begun, [plan for _, plan in fit], policies, horizon=horizon, rng=rng, on_steps=on_steps
+            )
     return join(parts) if parts else None
 
 
