@@ -140,7 +140,8 @@ class Grid(PlainWorld):
         import minigrid
 
         gymnasium.register_envs(minigrid)
-        self._env: Any = gymnasium.make(level).unwrapped
+        env: Any = gymnasium.make(level)
+        self._env = env.unwrapped
         super().__init__("", max_steps=int(self._env.max_steps), lift_time_limit=lift_time_limit)
 
     def reset(self, seed: int) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from sdg.envs.defaults import PlainDomain, PlainInputs
 from sdg.envs.domain import Perceivable, Persistence, prompt_texts
-from sdg.envs.table.language import ALONE, BLOCKS, FROM, NOTHING, THINGS, TableLanguage
+from sdg.envs.table.language import ALONE, BLOCKS, FROM, NOTHING, TableLanguage
 from sdg.envs.table.world import LEVELS, REACH, Table, TablePerception, Thing
 from sdg.envs.world_rows import world_of
 
@@ -71,7 +71,7 @@ class TableDomain(PlainDomain):
     world, level_names = Table, tuple(LEVELS)
     language, inputs, persistence = TableLanguage(), TableInputs(), TableSense()
     perceivable = Perceivable(
-        TablePerception(*np.zeros((2, len(THINGS) + 1, 3)), 0).functions(),
+        TablePerception(np.zeros((9, 3)), np.zeros((9, 3)), 0).functions(),
         (Thing,),
         "Lengths are in metres. A thing (a block or a spot) is a record with name, color, x, y; functions take its "
         "name, such as `red block` or `blue spot`, or its record. A pair is one text: `red block to blue spot`, or "
