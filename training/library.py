@@ -22,10 +22,11 @@ from sdg.experiments.play.players import recipes
 from sdg.experiments.results.comparison import SHIPPED, PlannerSettings, compare
 from sdg.experiments.results.rows import Instructions
 from sdg.induction.skill_requests import requests_of_skill, starts_of
-from sdg.skills.learning.train import are_done, are_known
+from sdg.skills.learning.train import are_done
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.library.store import load_library, save_library
 from sdg.skills.practice.env import play
+from sdg.skills.practice.starts import are_possible
 from sdg.skills.statistics import wilson_interval
 from sdg.storage import Journal
 
@@ -75,7 +76,11 @@ def _measure(option: Option, episodes: Sequence[Mapping[str, Any]], *, most: int
     parts = [np.arange(i, min(i + AT_ONCE, len(starts))) for i in range(0, len(starts), AT_ONCE)]
     played = [play(option.policy, starts.take(part), horizon=option.horizon, seed=seed + part[0]) for part in parts]
     reached = np.concatenate([each[0] for each in played])
-    return head | {"already": len(asked) - len(left)} | _rates(reached, are_known(starts))
+    return (
+        head
+        | {"already": len(asked) - len(left)}
+        | _rates(reached, are_possible(starts.rows, starts.targets, range(len(starts))))
+    )
 
 
 def _rates(reached: np.ndarray, known: np.ndarray) -> Row:

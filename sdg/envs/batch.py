@@ -102,65 +102,51 @@ class BatchWorld(Protocol):
         ...
 
 
-class Inputs(Protocol):
+class Inputs:
     """What a domain's policies see, (n, size): it encodes what was perceived and the thing that a skill is about.
+
+    Inherit it and write `write_row`; the rest is for real numbers in one frame, of which no action is masked.
 
     A row may be shown in a *frame*, for example mirrored, which halves the situations to be learned; `to_world` and
     `actions_to_world` translate a choice back.
     """
 
-    @property
-    def size(self) -> int:
-        """Length of an input vector."""
-        ...
-
-    @property
-    def actions(self) -> int:
-        """How many primitive actions a policy chooses from, numbered from 0; or how many numbers an action has."""
-        ...
-
-    @property
-    def bounds(self) -> np.ndarray | None:
-        """f32 (2, actions): lowest and highest value of each number of an action; None where actions are numbered."""
-        ...
-
-    @property
-    def dtype(self) -> Any:
-        """u8 for bits, f32 for an observation of real numbers (which the project's own PPO doesn't take)."""
-        ...
-
-    @property
-    def mostly_on(self) -> slice:
-        """Inputs that are 1 more often than 0; they are stored negated, so that the list of set bits is short."""
-        ...
-
-    def write(self, memory: Any, targets: np.ndarray, frames: np.ndarray, out: np.ndarray) -> None:
-        """Inputs of all rows for `targets` i16 (n, w) into `out` u8 (n, size), their frames into `frames` i64 (n,)."""
-        ...
+    size: int
+    """Length of an input vector."""
+    actions: int
+    """How many primitive actions a policy chooses from, numbered from 0; or how many numbers an action has."""
+    bounds: np.ndarray | None = None
+    """f32 (2, actions): lowest and highest value of each number of an action; None where actions are numbered."""
+    dtype: Any = np.float32
+    """u8 for bits, f32 for an observation of real numbers (which the project's own PPO doesn't take)."""
+    mostly_on: slice = slice(0, 0)
+    """Inputs that are 1 more often than 0; they are stored negated, so that the list of set bits is short."""
 
     def write_row(self, memory: Any, row: int, target: np.ndarray, out: np.ndarray) -> int:
-        """The same for one row and `out` u8 (size,); the frame is returned."""
-        ...
+        """Inputs of one row for `target` i16 (w,) into `out` (size,); the frame is returned."""
+        raise NotImplementedError
+
+    def write(self, memory: Any, targets: np.ndarray, frames: np.ndarray, out: np.ndarray) -> None:
+        """The same for all rows: `targets` i16 (n, w) into `out` (n, size), their frames into `frames` i64 (n,)."""
+        for row in range(len(targets)):
+            frames[row] = self.write_row(memory, row, targets[row], out[row])
 
     def to_world(self, logits: np.ndarray, frames: np.ndarray) -> np.ndarray:
         """Logits f32 (n, actions) for the frames' actions, in the order of the world's actions, as a new array."""
-        ...
+        return logits.copy()
 
     def to_world_row(self, logits: np.ndarray, frame: int) -> None:
         """The same for one row, in place: logits f32 (actions,)."""
-        ...
 
     def actions_to_world(self, actions: np.ndarray, frames: np.ndarray) -> np.ndarray:
         """The same for chosen actions (n,)."""
-        ...
+        return actions
 
     def mask_noops(self, memory: Any, logits: np.ndarray) -> None:
         """Set logits f32 (n, actions) of actions that would change nothing, as far as is known, to very low values."""
-        ...
 
     def mask_noops_row(self, memory: Any, row: int, logits: np.ndarray) -> None:
         """The same for one row: logits f32 (actions,)."""
-        ...
 
 
 INT, BOOL, THING, NUMBERS, PAIR = "int", "bool", "thing", "numbers", "pair"

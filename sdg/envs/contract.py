@@ -10,6 +10,7 @@ Each test says in its message what the domain broke and what to do about it.
 """
 
 import pickle
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -71,11 +72,8 @@ class DomainContract:
     def test_levels_have_names(self) -> None:
         for level in self.domain.levels():
             assert self.domain.level_name(level) == level
-        try:
+        with suppress(ValueError):
             self.domain.level_name("no such level")
-        except ValueError:
-            pass
-        else:
             raise AssertionError("level_name must raise ValueError for a level that there isn't")
 
     def test_the_same_seed_is_the_same_episode(self) -> None:
@@ -99,11 +97,8 @@ class DomainContract:
         assert language.parse(language.text(target)) == target, "text(parse(example)) must mean the same"
         assert language.description_of(language.row(language.example)) == language.text(target)
         assert language.description_of(language.row("")) == "", "row('') must mark nothing"
-        try:
+        with suppress(ValueError):
             language.parse("\x00 no such thing \x00")
-        except ValueError:
-            pass
-        else:
             raise AssertionError("parse must raise ValueError for what describes nothing")
 
     def test_moments_are_kept_and_restored(self) -> None:

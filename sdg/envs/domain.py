@@ -6,7 +6,7 @@ perceived in it and how prompts describe that, what its policies see, and how n 
 domain implements it.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Protocol
@@ -17,28 +17,32 @@ from sdg.envs.batch import BatchWorld, ColumnReader, Inputs, Layouts
 from sdg.envs.world import Action, Perception, Shown, World
 
 
-class Language(Hashable, Protocol):
-    """How a skill's argument names a thing. A *target* is the meaning of a description: hashable and comparable."""
+class _Itself(Protocol):
+    """Equal to itself alone, so that what was worked out for it can be kept by it."""
 
-    @property
-    def example(self) -> str:
-        """A description that is valid in every level."""
-        ...
+    def __hash__(self) -> int:
+        return object.__hash__(self)
 
-    @property
-    def anything(self) -> str:
-        """A description that fits every thing, "" if there is none."""
-        ...
 
-    @property
-    def parts(self) -> Mapping[str, tuple[str, ...]]:
-        """The words of descriptions, by part (colour, type).
+class Language(_Itself, Protocol):
+    """How a skill's argument names a thing. A *target* is the meaning of a description: hashable and comparable.
 
-        Where a description in a check is replaced, such a word that the check names alone is replaced with it.
-        """
-        ...
+    Inherit it where a target is a few small numbers; `parse`, `text`, `mentions` and `example` are left to say.
+    """
 
-    def parse(self, description: str) -> Hashable:
+    example: str
+    """A description that is valid in every level."""
+    nothing: tuple[int, ...] = (-1,)
+    """The row for no thing."""
+    parts: Mapping[str, tuple[str, ...]] = {}
+    """The words of descriptions, by part (colour, type).
+
+    Where a description in a check is replaced, such a word that the check names alone is replaced with it.
+    """
+    anything: str = ""
+    """A description that fits every thing, "" if there is none."""
+
+    def parse(self, description: str) -> Any:
         """The target of a description. Raises ValueError, with the grammar in the message, if it describes nothing."""
         ...
 
@@ -46,96 +50,103 @@ class Language(Hashable, Protocol):
         """The shortest description of a target."""
         ...
 
-    def part(self, target: Any, part: str) -> str | None:
-        """The target's word for a part; None if the target leaves it open."""
-        ...
-
-    def row(self, argument: str) -> np.ndarray:
-        """The argument as kernels and inputs take it, i16 (w,); "" and text that describes nothing give one row."""
-        ...
-
-    def description_of(self, row: np.ndarray) -> str:
-        """The description that a row encodes, "" for the row of no thing."""
-        ...
-
     def mentions(self, sentence: str) -> list[str]:
         """The descriptions in a sentence such as a mission, in their order and in their shortest form."""
         ...
 
+    def part(self, target: Any, part: str) -> str | None:
+        """The target's word for a part; None if the target leaves it open."""
+        return None
+
+    def row(self, argument: str) -> np.ndarray:
+        """The argument as kernels and inputs take it, i16 (w,); "" and text that describes nothing give one row."""
+        try:
+            return np.atleast_1d(np.array(self.parse(argument), np.int16))
+        except ValueError:
+            return np.array(self.nothing, np.int16)
+
+    def description_of(self, row: np.ndarray) -> str:
+        """The description that a row encodes, "" for the row of no thing."""
+        target = tuple(row.tolist())
+        return "" if target == self.nothing else self.text(target if len(target) > 1 else target[0])
+
     def kind(self, argument: str) -> Hashable:
-        """The kind of thing that an argument names, because some skills were learned on some kinds only."""
-        ...
+        """The kind of thing that an argument names, because some skills were learned on some kinds only; here all
+        things are of one."""
+        return tuple(self.row(argument).tolist()) != self.nothing
 
     def relation(self, argument: str) -> Hashable:
         """How an argument's things are meant (one thing, or one on its way to another): a skill learns one relation."""
-        ...
+        return None
 
     def name_of(self, element: Any) -> str:
         """The description that names exactly this thing."""
-        ...
+        return element.name
 
     def kinds_of(self, element: Any) -> str:
-        """The description of all things like this one."""
-        ...
+        """The description of all things like this one; here nothing else is like it."""
+        return self.name_of(element)
 
     def resolve(self, argument: str, elements: Sequence[Any]) -> Sequence[Any]:
         """The elements that a description fits, by their records. Raises ValueError if it describes nothing."""
-        ...
+        name = self.text(self.parse(argument))
+        return [element for element in elements if element.name == name]
 
 
-class Persistence(Protocol):
-    """When a body gives up a command: what a world can tell about an attempt that failed."""
+class Persistence:
+    """When a body gives up a command: what a world can tell about an attempt that failed.
+
+    Inherit it and say what your world knows better: here it is one place in full view, and nothing is given up early.
+    """
+
+    reasons: Mapping[str, str] = {"unseen": "", "elsewhere": "", "strayed": ""}
+    """The text for each reason to give up a command."""
 
     def knowledge(self, memory: Any) -> int:
         """How much of the world is known; an attempt that leaves this number unchanged showed nothing new."""
-        ...
+        return 0
 
     def place(self, perception: Any) -> Hashable:
         """The part of the world that the agent is in; skills are practised within one."""
-        ...
+        return 0
 
     def is_known(self, perception: Any, argument: str) -> bool:
         """Whether the argument names anything that was seen so far."""
-        ...
+        return True
 
     def patience(self, perception: Any, argument: str) -> int | None:
         """Steps after which an attempt at the argument is hopeless; None: only the skill's horizon counts."""
-        ...
+        return None
 
     def is_elsewhere(self, perception: Any, argument: str) -> bool:
         """Whether the things that the argument names were seen, but only outside the agent's present place."""
-        ...
+        return False
 
     def is_possible(self, perception: Any, argument: str) -> bool:
         """False if what was perceived rules out that a command with this argument succeeds from here."""
-        ...
-
-    @property
-    def reasons(self) -> Mapping[str, str]:
-        """The text for each reason to give up a command: `unseen`, `elsewhere`, `strayed`."""
-        ...
+        return True
 
 
-class Affordances(Protocol):
-    """What a world can tell about a command: facts for the gate, only from what was perceived.
+class Affordances:
+    """What a world can tell about a command: facts for the gate, only from what was perceived. Here it can tell none.
 
     `asks` are the questions of the skill's check (`sdg.skills.checks.shape.signature`); `argument` is the command's.
     """
 
     def obstacle(self, asks: Set[str], argument: str, seen: Any) -> str:
         """Why the command can't succeed from here, never what to do instead; "" if nothing rules it out."""
-        ...
+        return ""
 
     def features(self, asks: Set[str], argument: str, before: Any, after: Any = None) -> np.ndarray:
         """f32 (k,): the same in numbers, for learned guards; with `after`, numbers about the change (another k).
 
         k is 0 if the world can't tell anything.
         """
-        ...
+        return np.zeros(0, np.float32)
 
     def shortfall(self, asks: Set[str], argument: str, before: Any, after: Any) -> str | None:
         """The effect that is missing between two snapshots, "" if none is; None if the world can't tell."""
-        ...
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,70 +211,46 @@ TEXTS: Mapping[str, str] = {
 """The texts about a world in prompts, by name: each is Markdown, written for a language model."""
 
 
-class PromptTexts(Mapping[str, str]):
-    """The texts of a domain, read from the files NAME.md in a package's folder at their first use.
+def prompt_texts(package: str, *, preset: str = "") -> Mapping[str, str]:
+    """The texts of a domain, from the files NAME.md in a package's folder; "" where there is none.
 
     For a preset of perception, a file NAME.PRESET.md takes the place of NAME.md.
     """
-
-    def __init__(self, package: str, *, preset: str = "") -> None:
-        self.package, self.preset = package, preset
-
-    def __getitem__(self, name: str) -> str:
-        if name not in TEXTS:
-            raise KeyError(f"no text is called {name!r}; there are {', '.join(TEXTS)}")
-        endings = (f".{self.preset}.md", ".md") if self.preset else (".md",)
-        places = [files(self.package) / f"{name}{ending}" for ending in endings]
-        return next((place.read_text(encoding="utf-8").strip() for place in places if place.is_file()), "")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(TEXTS)
-
-    def __len__(self) -> int:
-        return len(TEXTS)
+    endings = (f".{preset}.md", ".md") if preset else (".md",)
+    places = {name: [files(package) / f"{name}{ending}" for ending in endings] for name in TEXTS}
+    return {
+        name: next((place.read_text(encoding="utf-8").strip() for place in paths if place.is_file()), "")
+        for name, paths in places.items()
+    }
 
 
-class Domain(Hashable, Protocol):
+class Domain(_Itself, Protocol):
     """A kind of world. Instances are values: pickled by `name`, which `sdg.envs.domains` finds again."""
 
-    @property
-    def name(self) -> str:
-        """The name by which `sdg.envs.domains` finds it."""
-        ...
-
-    @property
-    def can(self) -> Capabilities:
-        """What the domain can do."""
-        ...
+    name: str
+    """The name by which `sdg.envs.domains` finds it."""
+    can: Capabilities = Capabilities()
+    """What the domain can do."""
+    wait: int = -1
+    """The number of an action that changes nothing in a `BatchWorld`."""
+    perceivable: Perceivable
+    """The perception API."""
+    language: Language
+    """How arguments name things."""
+    inputs: Inputs
+    """What policies see."""
+    column_reader: ColumnReader | None = None
+    """How checks are evaluated on many rows at once; None: they are evaluated row by row."""
+    persistence: Persistence = Persistence()
+    """When a body gives up a command."""
+    affordances: Affordances = Affordances()
+    """Facts for the gate's rules."""
+    forgets: str = ""
+    """The name under which programs call `World.forget`; "" if they can't."""
 
     @property
     def actions(self) -> tuple[Action, ...]:
         """The primitive actions, numbered from 0."""
-        ...
-
-    @property
-    def wait(self) -> int:
-        """The number of an action that changes nothing in a `BatchWorld`."""
-        ...
-
-    @property
-    def perceivable(self) -> Perceivable:
-        """The perception API."""
-        ...
-
-    @property
-    def language(self) -> Language:
-        """How arguments name things."""
-        ...
-
-    @property
-    def inputs(self) -> Inputs:
-        """What policies see."""
-        ...
-
-    @property
-    def column_reader(self) -> ColumnReader | None:
-        """How checks are evaluated on many rows at once; None: they are evaluated row by row."""
         ...
 
     @property
@@ -272,23 +259,8 @@ class Domain(Hashable, Protocol):
         ...
 
     @property
-    def persistence(self) -> Persistence:
-        """When a body gives up a command."""
-        ...
-
-    @property
-    def affordances(self) -> Affordances:
-        """Facts for the gate's rules."""
-        ...
-
-    @property
     def texts(self) -> Mapping[str, str]:
         """The texts about the world in prompts, see `TEXTS`."""
-        ...
-
-    @property
-    def forgets(self) -> str:
-        """The name under which programs call `World.forget`; "" if they can't."""
         ...
 
     def levels(self) -> tuple[str, ...]:
@@ -326,4 +298,4 @@ class Domain(Hashable, Protocol):
     def facts(self, snapshot: Any, argument: str) -> Mapping[str, bool]:
         """Facts about a state, by short sentences in which "it" is the thing that the argument names; prompts
         describe with them what a skill needs and what it brings about."""
-        ...
+        return {}

@@ -1,7 +1,6 @@
 """Which kinds of worlds there are, by name; a user's own is named by `module:attribute`."""
 
 from functools import cache
-from typing import cast
 
 from sdg.envs.domain import Domain
 from sdg.envs.registry import Registry, RegistryError
@@ -35,18 +34,14 @@ _names_in_use: set[str] = set()
 def domain(name: str = DEFAULT) -> Domain:
     """The domain of that name, `minigrid:ID` for any registered MiniGrid id. Raises RegistryError for one that there
     isn't, or that lacks what a domain needs."""
-    entry = _minigrid(name) if name.startswith(MINIGRID) else DOMAINS.get(name, needs=NEEDS)
+    if name.startswith(MINIGRID):
+        from sdg.envs.minigrid import minigrid_domain
+
+        entry: Domain = minigrid_domain(name.removeprefix(MINIGRID))
+    else:
+        entry = DOMAINS.get(name, needs=NEEDS)
     _names_in_use.add(name)
     return entry
-
-
-def _minigrid(name: str) -> Domain:
-    from sdg.envs.minigrid import minigrid_domain
-
-    try:
-        return cast(Domain, minigrid_domain(name.removeprefix(MINIGRID)))
-    except ValueError as error:
-        raise RegistryError(f"the domain {name!r:.80}: {error}") from None
 
 
 def domain_of_data(name: str) -> Domain:

@@ -60,16 +60,12 @@ def write_new(path: Path, data: bytes | str) -> None:
 
 def sync_folder(path: Path) -> None:
     """Make names in a folder durable, where the system can (a rename is only safe once its folder is)."""
-    try:
+    with contextlib.suppress(OSError):  # some file systems refuse; the rename is as durable there as it gets
         descriptor = os.open(path, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError:  # Some file systems refuse to sync folders; the rename is as durable there as it gets.
-        pass
-    finally:
-        os.close(descriptor)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def open_regular(path: Path, flags: int) -> int:

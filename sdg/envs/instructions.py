@@ -45,8 +45,7 @@ def check_seed(seed: int, split: str) -> None:
     if seed not in SPLITS[split]:
         owner = next((name for name, seeds in SPLITS.items() if seed in seeds), None)
         where = f"it belongs to {owner}" if owner else "it belongs to no set"
-        split_seeds = SPLITS[split]
-        raise UserError(f"seed {seed} is outside {split} ({split_seeds.start} to {split_seeds.stop - 1}); {where}")
+        raise UserError(f"seed {seed} is outside {split} ({SPLITS[split][0]} to {SPLITS[split][-1]}); {where}")
 
 
 def is_unseen(seed: int) -> bool:

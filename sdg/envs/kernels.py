@@ -72,25 +72,16 @@ def inner_kernel(function: _Function) -> _Function:
     To unpack the two dozen arrays of a memory takes more code than most kernels have, so that entries were half of what
     is compiled at the first call. Python may call one, and then it runs as the Python that it is written in.
     """
-    return cast(_Function, _Inner(function))
+    dispatcher = _njit(nogil=True, _nrt=False, no_cpython_wrapper=True)(function)
+    # numba asks an object for its type by this attribute; the type itself keeps no dispatcher alive.
+    vars(function).update(_dispatcher=dispatcher, _numba_type_=dispatcher._numba_type_)
+    return function
 
 
 def number_kernel(function: _Function) -> _Function:
     """A `row_kernel` written into its callers, for sums of floats: fused and reordered at will, divided as by numpy."""
     free = {"contract", "reassoc", "nsz"}
     return kernel(function, _nrt=False, forceinline=True, error_model="numpy", fastmath=free)
-
-
-class _Inner:
-    """A function to Python and a kernel to numba, which asks an object for its type by this attribute."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.__wrapped__ = function
-        self._dispatcher = _njit(nogil=True, _nrt=False, no_cpython_wrapper=True)(function)
-        self._numba_type_ = self._dispatcher._numba_type_
-
-    def __call__(self, *arguments: Any) -> Any:
-        return self.__wrapped__(*arguments)
 
 
 _njit: Any = partial(njit, no_cfunc_wrapper=True)  # numba's types know nothing of _nrt
@@ -118,38 +109,25 @@ def count_files() -> int:
 def fingerprint() -> str:
     """Digest of all that compiled kernels depend on: our source, where it lies, Python, numba and this processor."""
     processor = cpu_target.target_context.codegen().magic_tuple()
-    digest = hashlib.sha256(repr((str(_ROOT), sys.version, numba.__version__, processor)).encode())
-    for path in sorted((*(_ROOT / "envs").rglob("*.py"), *(_ROOT / "skills").rglob("*.py"))):
-        digest.update(path.read_bytes())
-    digest.update(os.environ.get("NUMBA_CACHE_DIR", "").encode())
-    return digest.hexdigest()
+    machine = repr((str(_ROOT), sys.version, numba.__version__, processor)).encode()
+    sources = sorted((*(_ROOT / "envs").rglob("*.py"), *(_ROOT / "skills").rglob("*.py")))
+    folder_name = os.environ.get("NUMBA_CACHE_DIR", "").encode()
+    return hashlib.sha256(b"".join([machine, *(path.read_bytes() for path in sources), folder_name])).hexdigest()
 
 
 @cache
 def stamp(path: Path) -> str:
     """Digest of a source file and of every file of ours that it imports, however far."""
-    digest = hashlib.sha256()
-    for source in sorted(_closure(path)):
-        digest.update(source.read_bytes())
-    return digest.hexdigest()
-
-
-def _closure(path: Path) -> set[Path]:
-    files, queue = set[Path](), [path]
-    while queue:
-        source = queue.pop()
-        if source not in files:
-            files.add(source)
-            queue += _imported_files(source.read_text(encoding="utf-8"))
-    return files
+    sources = [path]
+    for source in sources:  # grows as it is walked
+        sources += set(_imported_files(source.read_text(encoding="utf-8"))).difference(sources)
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sorted(sources))).hexdigest()
 
 
 def _imported_files(text: str) -> list[Path]:
-    files = []
-    for module, names in _IMPORT.findall(text):
-        place = _ROOT.joinpath(*module.split("."))
-        files += [place.with_suffix(".py"), *(place / f"{name}.py" for name in re.findall(r"\w+", names))]
-    return [file for file in files if file.is_file()]
+    places = [(_ROOT.joinpath(*module.split(".")), names) for module, names in _IMPORT.findall(text)]
+    files = [place / f"{name}.py" for place, names in places for name in re.findall(r"\w+", names)]
+    return [file for file in (*files, *(place.with_suffix(".py") for place, _ in places)) if file.is_file()]
 
 
 class _Stamped:

@@ -12,8 +12,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from sdg.envs.defaults import NamedThings, OnePlace, PlainDomain, PlainInputs, PlainPerception, PlainWorld
-from sdg.envs.domain import TEXTS, Capabilities, Perceivable, SearchHints
+from sdg.envs.defaults import NamedThings, PlainDomain, PlainInputs, PlainPerception, PlainWorld
+from sdg.envs.domain import TEXTS, Capabilities, Perceivable, Persistence, SearchHints
+from sdg.envs.registry import RegistryError
 from sdg.envs.world import Action, StepResult
 from sdg.envs.world_rows import world_of
 
@@ -121,8 +122,15 @@ class GridPerception(PlainPerception):
         drawn |= {(thing.forward, thing.right): "t" for thing in self.get_things()} | {(0, 0): "A"}
         columns = range(-(VIEW // 2), VIEW // 2 + 1)
         rows = ["".join(drawn.get((ahead, right), "?") for right in columns) for ahead in reversed(range(VIEW))]
-        told = "In view (A the agent, looking up; # wall, . free, t a thing of the list, ? not seen):"
-        return "\n".join([f"Step {self._steps}.", where, *lines, told, *rows])
+        return "\n".join(
+            [
+                f"Step {self._steps}.",
+                where,
+                *lines,
+                "In view (A the agent, looking up; # wall, . free, t a thing of the list, ? not seen):",
+                *rows,
+            ]
+        )
 
 
 class Grid(PlainWorld):
@@ -204,8 +212,8 @@ class Grid(PlainWorld):
 
     def keep(self) -> Any:
         """This moment: a copy of the whole environment, whatever its family keeps in it."""
-        fields = (self._sight, self.mission, self.steps, self.began, self._start, self.max_steps)
-        return copy.deepcopy(self._env), *fields
+        env = copy.deepcopy(self._env)
+        return env, self._sight, self.mission, self.steps, self.began, self._start, self.max_steps
 
     def restore(self, moment: Any) -> None:
         """Go on from a moment."""
@@ -245,9 +253,6 @@ class GridLanguage(NamedThings):
 
     parts: Mapping[str, tuple[str, ...]] = {"color": COLOURS, "type": TYPES}
 
-    def __init__(self) -> None:
-        super().__init__([*(f"{colour} {kind}" for colour in COLOURS for kind in TYPES), *TYPES])
-
     def part(self, target: int, part: str) -> str | None:
         """The colour or the type of a target."""
         return next((word for word in self.names[target].split() if word in self.parts[part]), None)
@@ -258,7 +263,7 @@ class GridLanguage(NamedThings):
         return [element for element in elements if words <= {element.color, element.type}]
 
 
-class GridSense(OnePlace):
+class GridSense(Persistence):
     """What is in view is all that is known; a policy that comes back to the same view is stuck there."""
 
     def is_known(self, perception: GridPerception, argument: str) -> bool:
@@ -297,7 +302,7 @@ class GridInputs(PlainInputs):
         return 0
 
 
-GRID_LANGUAGE = GridLanguage()
+GRID_LANGUAGE = GridLanguage([*(f"{colour} {kind}" for colour in COLOURS for kind in TYPES), *TYPES])
 
 
 class MiniGridDomain(PlainDomain):
@@ -331,9 +336,11 @@ class MiniGridDomain(PlainDomain):
         import minigrid
 
         gymnasium.register_envs(minigrid)
-        if identifier not in gymnasium.registry or not identifier.startswith("MiniGrid-"):
-            raise ValueError(f"no MiniGrid environment is registered as {identifier!r:.80}")
         self.name, self.level_names = f"minigrid:{identifier}", (identifier,)
+        if identifier not in gymnasium.registry or not identifier.startswith("MiniGrid-"):
+            raise RegistryError(
+                f"the domain {self.name!r:.80}: no MiniGrid environment is registered as {identifier!r:.80}"
+            )
 
     def __reduce__(self) -> Any:
         return minigrid_domain, self.level_names

@@ -2,7 +2,8 @@
 
 import gc
 import os
-from typing import Any, NamedTuple
+from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
@@ -24,24 +25,14 @@ UNSTABLE = [int(getattr(mujoco.mjtWarning, f"mjWARN_BAD{what}")) for what in ("Q
 """Warnings after which MuJoCo has begun the simulation again by itself."""
 
 
-class PhysicsMoment(NamedTuple):
-    """A kept moment: the physics, the clock, when the subgoal began, and what the world itself remembers."""
-
-    physics: np.ndarray
-    steps: int
-    began: Any
-    own: Any
-
-
 def data_of(model: Any) -> Any:
     """A state of its own for a world of this model: 15 MB of addresses for an ant in a maze, of which few are used.
 
     Raises MemoryError where there is no room, after what nobody uses any more was let go.
     """
-    try:
+    with suppress(mujoco.FatalError):
         return mujoco.MjData(model)
-    except mujoco.FatalError:
-        gc.collect()
+    gc.collect()
     try:
         return mujoco.MjData(model)
     except mujoco.FatalError as error:
@@ -78,15 +69,15 @@ class PhysicsWorld(PlainWorld):
         result = super().step(action)
         return StepResult(0.0, terminated=True, truncated=False) if self.is_broken() else result
 
-    def keep(self) -> PhysicsMoment:
-        """This moment."""
+    def keep(self) -> Any:
+        """This moment: the physics, the clock, when the subgoal began, what is asked for, what the world remembers."""
         physics = np.empty(mujoco.mj_stateSize(self.model, STATE))
         mujoco.mj_getState(self.model, self.data, physics, STATE)
-        return PhysicsMoment(physics, self.steps, self.began, self.own)
+        return physics, self.steps, self.began, self.mission, self.max_steps, self.own
 
-    def restore(self, moment: PhysicsMoment) -> None:
+    def restore(self, moment: Any) -> None:
         """Go on from a moment."""
+        physics, self.steps, self.began, self.mission, self.max_steps, self.own = moment
         self.data.warning.number[:] = 0
-        mujoco.mj_setState(self.model, self.data, moment.physics, STATE)
+        mujoco.mj_setState(self.model, self.data, physics, STATE)
         mujoco.mj_forward(self.model, self.data)
-        self.steps, self.began, self.own = moment.steps, moment.began, moment.own

@@ -7,7 +7,7 @@ The docstrings of a world's perception functions are, word for word, the API tex
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -32,11 +32,14 @@ class Element(Protocol):
 
 
 class Shown(Protocol):
-    """What generated code and prompts see of a snapshot."""
+    """What generated code and prompts see of a snapshot; the methods that `api` names are its perception functions."""
+
+    api: ClassVar[tuple[str, ...]] = ()
+    __slots__ = ()
 
     def functions(self) -> Mapping[str, Callable[..., object]]:
         """The perception functions P by name, bound to this snapshot; their docstrings are the prompt's API text."""
-        ...
+        return {name: getattr(self, name) for name in self.api}
 
     def describe(self) -> str:
         """The snapshot in a few lines of text, as a guard or a model is shown it. Screen and mission text is data."""
@@ -46,9 +49,11 @@ class Shown(Protocol):
 class Perception(Shown, Protocol):
     """A read-only snapshot of what a robot knows from the views it has received so far."""
 
+    __slots__ = ()
+
     def elements(self) -> Sequence[Element]:
         """Everything perceived so far that is still in the world: what a gate is shown."""
-        ...
+        return ()
 
 
 @dataclass(frozen=True, slots=True)

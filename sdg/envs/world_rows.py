@@ -11,9 +11,10 @@ that a pool of thousands of starts costs thousands of moments. For example, to t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -53,6 +54,7 @@ class WorldRows:
     def __init__(self, domain: Domain, moments: Sequence[Moment | None]) -> None:
         self.domain, self._moments = domain, list(moments)
         self._open: dict[int, SingleWorld] = {}  # by row, the latest used last
+        self._marks: Sequence[Any] | None = None
 
     def __len__(self) -> int:
         return len(self._moments)
@@ -123,7 +125,8 @@ class WorldRows:
 
     def perception(self, row: int) -> Perception:
         """A snapshot of what row `row`'s agent knows now."""
-        return self.world(row).perception()
+        world = self.world(row)
+        return world.perception() if self._marks is None else world.perception_since(self._marks[row])
 
     def places(self) -> np.ndarray:
         """i64 (n,): a number for the part of the world that each agent is in."""
@@ -157,18 +160,9 @@ class WorldRows:
 
     def since(self, marks: list[Any]) -> WorldRows:
         """The rows as agents see them whose subgoals began at `marks`."""
-        return _Since(self, list(marks))
-
-
-class _Since(WorldRows):
-    """The same worlds, seen by agents whose subgoals began at other moments."""
-
-    def __init__(self, rows: WorldRows, marks: Sequence[Any]) -> None:
-        self.domain, self._moments = rows.domain, rows._moments
-        self._open, self._marks = rows._open, marks
-
-    def perception(self, row: int) -> Perception:
-        return self.world(row).perception_since(self._marks[row])
+        same_worlds = copy(self)
+        same_worlds._marks = list(marks)
+        return same_worlds
 
 
 def world_of(memory: WorldRows | SingleWorld, row: int) -> SingleWorld:
@@ -176,16 +170,12 @@ def world_of(memory: WorldRows | SingleWorld, row: int) -> SingleWorld:
     return memory.world(row) if isinstance(memory, WorldRows) else memory
 
 
-class SingleDomain:
+class SingleDomain(Domain, Protocol):
     """What a domain without a batch of its own inherits: its batch is made of its single worlds."""
-
-    wait = -1
-    column_reader = None
-    forgets = ""
 
     def layouts(self, level: str, seeds: Sequence[int], *, workers: int = 1) -> SeededLayouts:
         """The beginnings of a level under these seeds, in their order."""
-        return SeededLayouts(cast(Domain, self), level, np.asarray(seeds, np.int64))
+        return SeededLayouts(self, level, np.asarray(seeds, np.int64))
 
     def begin(self, layouts: SeededLayouts, chosen: np.ndarray) -> WorldRows:
         """Row i as layout `chosen[i]` begins."""
@@ -198,16 +188,12 @@ class SingleDomain:
 
     def blank(self, n: int) -> WorldRows:
         """n rows to `put` moments into."""
-        return WorldRows(cast(Domain, self), [None] * n)
+        return WorldRows(self, [None] * n)
 
     def join(self, parts: Iterable[WorldRows]) -> WorldRows:
         """All rows of all parts, in order."""
-        return WorldRows(cast(Domain, self), [part.moment(i) for part in parts for i in range(len(part))])
+        return WorldRows(self, [part.moment(i) for part in parts for i in range(len(part))])
 
     def snapshot(self, memory: WorldRows | SingleWorld, row: int) -> Perception:
         """What row `row` of a batch, or a world, knows."""
         return memory.perception(row) if isinstance(memory, WorldRows) else memory.perception()
-
-    def facts(self, snapshot: Perception, argument: str) -> Mapping[str, bool]:
-        """None."""
-        return {}

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from sdg.envs.defaults import NamedThings, OnePlace, PlainDomain, PlainInputs, PlainPerception
-from sdg.envs.domain import Perceivable, SearchHints
+from sdg.envs.defaults import NamedThings, PlainDomain, PlainInputs, PlainPerception
+from sdg.envs.domain import Perceivable, Persistence, SearchHints
 from sdg.envs.world import Action, StepResult
 from sdg.envs.world_rows import world_of
 
@@ -272,7 +272,7 @@ class LampInputs(PlainInputs):
         return 1
 
 
-class LampSense(OnePlace):
+class LampSense(Persistence):
     """A corridor is one place, and everything in it can be reached (`sdg.envs.domain.Persistence`)."""
 
     reasons: Mapping[str, str] = {

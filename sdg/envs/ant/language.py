@@ -4,7 +4,7 @@ import re
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from sdg.envs.defaults import Descriptions
+from sdg.envs.domain import Language
 
 COLOURS = ("red", "green", "blue", "yellow")
 SPOTS = (*(f"{colour} spot" for colour in COLOURS), "goal")
@@ -36,7 +36,7 @@ def parse(description: str) -> Target:
     return DIRECTION, int(match["degrees"]) % 360 if match["degrees"] else 45 * COMPASS.index(match["compass"])
 
 
-class AntLanguage(Descriptions):
+class AntLanguage(Language):
     """Descriptions of the ant's worlds (`sdg.envs.domain.Language`)."""
 
     example = "red spot"

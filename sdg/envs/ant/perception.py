@@ -141,7 +141,7 @@ class AntPerception(PlainPerception):
     )  # fmt: skip
 
     def __init__(self, maze: Maze, pose: Pose, began: Pose, spots: Spots, visited: tuple[int, ...]) -> None:
-        self._maze, self.pose, self._began, self._spots, self._visits = maze, pose, began, spots, visited
+        self.maze, self.pose, self._began, self._spots, self._visits = maze, pose, began, spots, visited
 
     def get_position(self) -> tuple[float, float]:
         """Where the middle of the ant's body is: (x, y) in metres."""
@@ -157,8 +157,7 @@ class AntPerception(PlainPerception):
 
     def get_cells(self) -> list[Cell]:
         """All free cells of the maze. One can walk between two of them that share a side; all others are walls."""
-        places = (((row, column), self._maze.centre(row, column)) for row, column in self._maze.free)
-        return [Cell(100 * r + c, f"cell {r} {c}", x, y, r, c) for (r, c), (x, y) in places]
+        return [Cell(100 * r + c, f"cell {r} {c}", *self.maze.centre(r, c), r, c) for r, c in self.maze.free]
 
     def get_cell(self) -> Cell:
         """The free cell that the ant is in, or the one that is nearest to it."""
@@ -168,7 +167,7 @@ class AntPerception(PlainPerception):
         """All spots, nearest first. `visited`: the ant has stood on it in this episode, within 0.45 metres."""
         return sorted(
             [
-                Spot(number, SPOTS[number], x, y, *self._maze.cell(x, y), visited=number in self._visits)
+                Spot(number, SPOTS[number], x, y, *self.maze.cell(x, y), visited=number in self._visits)
                 for number, x, y in self._spots
             ],
             key=lambda spot: math.dist((spot.x, spot.y), self.get_position()),
@@ -191,7 +190,10 @@ class AntPerception(PlainPerception):
     def moved(self, direction: str) -> float:
         """How many metres the ant has moved in a direction ("east", "northwest", "direction 30") since the subgoal
         began; negative: the other way."""
-        turn = math.radians(self._bearing(direction))
+        kind, which = parse(name_of(direction))
+        if kind != DIRECTION:
+            raise ValueError(f"{direction!r:.80} is no direction: say east, northwest or direction 30")
+        turn = math.radians(which)
         return (self.pose.x - self._began.x) * math.cos(turn) + (self.pose.y - self._began.y) * math.sin(turn)
 
     def direction_to(self, x: float, y: float) -> Direction:
@@ -205,16 +207,12 @@ class AntPerception(PlainPerception):
         if kind == DIRECTION:
             return math.radians(which)
         try:
-            way = self._maze.way(self.get_position(), self._centre(kind, which))
+            way = self.maze.way(self.get_position(), self._centre(kind, which))
         except ValueError:
             return None
         here = self.get_position()
         x, y = next((place for place in way if math.dist(place, here) > PASSED), way[-1])
         return math.atan2(y - here[1], x - here[0])
-
-    def is_wall(self, x: float, y: float) -> bool:
-        """Whether a place is in a wall."""
-        return bool(self._maze.are_walls(np.array([[x, y]]))[0])
 
     def elements(self) -> Sequence[Spot | Cell]:
         """Spots and cells."""
@@ -229,28 +227,17 @@ class AntPerception(PlainPerception):
             f"{', visited' if spot.visited else ''}"
             for spot in self.get_spots()
         ]
-        rows = ["".join("#" if wall else "." for wall in line) for line in self._maze.walls]
+        rows = ["".join("#" if wall else "." for wall in line) for line in self.maze.walls]
         stands = "upright" if self.is_upright() else "fallen over"
         return "\n".join([f"Step {self.pose.steps}.", f"{pose}, {stands}.", *spots, "Map (# wall, . free):", *rows])
 
     def _length(self, start: tuple[float, float], goal: tuple[float, float]) -> float:
-        return sum(math.dist(one, other) for one, other in pairwise([start, *self._maze.way(start, goal)]))
+        return sum(math.dist(one, other) for one, other in pairwise([start, *self.maze.way(start, goal)]))
 
     def _centre(self, kind: int, which: int) -> tuple[float, float]:
         if kind == CELL:
-            return self._maze.centre(which // 100, which % 100)
+            return self.maze.centre(which // 100, which % 100)
         places = {number: (x, y) for number, x, y in self._spots}
         if kind == DIRECTION or which not in places:
             raise ValueError(f"there is no such place here; the spots are {', '.join(SPOTS[n] for n in places)}")
         return places[which]
-
-    def _bearing(self, direction: object) -> int:
-        kind, which = parse(name_of(direction))
-        if kind != DIRECTION:
-            raise ValueError(f"{direction!r:.80} is no direction: say east, northwest or direction 30")
-        return which
-
-
-def pose_of(qpos: np.ndarray, xmat: np.ndarray, steps: int) -> Pose:
-    """The pose in the physics: positions f64 (15,), the torso's rotation f64 (9,)."""
-    return Pose(float(qpos[0]), float(qpos[1]), math.degrees(math.atan2(xmat[3], xmat[0])), float(xmat[8]), steps)

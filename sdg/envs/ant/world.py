@@ -3,7 +3,6 @@
 import importlib
 import math
 import re
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -15,7 +14,7 @@ from gymnasium.utils import seeding
 from PIL import Image, ImageDraw
 
 from sdg.envs.ant.language import COLOURS, SPOTS
-from sdg.envs.ant.perception import SIZE, AntPerception, Maze, Pose, Spots, pose_of
+from sdg.envs.ant.perception import SIZE, AntPerception, Maze, Pose, Spots
 from sdg.envs.instructions import is_unseen
 from sdg.envs.physics import PhysicsWorld, data_of, mujoco
 
@@ -30,45 +29,37 @@ NEAR = 0.45
 GOAL = SPOTS.index("goal")
 
 _COLOUR = rf"({'|'.join(COLOURS)})"
-_TASKS = {
-    "one": re.compile(rf"go to the {_COLOUR} spot"),
-    "two": re.compile(rf"visit the {_COLOUR} spot, then the {_COLOUR} one"),
-    "other": re.compile(rf"go to a spot that isn't {_COLOUR}"),
-}
+_TASK = re.compile(
+    rf"go to the {_COLOUR} spot|visit the {_COLOUR} spot, then the {_COLOUR} one|go to a (spot that isn't) {_COLOUR}"
+)
 
 
-@dataclass(frozen=True, slots=True)
-class SpotsTask:
-    """An instruction: which spots have to be visited, in order; any of each set will do."""
+@cache
+def stages_of(text: str) -> tuple[frozenset[int], ...]:
+    """The spots that an instruction asks for, in order; any of each set will do.
 
-    text: str
-    stages: tuple[frozenset[int], ...]
-
-
-def task_of(text: str) -> SpotsTask:
-    """The task of an instruction. Raises ValueError for words that this world can't judge."""
-    plain = text.strip().lower()
-    for name, form in _TASKS.items():
-        if match := form.fullmatch(plain):
-            numbers = [COLOURS.index(colour) for colour in match.groups()]
-            if name == "other":
-                return SpotsTask(plain, (frozenset(range(len(COLOURS))) - {numbers[0]},))
-            return SpotsTask(plain, tuple(frozenset({number}) for number in numbers))
-    raise ValueError(
-        f"this world can't judge {text!r:.80}: say `go to the red spot`, `visit the red spot, then the blue one` or "
-        "`go to a spot that isn't red`"
-    )
+    Raises ValueError for words that this world can't judge.
+    """
+    match = _TASK.fullmatch(text.strip().lower())
+    if match is None:
+        raise ValueError(
+            f"this world can't judge {text!r:.80}: say `go to the red spot`, `visit the red spot, then the blue one` "
+            "or `go to a spot that isn't red`"
+        )
+    numbers = [COLOURS.index(colour) for colour in match.groups() if colour in COLOURS]
+    everything = frozenset(range(len(COLOURS)))
+    return (everything - {*numbers},) if match[4] else tuple(frozenset({number}) for number in numbers)
 
 
-def draw_task(rng: np.random.Generator, *, unseen: bool) -> SpotsTask:
+def draw_task(rng: np.random.Generator, *, unseen: bool) -> str:
     """A random instruction. Pairs of neighbours in COLOURS, and the last colour to avoid, are `unseen` in training."""
     kind, one = rng.choice(("one", "two", "two", "other")), int(rng.integers(len(COLOURS)))
     if kind == "one":
-        return task_of(f"go to the {COLOURS[one]} spot")
+        return f"go to the {COLOURS[one]} spot"
     if kind == "other":
-        return task_of(f"go to a spot that isn't {COLOURS[-1 if unseen else one % (len(COLOURS) - 1)]}")
+        return f"go to a spot that isn't {COLOURS[-1 if unseen else one % (len(COLOURS) - 1)]}"
     other = (one + (1 if unseen else int(rng.integers(2, len(COLOURS))))) % len(COLOURS)
-    return task_of(f"visit the {COLOURS[one]} spot, then the {COLOURS[other]} one")
+    return f"visit the {COLOURS[one]} spot, then the {COLOURS[other]} one"
 
 
 @cache
@@ -86,34 +77,33 @@ def model_of(maze: Maze) -> Any:
 
 
 class Ant(PhysicsWorld):
-    """One ant in one maze. `own` has the spots that were visited and the places that were, as 1-metre squares."""
+    """One ant in one maze. `own` has the spots, those that were visited, and where the ant was, as 1-metre squares."""
 
     frame_skip = 5
 
     def __init__(self, level: str, *, lift_time_limit: bool = False) -> None:
         spec = gymnasium.spec(f"AntMaze_{LEVELS[level]}-v5")
-        self._limit = int(spec.max_episode_steps or 0)
-        super().__init__("", max_steps=self._limit, lift_time_limit=lift_time_limit)
+        super().__init__("go to the goal", max_steps=spec.max_episode_steps or 0, lift_time_limit=lift_time_limit)
+        self._limit = self.max_steps
         self.has_goal = level.startswith("AntMaze")
         self.maze = Maze(tuple(tuple(cell == 1 for cell in line) for line in spec.kwargs["maze_map"]))
         self.model = model_of(self.maze)
         self.data = data_of(self.model)
         self.torso = self.model.body("torso").id
-        self.task = SpotsTask("", ())
-        self.spots: Spots = ()
 
     def reset(self, seed: int) -> None:
         """Begin the episode of this seed: AntMaze's own, or one of an instruction drawn for the seed's split."""
         mujoco.mj_resetData(self.model, self.data)
         goal, self.data.qpos[:2] = self._draw_places(seed)
         mujoco.mj_forward(self.model, self.data)
-        self.steps, self.own = 0, ((), frozenset())
-        self.began = self.pose()
-        if self.has_goal:
-            self._set(SpotsTask("go to the goal", (frozenset({GOAL}),)), ((GOAL, *goal.tolist()),))
-        else:
+        spots: Spots = ((GOAL, *goal.tolist()),)
+        self.steps = 0
+        self.begin_subgoal()
+        if not self.has_goal:
             rng = np.random.default_rng([seed, len(self.maze.walls)])
-            self._set(draw_task(rng, unseen=is_unseen(seed)), self._draw_spots(rng))
+            self.set_instruction(draw_task(rng, unseen=is_unseen(seed)))
+            spots = self._draw_spots(rng)
+        self.own = spots, (), frozenset()
         self._notice()
 
     def _draw_places(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -137,16 +127,17 @@ class Ant(PhysicsWorld):
         places = np.array([self.maze.centre(*cell) for cell in own_cells]) + rng.uniform(-1, 1, (len(COLOURS), 2))
         return tuple((number, float(x), float(y)) for number, (x, y) in enumerate(places))
 
-    def _set(self, task: SpotsTask, spots: Spots) -> None:
-        self.task, self.spots, self.mission = task, spots, task.text
-        self.max_steps = self._limit * len(task.stages)
+    @property
+    def spots(self) -> Spots:
+        """The spots, or the goal."""
+        return self.own[0]
 
     def set_instruction(self, text: str) -> None:
         """Replace the mission of a world that was just reset. Raises ValueError for words that it can't judge."""
         if self.has_goal or self.steps:
             super().set_instruction(text)
         else:
-            self._set(task_of(text), self.spots)
+            self.mission, self.max_steps = text.strip().lower(), self._limit * len(stages_of(text))
 
     def advance(self, action: Any) -> None:
         """Apply eight torques f32 (8,) in -1..1 for a twentieth of a second."""
@@ -155,12 +146,12 @@ class Ant(PhysicsWorld):
 
     def _notice(self) -> None:
         """Remember which spots were visited, in their order, and where the ant was."""
-        visits, squares = self.own
+        spots, visits, squares = self.own
         x, y = self.data.qpos[:2].tolist()
-        near = [n for n, *at in self.spots if math.dist(at, (x, y)) <= NEAR and visits[-1:] != (n,)]
+        near = [n for n, *at in spots if math.dist(at, (x, y)) <= NEAR and visits[-1:] != (n,)]
         square = (int(x), int(y)) if math.isfinite(x + y) else (0, 0)
         if near or square not in squares:
-            self.own = (*visits, *near), squares | {square}
+            self.own = spots, (*visits, *near), squares | {square}
 
     def is_broken(self) -> bool:
         """Whether the simulation broke down or the body left the maze."""
@@ -169,30 +160,22 @@ class Ant(PhysicsWorld):
 
     def is_done(self) -> bool:
         """Whether the spots of all stages were visited, in order."""
-        visits = iter(self.own[0])
-        return all(any(spot in stage for spot in visits) for stage in self.task.stages)
+        visits = iter(self.own[1])
+        stages = ({GOAL},) if self.has_goal else stages_of(self.mission)
+        return all(any(spot in stage for spot in visits) for stage in stages)
 
     def pose(self) -> Pose:
         """Where the body is."""
-        return pose_of(self.data.qpos, self.data.xmat[self.torso], self.steps)
+        (x, y), turn = self.data.qpos[:2].tolist(), self.data.xmat[self.torso].tolist()
+        return Pose(x, y, math.degrees(math.atan2(turn[3], turn[0])), turn[8], self.steps)
 
     def perception_since(self, began: Pose) -> AntPerception:
         """A snapshot of now, for a subgoal that began in that pose."""
-        return AntPerception(self.maze, self.pose(), began, self.spots, self.own[0])
+        return AntPerception(self.maze, self.pose(), began, *self.own[:2])
 
     def begin_subgoal(self) -> None:
         """The current subgoal begins now."""
         self.began = self.pose()
-
-    def keep(self) -> Any:
-        """This moment."""
-        return super().keep()._replace(own=(self.own, self.task, self.spots))
-
-    def restore(self, moment: Any) -> None:
-        """Go on from a moment."""
-        own, task, spots = moment.own
-        super().restore(moment._replace(own=own))
-        self._set(task, spots)
 
     def render(self) -> np.ndarray:
         """The maze from above, u8 (30 * rows, 30 * columns, 3): walls dark, spots coloured, the ant with its legs."""

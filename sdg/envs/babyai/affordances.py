@@ -10,10 +10,11 @@ from functools import cached_property
 import numpy as np
 
 from sdg.envs.babyai.cells import TYPES
-from sdg.envs.babyai.perception.columns import flood
+from sdg.envs.babyai.perception.columns import STATUSES, flood
 from sdg.envs.babyai.perception.memory import MAX_SIZE, Memory
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception, Object
 from sdg.envs.babyai.perception.tracking import ahead
+from sdg.envs.domain import Affordances, Persistence
 
 Cell = tuple[int, int]
 EXPLORED, FACING, HELD, OPENED, DROPPED, POSITION, PASSED = (
@@ -71,12 +72,8 @@ class Surroundings:
             for here, there in zip(self._at, self.cell(thing.position), strict=True)
         )
 
-    def is_in_reach(self, thing: Object) -> bool:
-        """Whether a thing is of this room, or a way over free cells to it is known."""
-        return self.is_here(thing) or self.steps_to(thing) >= 0
 
-
-class RoomAffordances:
+class RoomAffordances(Affordances):
     """What speaks against a command, and whether it succeeded (`sdg.envs.domain.Affordances`)."""
 
     def obstacle(self, asks: Set[str], argument: str, seen: BabyAIPerception) -> str:
@@ -86,14 +83,13 @@ class RoomAffordances:
         place, targets = Surroundings(seen), asked_about(asks, argument, seen)
         if not targets:
             what = f"nothing that matches {argument!r:.80} has been seen" if argument else "no unexplored door is known"
-            reason = f"{what}, and of the room that the robot is in nothing is left unseen"
-            return reason if place.is_all_seen else ""
+            return f"{what}, and of the room that the robot is in nothing is left unseen" if place.is_all_seen else ""
         if not (asks & HANDS_ON or NEW_ROOM in asks):
             return ""
         loose = [thing for thing in targets if not thing.held]
         if argument and not loose:
             return f"the {targets[0].name} is carried already"
-        near = [thing for thing in loose if place.is_in_reach(thing)]
+        near = [thing for thing in loose if place.is_here(thing) or place.steps_to(thing) >= 0]
         if not near:
             return _elsewhere(loose, seen) if argument or place.is_all_seen else ""
         return _hand_obstacle(aim_of(asks), near, seen) if argument else ""
@@ -143,29 +139,29 @@ def asked_about(asks: Set[str], argument: str, seen: BabyAIPerception) -> Sequen
 
 def _elsewhere(things: Sequence[Object], snapshot: BabyAIPerception) -> str:
     thing, here = things[0], snapshot.get_current_room()
+    there = "a room where the robot has not been" if thing.room < 0 else f"room {thing.room}"
+    where = f"it was last seen in {there}, the robot is in room {here}"
     if thing.type == "door":
         where = f"it is no door of room {here}, which the robot is in"
-    else:
-        there = "a room where the robot has not been" if thing.room < 0 else f"room {thing.room}"
-        where = f"it was last seen in {there}, the robot is in room {here}"
     return f"the {thing.name} #{thing.id} is out of reach: {where}"
 
 
 def _hand_obstacle(aim: str, near: Sequence[Object], snapshot: BabyAIPerception) -> str:
     load, doors = snapshot.get_carried(), [thing for thing in near if thing.type == "door"]
-    if aim == DROPPED and not load:
-        return "nothing is carried"
-    if aim == OPENED:
-        key = "" if load is None or load.type != "key" else load.color
-        shut = all(door.status == "locked" and door.color != key for door in doors)
-        if not doors:
-            return f"the {near[0].name} is no door"
-        return f"the {doors[0].name} #{doors[0].id} is locked, and its key isn't in the hand" if shut else ""
-    if aim == PASSED and all(thing.status != "open" for thing in near):
-        return f"the {near[0].name} #{near[0].id} isn't open"
-    if aim == HELD and len(doors) == len(near):
-        return "a door can't be carried"
-    return f"the hand is full: the {load.name} is carried" if aim == HELD and load else ""
+    key = load.color if load is not None and load.type == "key" else ""
+    first, door = (f"the {things[0].name} #{things[0].id}" if things else "" for things in (near, doors))
+    full = f"the hand is full: the {load.name} is carried" if load else ""
+    obstacles = {
+        DROPPED: (not load, "nothing is carried"),
+        OPENED: (
+            all(each.status == "locked" and each.color != key for each in doors),
+            f"{door} is locked, and its key isn't in the hand" if doors else f"the {near[0].name} is no door",
+        ),
+        PASSED: (all(thing.status != "open" for thing in near), f"{first} isn't open"),
+        HELD: (bool(load) or len(doors) == len(near), "a door can't be carried" if len(doors) == len(near) else full),
+    }
+    is_ruled_out, reason = obstacles.get(aim, (False, ""))
+    return reason if is_ruled_out else ""
 
 
 def _missing_effect(aim: str, targets: Sequence[Object], after: BabyAIPerception, *, began: int, opened: bool) -> str:
@@ -197,9 +193,6 @@ def is_beside(cell: Cell, things: Sequence[Object]) -> bool:
     return 1 in distances
 
 
-_STATUSES = ("", "open", "closed", "locked")
-
-
 def _before(asks: Set[str], argument: str, snapshot: BabyAIPerception) -> list[float]:
     """How a command stands before it is carried out."""
     place, targets = Surroundings(snapshot), asked_about(asks, argument, snapshot)
@@ -212,7 +205,7 @@ def _before(asks: Set[str], argument: str, snapshot: BabyAIPerception) -> list[f
     return [
         *_nearest(targets, snapshot, place), min(len(targets), 4) / 4, min(len(here), 4) / 4,
         min(snapshot.count_unseen_cells(), 20) / 20, place.is_all_seen, place.is_in_doorway, load is not None,
-        *(ahead is not None and ahead.status == each for each in _STATUSES),
+        *(ahead is not None and ahead.status == each for each in STATUSES),
         ahead is None, snapshot.is_free(snapshot.get_front_position()), len(snapshot.get_visited_rooms()) / 9,
         any(place.is_here(door) for door in doors), bool(doors),
     ]  # fmt: skip
@@ -239,13 +232,13 @@ def _after(asks: Set[str], argument: str, first: BabyAIPerception, last: BabyAIP
 def _nearest(targets: Sequence[Object], snapshot: BabyAIPerception, place: Surroundings) -> list[float]:
     """Of the thing that is nearest on foot; one that there isn't has nothing but 0."""
     if not targets:
-        return [0.0] * (len(TYPES) + len(_STATUSES) + 12)
+        return [0.0] * (len(TYPES) + len(STATUSES) + 12)
     ways = {thing.id: place.steps_to(thing) for thing in targets}
     thing = min(targets, key=lambda each: (not place.is_here(each), ways[each.id] < 0, ways[each.id], each.distance))
     steps, load, (x, y) = ways[thing.id] if ways[thing.id] >= 0 else FAR, snapshot.get_carried(), thing.position
     sides = sum(snapshot.is_free(side) for side in ((x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)))
     return [
-        *(thing.type == kind for kind in TYPES), *(thing.status == status for status in _STATUSES),
+        *(thing.type == kind for kind in TYPES), *(thing.status == status for status in STATUSES),
         place.is_here(thing), min(steps, FAR) / FAR, min(max(steps - 12, 0), 28) / 28, ways[thing.id] < 0,
         min(thing.distance, 30) / 30, thing.facing, thing.visible, thing.held, thing.explored,
         load is not None and load.type == "key" and load.color == thing.color, sides / 4,
@@ -259,7 +252,7 @@ DETOUR = 10
 """Steps more than the shortest known way that an attempt at a thing of another room may take; turns are steps."""
 
 
-class RoomSense:
+class RoomSense(Persistence):
     """What the robot's map says of an attempt (`sdg.envs.domain.Persistence`)."""
 
     reasons: Mapping[str, str] = {
@@ -299,23 +292,25 @@ class RoomSense:
         return bool(things) and not any(thing.held or place.is_here(thing) for thing in things)
 
 
-def facts(seen: BabyAIPerception, argument: str) -> Mapping[str, bool]:
+def facts(snapshot: BabyAIPerception, argument: str) -> Mapping[str, bool]:
     """Short sentences, in which "it" is what the argument names, and whether each is true of a snapshot."""
-    things = seen.find_objects(argument) if argument else []
-    load, ahead, front = seen.get_carried(), seen.get_facing(), seen.get_front_position()
-    here, began = seen.get_current_room(), seen.get_start_steps()
-    drops = [each for each in seen.get_observed_objects() if each.dropped_at > began]
+    things = snapshot.find_objects(argument) if argument else []
+    load, ahead, front = snapshot.get_carried(), snapshot.get_facing(), snapshot.get_front_position()
+    here, began = snapshot.get_current_room(), snapshot.get_start_steps()
+    drops = [each for each in snapshot.get_observed_objects() if each.dropped_at > began]
     return {
         "it was seen": bool(things),
         "it is in or at the robot's room": any(here in each.rooms for each in things),
         "the robot faces it": any(each.facing for each in things),
         "the robot faces a door": not argument and ahead is not None and ahead.type == "door",
-        "the robot faces a free cell next to it": ahead is None and seen.is_free(front) and is_beside(front, things),
+        "the robot faces a free cell next to it": ahead is None
+        and snapshot.is_free(front)
+        and is_beside(front, things),
         "what was carried lies next to it": any(is_beside(each.position, things) for each in drops),
         "it is carried": any(each.held for each in things),
         "nothing is carried": load is None,
         "something is carried": load is not None,
         "it is open": any(each.status == "open" for each in things),
         "the robot is in the room on its other side": any(each.passed_at > began for each in things),
-        "all of the room was seen": seen.count_unseen_cells() == 0,
+        "all of the room was seen": snapshot.count_unseen_cells() == 0,
     }

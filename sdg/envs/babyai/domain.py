@@ -12,19 +12,18 @@ from sdg.envs.babyai.perception import paper
 from sdg.envs.babyai.perception.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE
 from sdg.envs.babyai.perception.pixels import PixelWorld
 from sdg.envs.babyai.perception.snapshot import FOR_CHECKS, FUNCTIONS, RECORD_TEXT, BabyAIPerception, Object
-from sdg.envs.babyai.practice.batch_world import COLUMN_READER, WAIT, BabyAIRows, join_rows
+from sdg.envs.babyai.practice.batch_world import COLUMN_READER, WAIT, BabyAIRows
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.envs.batch import ColumnReader
-from sdg.envs.domain import Capabilities, Perceivable, PromptTexts, SearchHints
+from sdg.envs.domain import Domain, Perceivable, SearchHints, prompt_texts
 from sdg.envs.world import Action
 
 
-class BabyAI:
+class BabyAI(Domain):
     """The domain `babyai` (`sdg.envs.domain.Domain`)."""
 
     name = "babyai"
-    can = Capabilities()
     actions = (
         Action("turn_left", "turn left on the spot", LEFT),
         Action("turn_right", "turn right on the spot", RIGHT, beside_skills=True),
@@ -57,7 +56,7 @@ class BabyAI:
     )
     persistence = RoomSense()
     affordances = RoomAffordances()
-    texts = PromptTexts("sdg.envs.babyai.prompts")
+    texts = prompt_texts("sdg.envs.babyai.prompts")
     forgets = "forget_visited_rooms"
     level_name = staticmethod(level_name)
     snapshot = BabyAIPerception
@@ -79,15 +78,15 @@ class BabyAI:
 
     def begin(self, layouts: LevelBank, chosen: np.ndarray) -> BabyAIRows:
         """Row i as layout `chosen[i]` begins."""
-        return BabyAIRows.blank(len(chosen), preset=self.name).begin(layouts, chosen)
+        return self.blank(len(chosen)).begin(layouts, chosen)
 
     def blank(self, n: int) -> BabyAIRows:
         """n rows to `put` moments into."""
-        return BabyAIRows.blank(n, preset=self.name)
+        return BabyAIRows.blank(self, n)
 
     def join(self, parts: Iterable[BabyAIRows]) -> BabyAIRows:
         """All rows of all parts, in order."""
-        return join_rows(list(parts))
+        return BabyAIRows.join(list(parts))
 
     def __reduce__(self) -> str:
         return self.name.upper().replace("-", "_")
@@ -101,7 +100,7 @@ class PaperBabyAI(BabyAI):
 
     name = "babyai-paper"
     perceivable = paper.PERCEIVABLE
-    texts = PromptTexts("sdg.envs.babyai.prompts", preset="paper")
+    texts = prompt_texts("sdg.envs.babyai.prompts", preset="paper")
 
     column_reader = None
 

@@ -6,10 +6,10 @@ from sdg.envs.babyai.cells import COLOURS, TYPES
 from sdg.envs.babyai.perception.description import LOCATIONS, Target, mentions, parse, text
 from sdg.envs.babyai.perception.snapshot import Object
 from sdg.envs.babyai.practice.inputs import NO_TARGET
-from sdg.envs.defaults import Descriptions
+from sdg.envs.domain import Language
 
 
-class BabyAIDescriptions(Descriptions):
+class BabyAIDescriptions(Language):
     """Descriptions such as "the red ball on your left" (`sdg.envs.domain.Language`)."""
 
     example = "red key"

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sdg.envs.defaults import NothingKnown, PlainPerception
+from sdg.envs.defaults import PlainPerception
+from sdg.envs.domain import Affordances
 from sdg.envs.phone.actions import FORMS
 from sdg.envs.phone.tree import UiTree
 from sdg.envs.ui.parser.screen import ScreenElement
@@ -31,7 +32,7 @@ class SeenPhone(PlainPerception):
         return str(self.tree)
 
 
-class PhoneAffordances(NothingKnown):
+class PhoneAffordances(Affordances):
     """Features of an action on a phone, for the learned guards (`sdg.envs.domain.Affordances`); what is certain is in
     `sdg.gate.phones.PhoneGuard`."""
 

@@ -1,13 +1,12 @@
 """The table as a domain: what policies see of a pair of things, when nothing can be done any more, its prompts."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from sdg.envs.defaults import OnePlace, PlainDomain, PlainInputs
-from sdg.envs.domain import Perceivable, PromptTexts
-from sdg.envs.table.language import ALONE, BLOCKS, FROM, NOTHING, THINGS, TableLanguage
+from sdg.envs.defaults import PlainDomain, PlainInputs
+from sdg.envs.domain import Perceivable, Persistence, prompt_texts
+from sdg.envs.table.language import ALONE, BLOCKS, FROM, NOTHING, TableLanguage
 from sdg.envs.table.world import LEVELS, REACH, Table, TablePerception, Thing
 from sdg.envs.world_rows import world_of
 
@@ -44,7 +43,7 @@ class TableInputs(PlainInputs):
         return 0
 
 
-class TableSense(OnePlace):
+class TableSense(Persistence):
     """A table is one place; a block that slid out of reach is lost (`sdg.envs.domain.Persistence`)."""
 
     def knowledge(self, memory: Any) -> int:
@@ -65,9 +64,6 @@ class TableSense(OnePlace):
         return is_known and bool(((there >= REACH[0]) & (there <= REACH[1])).all())
 
 
-_EMPTY = TablePerception(np.zeros((len(THINGS) + 1, 3)), np.zeros((len(THINGS) + 1, 3)), 0)
-
-
 class TableDomain(PlainDomain):
     """The domain `table` (`sdg.envs.domain.Domain`)."""
 
@@ -75,7 +71,7 @@ class TableDomain(PlainDomain):
     world, level_names = Table, tuple(LEVELS)
     language, inputs, persistence = TableLanguage(), TableInputs(), TableSense()
     perceivable = Perceivable(
-        _EMPTY.functions(),
+        TablePerception(np.zeros((9, 3)), np.zeros((9, 3)), 0).functions(),
         (Thing,),
         "Lengths are in metres. A thing (a block or a spot) is a record with name, color, x, y; functions take its "
         "name, such as `red block` or `blue spot`, or its record. A pair is one text: `red block to blue spot`, or "
@@ -83,7 +79,7 @@ class TableDomain(PlainDomain):
         for_checks=frozenset({"progress"}),
         gauge="distance",
     )
-    texts: Mapping[str, str] = PromptTexts("sdg.envs.table.prompts")
+    texts = prompt_texts("sdg.envs.table.prompts")
 
 
 TABLE = TableDomain()

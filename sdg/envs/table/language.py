@@ -5,7 +5,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sdg.envs.defaults import Descriptions
+from sdg.envs.domain import Language
 
 COLOURS = ("red", "green", "blue", "yellow")
 THINGS = tuple(f"{colour} {kind}" for kind in ("block", "spot") for colour in COLOURS)
@@ -35,7 +35,7 @@ def parse(description: str) -> Target:
     return TO if match["word"] == "to" else FROM, THINGS.index(match["first"]), second
 
 
-class TableLanguage(Descriptions):
+class TableLanguage(Language):
     """Descriptions of the table (`sdg.envs.domain.Language`)."""
 
     example = "red block"
@@ -49,12 +49,12 @@ class TableLanguage(Descriptions):
 
     def mentions(self, sentence: str) -> list[str]:
         """The pairs that a sentence speaks of, and the things, in their order."""
-        phrases: list[str] = []
+        phrases: dict[str, None] = {}
         for action in actions_of(sentence):
-            things = [THINGS[action.block], *([THINGS[action.other]] if action.other != NOTHING else [])]
-            pair = [f" {'from' if action.verb == 'away' else 'to'} ".join(things)] if len(things) > 1 else []
-            phrases += [*pair, *things]
-        return list(dict.fromkeys(phrases))
+            pair = (FROM if action.verb == "away" else TO, action.block, action.other)
+            targets = [pair, (ALONE, NOTHING, action.block), (ALONE, NOTHING, action.other)]
+            phrases |= dict.fromkeys(map(self.text, targets if action.other != NOTHING else targets[1:2]))
+        return list(phrases)
 
     def kind(self, argument: str) -> Hashable:
         """Blocks, spots, pairs by their word and by what the second is, and nothing."""
@@ -84,19 +84,17 @@ class TableGoal:
     @property
     def text(self) -> str:
         """In words."""
-        if self.verb == "touch":
-            return f"touch the {THINGS[self.block]}"
-        words = {"to": "to", "next": "next to", "away": "away from"}[self.verb]
-        return f"push the {THINGS[self.block]} {words} the {THINGS[self.other]}"
+        return VERBS[self.verb].format(THINGS[self.block], THINGS[self.other])
 
 
-_BLOCK, _SPOT = (rf"({'|'.join(COLOURS)}) {kind}" for kind in ("block", "spot"))
-_VERBS = {
-    "touch": re.compile(rf"touch the {_BLOCK}"),
-    "to": re.compile(rf"push the {_BLOCK} to the {_SPOT}"),
-    "next": re.compile(rf"push the {_BLOCK} next to the {_BLOCK}"),
-    "away": re.compile(rf"push the {_BLOCK} away from the {_BLOCK}"),
+VERBS = {
+    "touch": "touch the {}",
+    "to": "push the {} to the {}",
+    "next": "push the {} next to the {}",
+    "away": "push the {} away from the {}",
 }
+_BLOCK, _SPOT = (f"({'|'.join(THINGS[numbers])})" for numbers in (slice(4), slice(4, 8)))
+_FORMS = {verb: re.compile(form.format(_BLOCK, _SPOT if verb == "to" else _BLOCK)) for verb, form in VERBS.items()}
 
 
 def actions_of(sentence: str) -> tuple[TableGoal, ...]:
@@ -108,12 +106,10 @@ def actions_of(sentence: str) -> tuple[TableGoal, ...]:
 
 
 def _action(part: str) -> TableGoal | None:
-    for verb, form in _VERBS.items():
+    for verb, form in _FORMS.items():
         if match := form.fullmatch(part):
-            block, *other = (COLOURS.index(colour) for colour in match.groups())
-            if other == [block] and verb != "to":
-                return None
-            return TableGoal(verb, block, *(number + (len(COLOURS) if verb == "to" else 0) for number in other))
+            numbers = [THINGS.index(thing) for thing in match.groups()]
+            return TableGoal(verb, *numbers) if len(set(numbers)) == len(numbers) else None
     return None
 
 

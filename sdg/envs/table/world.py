@@ -161,20 +161,19 @@ class Table(PhysicsWorld):
         self.data.qpos[7:] = places[: self.blocks].ravel()
         mujoco.mj_forward(self.model, self.data)
         spots = tuple((int(n), *places[self.blocks + i].tolist()) for i, n in enumerate(colours[self.blocks :]))
-        self.steps, self.own = 0, (actions, (colours[: self.blocks], spots), 0)
-        self._name_mission()
+        self.steps = 0
+        self._ask(actions, (colours[: self.blocks], spots))
         self.begin_subgoal()
 
     def _draw(self, rng: np.random.Generator, *, unseen: bool) -> tuple[tuple[TableGoal, ...], tuple[int, ...]]:
         """Actions and the numbers of the blocks and spots on the table; pairs are held out where `unseen`."""
         while True:
             blocks = rng.permutation(len(COLOURS))[: self.blocks]
-            things = (*blocks, *(rng.permutation(len(COLOURS))[:SPOTS] + len(COLOURS)))
-            numbers = tuple(int(number) for number in things)
+            numbers = (*blocks.tolist(), *(rng.permutation(len(COLOURS))[:SPOTS] + len(COLOURS)).tolist())
             verbs = [self.verb] if self.verb else list(rng.choice(("touch", "to", "next"), 2))
             actions = tuple(self._action(rng, str(verb), numbers) for verb in verbs)
-            pairs = [action for action in actions if action.other != NOTHING]
-            if len(set(actions)) == len(actions) and all(is_held_out(action) == unseen for action in pairs):
+            is_right = all(is_held_out(action) == unseen for action in actions if action.other != NOTHING)
+            if is_right and len(set(actions)) == len(actions):
                 return actions, numbers
 
     def _action(self, rng: np.random.Generator, verb: str, things: tuple[int, ...]) -> TableGoal:
@@ -185,12 +184,12 @@ class Table(PhysicsWorld):
         others = spots if verb == "to" else [number for number in blocks if number != block]
         return TableGoal(verb, block, int(rng.choice(others)))
 
-    def _name_mission(self) -> None:
-        actions = self.own[0]
+    def _ask(self, actions: tuple[TableGoal, ...], there: Any) -> None:
+        """Make these actions the mission on a table with these blocks and spots."""
         texts = [action.text for action in actions]
         is_turned = len(texts) > 1 and (actions[0].block + actions[1].block) % 2
         self.mission = " after you ".join(reversed(texts)) if is_turned else ", then ".join(texts)
-        self.max_steps = LIMIT * len(actions)
+        self.max_steps, self.own = LIMIT * len(actions), (actions, there, 0)
 
     def set_instruction(self, text: str) -> None:
         """Replace the mission of a world that was just reset. Raises ValueError for words that it can't judge."""
@@ -201,8 +200,7 @@ class Table(PhysicsWorld):
                 ", `next to the green block` or `away from` it, two of them with `, then ` or ` after you `, of "
                 + ", ".join(THINGS[number] for number in there)
             )
-        self.own = (actions, *self.own[1:])
-        self._name_mission()
+        self._ask(actions, self.own[1])
 
     def advance(self, action: Any) -> None:
         """Apply seven torques f32 (7,) in -2..2 for a twentieth of a second."""
@@ -212,8 +210,8 @@ class Table(PhysicsWorld):
             self.own = actions, there, n_done + 1
 
     def _holds(self, action: TableGoal) -> bool:
-        places = self.places()
-        apart = float(np.linalg.norm(places[action.block] - places[-1 if action.verb == "touch" else action.other]))
+        places = self.places()  # of no other thing is the last one: the fingertip
+        apart = float(np.linalg.norm(places[action.block] - places[action.other]))
         near = {"touch": TOUCH, "to": ON, "next": BESIDE}
         return apart >= AWAY if action.verb == "away" else apart <= near[action.verb]
 
@@ -238,11 +236,6 @@ class Table(PhysicsWorld):
     def begin_subgoal(self) -> None:
         """The current subgoal begins now."""
         self.began = self.places(), self.steps
-
-    def restore(self, moment: Any) -> None:
-        """Go on from a moment."""
-        super().restore(moment)
-        self._name_mission()
 
     def render(self) -> np.ndarray:
         """The table from above, u8 (240, 320, 3): spots are discs, blocks squares, the arm grey with a green claw."""

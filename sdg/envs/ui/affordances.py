@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sdg.envs.defaults import NothingKnown, PlainPerception
+from sdg.envs.defaults import PlainPerception
+from sdg.envs.domain import Affordances
 from sdg.envs.ui.captions import (
     KINDS,
     LOOKS,
@@ -49,7 +50,7 @@ class SeenScreen(PlainPerception):
         return "\n".join(map(str, self.parsed))
 
 
-class ScreenAffordances(NothingKnown):
+class ScreenAffordances(Affordances):
     """What speaks for a command on a screen, and for its success (`sdg.envs.domain.Affordances`). Nothing is certain
     enough on a screen to refuse without being learned."""
 

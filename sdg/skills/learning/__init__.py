@@ -14,24 +14,18 @@ if TYPE_CHECKING:
     import numpy as np
 
     from sdg.envs.domain import Domain
+    from sdg.skills.learning.ppo import RowsVecEnv
     from sdg.skills.learning.train import TrainSettings
     from sdg.skills.policy.network import Policy
     from sdg.skills.practice.starts import Starts
-
-
-class Counts(Protocol):
-    """Attempts that ended, and those that succeeded, since both were last set to 0."""
-
-    episodes: int
-    successes: int
 
 
 class Practice(Protocol):
     """One skill while it learns."""
 
     @property
-    def env(self) -> Counts:
-        """Where it is practised."""
+    def env(self) -> RowsVecEnv:
+        """Where it is practised; it counts attempts."""
         ...
 
     def learn(self, total_timesteps: int, *, callback: Callable[[Practice, int], bool]) -> int:

@@ -12,13 +12,13 @@ advantages; a test compares them with torch's.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from sdg.envs.batch import Inputs
 from sdg.envs.kernels import number_kernel, row_kernel
-from sdg.skills.policy.network import ARRAYS, BitsPolicy, Policy
+from sdg.skills.policy.network import ARRAYS, BitsPolicy, Policy, shapes
 
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-5
 """Adam's, as in stable-baselines3's PPO."""
@@ -33,10 +33,6 @@ class BitRows:
         self.usual = kind.mostly_on.start, kind.mostly_on.stop
         self.starts = np.zeros(samples + 1, np.int64)
         self.bits = np.zeros(samples * 128, np.int16)
-        self.used = 0
-
-    def clear(self) -> None:
-        """Forget all samples."""
         self.used = 0
 
     def append(self, observations: np.ndarray) -> slice:
@@ -69,29 +65,21 @@ class Loss:
     vf_coef: float = 0.5
 
 
-@dataclass(frozen=True, eq=False)
 class Network:
     """Two shared hidden layers below actor and critic; all parameters are views of one vector f32 (P,)."""
 
-    inputs: Inputs
-    hidden: tuple[int, int]
-    parameters: np.ndarray
-    gradient: np.ndarray = field(init=False)
-    _moments: np.ndarray = field(init=False)
-    _work: tuple[np.ndarray, ...] = field(init=False)
-    _updates: list[int] = field(default_factory=lambda: [0])
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "gradient", np.zeros_like(self.parameters))
-        widths = (self.hidden[0],) * 3 + (self.hidden[1],) * 2 + (self.inputs.actions + 1,) * 2
-        object.__setattr__(self, "_work", _apart(widths))
-        object.__setattr__(self, "_moments", np.zeros((2, len(self.parameters)), np.float32))
+    def __init__(self, inputs: Inputs, hidden: tuple[int, int], parameters: np.ndarray) -> None:
+        self.inputs, self.hidden, self.parameters = inputs, hidden, parameters
+        self.gradient, self._updates = np.zeros_like(parameters), 0
+        self._work = _apart((hidden[0],) * 3 + (hidden[1],) * 2 + (inputs.actions + 1,) * 2)
+        self._moments = np.zeros((2, len(parameters)), np.float32)
 
     @staticmethod
     def create(inputs: Inputs, hidden: tuple[int, int], rng: np.random.Generator) -> Network:
         """Orthogonal weights with the gains of stable-baselines3, biases zero."""
-        shapes, n = _shapes(inputs, hidden), inputs.actions
-        network = Network(inputs, hidden, np.zeros(sum(int(np.prod(shape)) for shape in shapes), np.float32))
+        n = inputs.actions
+        sizes = [int(np.prod(shape)) for shape in shapes(inputs.size, hidden, n + 1).values()]
+        network = Network(inputs, hidden, np.zeros(sum(sizes), np.float32))
         w1, _, w2, _, w3, _ = network.views(network.parameters)
         w1[:], w2[:] = _orthogonal(w1.shape, 2**0.5, rng), _orthogonal(w2.shape, 2**0.5, rng)
         w3[:, :n] = _orthogonal((hidden[1], n), 0.01, rng)
@@ -103,11 +91,9 @@ class Network:
 
         The rows `mostly_on` of w1 are negated; the last column of w3 and b3 is the critic's.
         """
-        shapes = _shapes(self.inputs, self.hidden)
-        ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
-        return tuple(
-            vector[end - int(np.prod(shape)) : end].reshape(shape) for shape, end in zip(shapes, ends, strict=True)
-        )
+        of_arrays = shapes(self.inputs.size, self.hidden, self.inputs.actions + 1).values()
+        parts = np.split(vector, np.cumsum([int(np.prod(shape)) for shape in of_arrays])[:-1])
+        return tuple(part.reshape(shape) for part, shape in zip(parts, of_arrays, strict=True))
 
     def evaluate(self, inputs: BitRows, samples: slice) -> tuple[np.ndarray, np.ndarray]:
         """Logits f32 (n, actions) and values f32 (n,)."""
@@ -138,9 +124,9 @@ class Network:
     def adam_step(self, learning_rate: float, max_grad_norm: float) -> None:
         """One step of Adam along `gradient`, cut to `max_grad_norm`."""
         norm = float(np.sqrt(np.dot(self.gradient, self.gradient)))
-        self._updates[0] += 1
-        step = learning_rate / (1 - _BETA_1 ** self._updates[0])
-        root = (1 - _BETA_2 ** self._updates[0]) ** 0.5
+        self._updates += 1
+        step = learning_rate / (1 - _BETA_1**self._updates)
+        root = (1 - _BETA_2**self._updates) ** 0.5
         scale = np.float32(min(1.0, max_grad_norm / (norm + 1e-6)))
         _adam(self.parameters, self.gradient, self._moments, (scale, np.float32(step), np.float32(root)))
 
@@ -169,11 +155,6 @@ def _apart(widths: Sequence[int]) -> tuple[np.ndarray, ...]:
     return tuple(block[end - width - _GAP : end - _GAP] for end, width in zip(ends.tolist(), widths, strict=True))
 
 
-def _shapes(inputs: Inputs, hidden: tuple[int, int]) -> tuple[tuple[int, ...], ...]:
-    one, two, out = *hidden, inputs.actions + 1  # logits of the actions, then the value of the state
-    return (inputs.size, one), (one,), (one, two), (two,), (two, out), (out,)
-
-
 def _orthogonal(shape: tuple[int, int], gain: float, rng: np.random.Generator) -> np.ndarray:
     """Orthogonal columns (or rows, where those are fewer), as torch.nn.init.orthogonal_ makes them."""
     q, r = np.linalg.qr(rng.standard_normal((max(shape), min(shape))))
@@ -196,12 +177,6 @@ def _pack(observations, usual, bits, starts):  # type: ignore[no-untyped-def]
 def _copy(source, out):  # type: ignore[no-untyped-def]
     for u in range(len(out)):
         out[u] = source[u]
-
-
-@number_kernel
-def _clear(out):  # type: ignore[no-untyped-def]
-    for u in range(len(out)):
-        out[u] = 0
 
 
 @number_kernel
@@ -332,7 +307,8 @@ def _backward(inputs, samples, batch, loss, weights, w2_transposed, gradients, w
                     grad_second[k] += w3[k, a] * grad_out[a]
                     g3[k, a] += second[k] * grad_out[a]
                 h2[k] += grad_second[k]
-        _clear(grad_first)
+        for u in range(len(grad_first)):
+            grad_first[u] = 0
         for k in range(len(second)):
             x = grad_second[k]
             if x != 0:

@@ -6,6 +6,7 @@ The algorithm, its order of work and its settings are stable-baselines3's; the n
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -17,25 +18,26 @@ from sdg.skills.policy.network import BitsPolicy, Policy
 from sdg.skills.settings import PPOSettings
 
 
-class RowsVecEnv:
+class RowsVecEnv(ABC):
     """n rows of arrays, not objects, as a learner needs them: stepped at once, and restarted by themselves."""
 
     inputs: Inputs
     """What is observed, and how many actions there are."""
     episodes = successes = 0
+    """Attempts that ended, and those that succeeded, since both were last set to 0."""
 
     def __init__(self, n: int) -> None:
         self.num_envs = n
         self._infos: list[dict[str, Any]] = [{} for _ in range(n)]
 
+    @abstractmethod
     def reset(self) -> np.ndarray:
         """Begin every row: observations (n, size)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Observations (n, size), rewards f32 (n,), dones bool (n,), infos as stable-baselines3 reads them: with
         `TimeLimit.truncated` there is a `terminal_observation`, too."""
-        raise NotImplementedError
 
 
 class PPOLearner:
@@ -83,12 +85,6 @@ class PPOLearner:
                     self.network.adam_step(settings.learning_rate, settings.max_grad_norm)
         return self.steps
 
-    def act(self, observations: np.ndarray) -> np.ndarray:
-        """Sampled actions i64 (n,) for observations u8 (n, size)."""
-        inputs = BitRows(self.env.inputs, len(observations))
-        logits, _ = self.network.evaluate(inputs, inputs.append(observations))
-        return self._draw(logits)
-
     def bias_actions(self, logits: np.ndarray) -> None:
         """Set the actor's output biases to these logits, to which an untrained network adds almost nothing."""
         self.network.views(self.network.parameters)[5][:-1] = logits
@@ -103,7 +99,7 @@ class PPOLearner:
     def _collect(self, should_stop: Callable[[], bool]) -> bool:
         """Fill the rollout, or part of it; False when `should_stop` said so."""
         rollout, n, goes_on = self._rollout, self.env.num_envs, True
-        rollout.inputs.clear()
+        rollout.inputs.used = 0
         for t in range(self.settings.n_steps):
             logits, rollout.values[t] = self.network.evaluate(rollout.inputs, rollout.inputs.append(self._observations))
             rollout.actions[t] = actions = self._draw(logits)

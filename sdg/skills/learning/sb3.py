@@ -107,19 +107,9 @@ class ContinuedPractice(PracticeEnv):
     pool of starts has. A row whose check is still true begins again from the pool, like one that failed.
     """
 
-    def __init__(self, *args: Any, **keywords: Any) -> None:
-        super().__init__(*args, **keywords)
-        self._fired = np.zeros(len(self.age), bool)
-
-    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Step all rows; (fired, task over, task succeeded) as bool (n,)."""
-        fired, over, succeeded = super().step(actions)
-        self._fired = fired & ~over
-        return fired, over, succeeded
-
     def restore_random(self, rows: np.ndarray) -> None:
         """Begin `rows` again, where they are or in moments from the pool."""
-        stay = rows[self._fired[rows] & (self.rng.random(len(rows)) < CONTINUED)]
+        stay = rows[self.goes_on[rows] & (self.rng.random(len(rows)) < CONTINUED)]
         if len(stay):
             self.rows.begin_subgoals(stay)
             stay = stay[~self.reward(self.memory, self.starts.check_of[self.start_of])[stay]]
@@ -252,13 +242,14 @@ class _SB3:
         """PPO on `starts`; a row's horizon is the skill's own."""
         ppo_settings = SB3Settings(**settings.ppo)
         common = {"horizon": settings.horizon, "seed": seed, "require_same_place": settings.require_same_place}
+        rows: PracticeVecEnv | ChainedVecEnv
         if ppo_settings.chain:
             chain = ChainedPractice(starts, settings.n_envs, redraw=ppo_settings.redraw, **common)
             rows = ChainedVecEnv(chain, most=ppo_settings.chain, lost_cost=ppo_settings.lost_cost)
-            return SB3Learner(rows, ppo_settings, seed=seed, init_policy=init_policy)
-        env = ContinuedPractice(starts, settings.n_envs, **common)
-        single = PracticeVecEnv(env, side_effect_cost=settings.side_effect_cost)
-        return SB3Learner(single, ppo_settings, seed=seed, init_policy=init_policy)
+        else:
+            env = ContinuedPractice(starts, settings.n_envs, **common)
+            rows = PracticeVecEnv(env, side_effect_cost=settings.side_effect_cost)
+        return SB3Learner(rows, ppo_settings, seed=seed, init_policy=init_policy)
 
     def policy(self, weights: Mapping[str, np.ndarray], domain: Domain) -> Policy:
         """A policy over the domain's inputs."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sdg.skills.checks.reward import BatchReward
-from sdg.skills.learning import LEARNERS, Counts, Practice, policy_of
+from sdg.skills.learning import LEARNERS, Practice, policy_of
 from sdg.skills.policy.network import Policy, round_weights
 from sdg.skills.practice.env import success_of
 from sdg.skills.practice.starts import Starts, are_possible
@@ -111,11 +111,6 @@ def are_done(starts: Starts) -> np.ndarray:
     return BatchReward(starts.checks, starts.domain)(starts.memory, starts.check_of)
 
 
-def are_known(starts: Starts) -> np.ndarray:
-    """bool (M,): whether each start's subgoal is possible from there, as far as the agent has perceived."""
-    return are_possible(starts.rows, starts.targets, range(len(starts)))
-
-
 def measure(
     policy: Policy, starts: Starts, settings: TrainSettings, *, horizon: int, seed: int
 ) -> tuple[Measured, int]:
@@ -123,7 +118,7 @@ def measure(
     reached, steps = success_of(
         policy, starts, horizon=horizon, seed=seed, require_same_place=settings.require_same_place
     )
-    knowledge = are_known(starts)
+    knowledge = are_possible(starts.rows, starts.targets, range(len(starts)))
     rate = float(reached[knowledge].mean()) if knowledge.any() else None
     return Measured(float(reached.mean()), len(starts), horizon, rate, int((~knowledge).sum())), int(steps.sum())
 
@@ -145,7 +140,7 @@ def train(
     if not len(starts) or not len(validation):
         raise ValueError("a skill needs starts to practise on and to be judged on; this one has none")
     learner = LEARNERS.get(settings.learner).practise(starts, settings, seed=seed, init_policy=init_policy)
-    watcher = _Evaluation(learner.env, validation, settings=settings, seed=seed, on_evaluation=on_evaluation)
+    watcher = _Evaluation(validation, settings=settings, seed=seed, on_evaluation=on_evaluation)
     if good_enough is not None:
         watcher.evaluate(learner, 0)
         if watcher.policy is not None and watcher.best.validation_success >= good_enough:
@@ -162,14 +157,13 @@ class _Evaluation:
 
     def __init__(
         self,
-        env: Counts,
         validation: Starts,
         *,
         settings: TrainSettings,
         seed: int,
         on_evaluation: Callable[[Point], None],
     ) -> None:
-        self.env, self.validation, self.settings, self.seed = env, validation, settings, seed
+        self.validation, self.settings, self.seed = validation, settings, seed
         self.on_evaluation = on_evaluation
         self.curve: list[Point] = []
         self.policy: Policy | None = None
@@ -195,11 +189,18 @@ class _Evaluation:
             require_same_place=settings.require_same_place,
         )
         self.steps += int(lengths.sum())
-        rate = self.env.successes / max(1, self.env.episodes)
-        self.env.successes = self.env.episodes = 0
-        seconds = round(time.monotonic() - self.began, 3)
+        rate = learner.env.successes / max(1, learner.env.episodes)
+        learner.env.successes = learner.env.episodes = 0
         slowest = float(np.quantile(lengths[reached], 0.99)) if reached.any() else 0.0
-        point = Point(steps, rate, float(reached.mean()), float(lengths.mean()), slowest, len(reached), seconds)
+        point = Point(
+            environment_steps=steps,
+            train_success=rate,
+            validation_success=float(reached.mean()),
+            validation_steps=float(lengths.mean()),
+            steps_99=slowest,
+            episodes=len(reached),
+            seconds=round(time.monotonic() - self.began, 3),
+        )
         self.curve.append(point)
         self.on_evaluation(point)
         self.good = self.good + 1 if point.validation_success >= self.settings.target_success else 0

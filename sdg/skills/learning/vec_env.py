@@ -25,8 +25,7 @@ class PracticeVecEnv(RowsVecEnv):
 
     def __init__(self, env: PracticeEnv, *, side_effect_cost: float = 0.0) -> None:
         super().__init__(len(env.age))
-        self.inputs = env.inputs
-        self.env, self.side_effect_cost = env, side_effect_cost
+        self.inputs, self.env, self.side_effect_cost = env.inputs, env, side_effect_cost
 
     def reset(self) -> np.ndarray:
         """Start every row again."""

@@ -45,10 +45,10 @@ ARRAYS = ("w1", "b1", "w2", "b2", "w3", "b3")
 """Weights and biases of the two hidden layers and of the logits: w1 (inputs, h1), w2 (h1, h2), w3 (h2, actions)."""
 
 
-def shapes(inputs: Inputs, hidden: tuple[int, int]) -> dict[str, tuple[int, ...]]:
-    """The shape of each array for these inputs and widths of the hidden layers."""
-    (one, two), out = hidden, inputs.actions
-    return {"w1": (inputs.size, one), "b1": (one,), "w2": (one, two), "b2": (two,), "w3": (two, out), "b3": (out,)}
+def shapes(size: int, hidden: tuple[int, int], out: int) -> dict[str, tuple[int, ...]]:
+    """The shape of each array for so many inputs and outputs and these widths of the hidden layers."""
+    one, two = hidden
+    return {"w1": (size, one), "b1": (one,), "w2": (one, two), "b2": (two,), "w3": (two, out), "b3": (out,)}
 
 
 @kernel
@@ -72,15 +72,46 @@ def _forward(features: np.ndarray, w1, b1, w2, b2, w3, b3) -> np.ndarray:  # typ
 
 
 @dataclass(frozen=True, eq=False)
-class _NetworkPolicy:
-    """A `Policy` over a domain's `Inputs` that samples from its network's outputs."""
+class MLPPolicy:
+    """A `Policy` over a domain's `Inputs` that samples from its network's outputs: arrays w1, b1, w2, b2 and so on, a
+    layer each, with tanh between them.
+
+    The last layer gives logits of numbered actions, or the means of continuous ones, whose normal distribution has
+    `log_std` (actions,). Raises ValueError where the arrays don't fit the inputs or one another.
+    """
 
     weights: Mapping[str, np.ndarray]
     inputs: Inputs
 
+    def __post_init__(self) -> None:
+        depth, actions = (len(self.weights) + 1) // 2, self.inputs.actions
+        depth -= self.inputs.bounds is not None
+        names = {f"{kind}{layer}" for layer in range(1, depth + 1) for kind in "wb"}
+        names |= {"log_std"} if self.inputs.bounds is not None else set()
+        if not depth or set(self.weights) != names:
+            raise ValueError(f"a policy has the arrays w1, b1, w2, b2, ..., got {', '.join(sorted(self.weights))}")
+        width = self.inputs.size
+        for layer in range(1, depth + 1):
+            matrix, bias = self.weights[f"w{layer}"], self.weights[f"b{layer}"]
+            out = actions if layer == depth else bias.shape[-1] if bias.ndim else 0
+            if matrix.shape != (width, out) or bias.shape != (out,):
+                raise ValueError(f"layer {layer} has shapes {matrix.shape} and {bias.shape}, expected {width} inputs")
+            width = out
+        if "log_std" in names and self.weights["log_std"].shape != (actions,):
+            raise ValueError(f"log_std has shape {self.weights['log_std'].shape}, expected ({actions},)")
+        layers = tuple((self.weights[f"w{layer}"], self.weights[f"b{layer}"]) for layer in range(1, depth + 1))
+        object.__setattr__(self, "_layers", layers)
+
     def outputs(self, observations: np.ndarray) -> np.ndarray:
         """Logits or means f32 (..., actions) of observations (..., size)."""
-        raise NotImplementedError
+        *hidden, (matrix, bias) = self._layers  # type: ignore[attr-defined]
+        values = np.asarray(observations, np.float32)
+        for weights, offset in hidden:
+            values = self._activate(values @ weights + offset)
+        return values @ matrix + bias
+
+    def _activate(self, sums: np.ndarray) -> np.ndarray:
+        return np.tanh(sums)
 
     def act(self, memory: Any, row: int, target: np.ndarray, rng: np.random.Generator) -> Any:
         """Sample an action for one row of memory and a target i16 (w,): a number, or f32 (actions,) within bounds."""
@@ -112,78 +143,37 @@ class _NetworkPolicy:
 
 
 @dataclass(frozen=True, eq=False)
-class BitsPolicy(_NetworkPolicy):
-    """A `Policy` over binary inputs. Raises ValueError where the arrays (`ARRAYS`) don't fit together."""
+class BitsPolicy(MLPPolicy):
+    """A `Policy` over binary inputs, with ReLUs. Raises ValueError where the arrays (`ARRAYS`) don't fit together."""
 
     def __post_init__(self) -> None:
-        have = {name: array.shape for name, array in self.weights.items()}
-        if set(have) != set(ARRAYS) or any(len(have[name]) != 1 for name in ("b1", "b2")):
-            raise ValueError(f"a policy has the arrays {', '.join(ARRAYS)}, got {', '.join(sorted(have))}")
-        for name, shape in shapes(self.inputs, (have["b1"][0], have["b2"][0])).items():
-            if have[name] != shape:
-                raise ValueError(f"policy array {name} has shape {have[name]}, expected {shape}")
+        if set(self.weights) != set(ARRAYS):
+            raise ValueError(f"a policy has the arrays {', '.join(ARRAYS)}, got {', '.join(sorted(self.weights))}")
+        super().__post_init__()
         arrays = tuple(np.ascontiguousarray(self.weights[name], np.float32) for name in ARRAYS)
         object.__setattr__(self, "_arrays", arrays)
 
     def outputs(self, observations: np.ndarray) -> np.ndarray:
         """Logits f32 (..., actions) of binary inputs u8 (..., size); for one row bits that are off cost nothing."""
         one_row = observations.ndim == 1
-        return _forward(observations, *self._arrays) if one_row else self.logits(observations)  # type: ignore[attr-defined]
+        return _forward(observations, *self._arrays) if one_row else super().outputs(observations)  # type: ignore[attr-defined]
 
-    def logits(self, features: np.ndarray) -> np.ndarray:
-        """Action logits f32 (n, actions) of binary inputs u8 (n, size), in the frames of these inputs."""
-        w = self.weights
-        hidden = np.maximum(features.astype(np.float32) @ w["w1"] + w["b1"], 0.0)
-        hidden = np.maximum(hidden @ w["w2"] + w["b2"], 0.0)
-        return hidden @ w["w3"] + w["b3"]
+    def _activate(self, sums: np.ndarray) -> np.ndarray:
+        return np.maximum(sums, 0.0)
 
 
 def random_policy(inputs: Inputs, rng: np.random.Generator, *, hidden: tuple[int, int] = (128, 64)) -> BitsPolicy:
     """A policy with random weights: the row of Table 1 that shows what learning contributes."""
-    sizes = shapes(inputs, hidden)
+    sizes = shapes(inputs.size, hidden, inputs.actions)
     weights = {name: (rng.standard_normal(s) / np.sqrt(s[0])).astype(np.float32) for name, s in sizes.items()}
     return BitsPolicy(weights, inputs)
-
-
-@dataclass(frozen=True, eq=False)
-class MLPPolicy(_NetworkPolicy):
-    """A `sdg.skills.policy.network.Policy` over a domain's `Inputs`: arrays w1, b1, w2, b2 and so on, a layer each.
-
-    The last layer gives logits of numbered actions, or the means of continuous ones, whose normal distribution has
-    `log_std` (actions,). Raises ValueError where the arrays don't fit the inputs or one another.
-    """
-
-    def __post_init__(self) -> None:
-        depth, actions = (len(self.weights) + 1) // 2, self.inputs.actions
-        depth -= self.inputs.bounds is not None
-        names = {f"{kind}{layer}" for layer in range(1, depth + 1) for kind in "wb"}
-        names |= {"log_std"} if self.inputs.bounds is not None else set()
-        if not depth or set(self.weights) != names:
-            raise ValueError(f"a policy has the arrays w1, b1, w2, b2, ..., got {', '.join(sorted(self.weights))}")
-        width = self.inputs.size
-        for layer in range(1, depth + 1):
-            matrix, bias = self.weights[f"w{layer}"], self.weights[f"b{layer}"]
-            out = actions if layer == depth else bias.shape[-1] if bias.ndim else 0
-            if matrix.shape != (width, out) or bias.shape != (out,):
-                raise ValueError(f"layer {layer} has shapes {matrix.shape} and {bias.shape}, expected {width} inputs")
-            width = out
-        if "log_std" in names and self.weights["log_std"].shape != (actions,):
-            raise ValueError(f"log_std has shape {self.weights['log_std'].shape}, expected ({actions},)")
-        layers = tuple((self.weights[f"w{layer}"], self.weights[f"b{layer}"]) for layer in range(1, depth + 1))
-        object.__setattr__(self, "_layers", layers)
-
-    def outputs(self, observations: np.ndarray) -> np.ndarray:
-        """Logits or means f32 (..., actions) of observations (..., size)."""
-        *hidden, (matrix, bias) = self._layers  # type: ignore[attr-defined]
-        values = np.asarray(observations, np.float32)
-        for weights, offset in hidden:
-            values = np.tanh(values @ weights + offset)
-        return values @ matrix + bias
 
 
 def random_mlp(policy: Policy, rng: np.random.Generator) -> MLPPolicy:
     """A policy of the same shape with random weights."""
     assert isinstance(policy, MLPPolicy)
-    arrays = {name: rng.standard_normal(w.shape) / np.sqrt(max(1, w.shape[0])) for name, w in policy.weights.items()}
-    weights = {name: array.astype(np.float32) for name, array in arrays.items()}
+    weights = {
+        name: (rng.standard_normal(w.shape) / np.sqrt(max(1, w.shape[0]))).astype(np.float32)
+        for name, w in policy.weights.items()
+    }
     return MLPPolicy(weights | {name: policy.weights[name] for name in ("log_std",) if name in weights}, policy.inputs)

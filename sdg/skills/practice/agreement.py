@@ -48,8 +48,7 @@ def agreement(start: Starts, check: CheckFunction, *, steps: int, seed: int) -> 
         fired, over, succeeded = env.step(env.random_actions())
         counts += np.count_nonzero((fired & succeeded, fired & ~succeeded, ~fired & succeeded), axis=1)
         rows = np.flatnonzero(over | fired | (t % 10 == 9))
-        if len(rows):
-            env.restore(rows, np.zeros(len(rows), np.int64))
+        env.restore(rows, np.zeros(len(rows), np.int64))
     return Agreement(*counts.tolist())
 
 

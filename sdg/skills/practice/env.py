@@ -3,8 +3,6 @@
 Policies see the domain's `Inputs`, nothing else. Learners use it through `skills/learning/vec_env.py`.
 """
 
-from typing import Any
-
 import numpy as np
 
 from sdg.skills.checks.reward import BatchReward
@@ -25,15 +23,13 @@ class PracticeEnv:
         self.start_of, self.began_in, self.age = np.zeros((3, n), np.int64)
         self.reward = BatchReward(starts.checks, starts.domain)
         self.rows = starts.domain.blank(n)
+        self.memory = self.rows.memory
+        """What each row's agent has perceived."""
         self.rng = np.random.default_rng(seed)
         self.targets = np.zeros((n, starts.targets.shape[1]), starts.targets.dtype)
-        self.steps = 0
-        self._frames = np.ones(n, np.int64)
-
-    @property
-    def memory(self) -> Any:
-        """What each row's agent has perceived."""
-        return self.rows.memory
+        self.steps, self.goes_on = 0, np.zeros(n, bool)
+        """Steps taken in all; which rows' latest step reached their check and left the task to go on."""
+        self.frames = np.ones(n, np.int64)
 
     def restore(self, rows: np.ndarray, starts: np.ndarray) -> None:
         """Put `rows` into the moments `starts` (indices into the pool)."""
@@ -51,7 +47,7 @@ class PracticeEnv:
     def features(self) -> np.ndarray:
         """Inputs (n, size) of all rows."""
         out = np.zeros((len(self.age), self.inputs.size), self.inputs.dtype)
-        self.inputs.write(self.memory, self.targets, self._frames, out)
+        self.inputs.write(self.memory, self.targets, self.frames, out)
         return out
 
     def random_actions(self) -> np.ndarray:
@@ -61,22 +57,19 @@ class PracticeEnv:
         low, high = self.inputs.bounds
         return self.rng.uniform(low, high, (len(self.age), len(low))).astype(np.float32)
 
-    def in_world(self, logits: np.ndarray) -> np.ndarray:
-        """Logits f32 (n, actions) for the latest `features`, in the world's own frame, as a new array."""
-        return self.inputs.to_world(logits, self._frames)
-
     def unmirror(self, actions: np.ndarray) -> np.ndarray:
         """The actions (n,) for `step` from actions chosen by the latest `features`, which may be mirrored."""
-        return self.inputs.actions_to_world(actions, self._frames)
+        return self.inputs.actions_to_world(actions, self.frames)
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Step all rows; (fired, task over, task succeeded) as bool (n,)."""
         over, succeeded = self.rows.step(actions)
         self.age += 1
         self.steps += len(actions)
-        fired = self.reward(self.rows.memory, self.starts.check_of[self.start_of])
+        fired = self.reward(self.memory, self.starts.check_of[self.start_of])
         if self.require_same_place:
             fired &= self.rows.places() == self.began_in
+        self.goes_on = fired & ~over
         return fired, over, succeeded
 
 

@@ -7,7 +7,7 @@ A program doesn't always call skills in the order of a hypothesis, so some plans
 is left out, or a plan only about places is repeated after forgetting the visited places.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -52,32 +52,30 @@ class Member(Experience):
 def restore_starts(members: Sequence[Member], domain: Domain) -> Starts:
     """The states in which the members' subgoals began, by replaying their saved actions."""
     parts = []
-    for level in sorted({member.level for member in members}):
-        group = [member for member in members if member.level == level]
-        seeds = sorted({member.seed for member in group})
-        places = [seeds.index(member.seed) for member in group]
-        actions = [member.restore_actions for member in group]
-        world = restore(domain, domain.layouts(level, seeds), places, actions=actions)
+    for group, layouts, numbers in _by_level(members, domain):
+        world = restore(domain, layouts, numbers, actions=[member.restore_actions for member in group])
         parts.append(_starts(world, [member.stage for member in group]))
     return join(parts)
 
 
 def keeps_to_its_place(members: Sequence[Member], domain: Domain) -> bool:
     """Whether most of a skill's members ended in the part of the world in which they began."""
-    levels = sorted({member.level for member in members})
-    moves = [_have_moved(level, [m for m in members if m.level == level], domain) for level in levels]
-    return float(np.mean(np.concatenate(moves))) < MOVERS
+    moves: list[bool] = []
+    for group, layouts, numbers in _by_level(members, domain):
+        actions = [(*member.restore_actions, *member.actions) for member in group]
+        spans = [(len(member.restore_actions), len(own)) for member, own in zip(group, actions, strict=True)]
+        moments = [(i, moment) for i, span in enumerate(spans) for moment in span]
+        places = restore(domain, layouts, numbers, actions=actions, moments=moments).places()
+        moves += (places[0::2] != places[1::2]).tolist()
+    return float(np.mean(moves)) < MOVERS
 
 
-def _have_moved(level: str, members: Sequence[Member], domain: Domain) -> np.ndarray:
-    """Whether each member's actions led to another part of the world, bool (n,)."""
-    seeds = sorted({member.seed for member in members})
-    spans = [(len(member.restore_actions), len(member.actions)) for member in members]
-    moments = [moment for i, (before, own) in enumerate(spans) for moment in ((i, before), (i, before + own))]
-    actions = [(*member.restore_actions, *member.actions) for member in members]
-    layout_numbers = [seeds.index(member.seed) for member in members]
-    places = restore(domain, domain.layouts(level, seeds), layout_numbers, actions=actions, moments=moments).places()
-    return places[0::2] != places[1::2]
+def _by_level(members: Sequence[Member], domain: Domain) -> Iterator[tuple[list[Member], Layouts, list[int]]]:
+    """Members of a level, the level's layouts, and which one each member's is."""
+    for level in sorted({member.level for member in members}):
+        group = [member for member in members if member.level == level]
+        seeds = sorted({member.seed for member in group})
+        yield group, domain.layouts(level, seeds), [seeds.index(member.seed) for member in group]
 
 
 def fresh_starts(
@@ -113,9 +111,9 @@ def fresh_starts(
         fit = [(i, plan) for (_, plan), i in variants.items()]
         if fit:
             begun = domain.begin(mine, numbers[[i for i, _ in fit]])
-            fit_plans = [plan for _, plan in fit]
-            part = _play_through(begun, fit_plans, policies, horizon=horizon, rng=rng, on_steps=on_steps)
-            parts += [part] if part is not None else []
+            parts += _play_through(
+                begun, [plan for _, plan in fit], policies, horizon=horizon, rng=rng, on_steps=on_steps
+            )
     return join(parts) if parts else None
 
 
@@ -167,7 +165,8 @@ def _play_through(
     horizon: int,
     rng: np.random.Generator,
     on_steps: Callable[[int], None],
-) -> Starts | None:
+) -> list[Starts]:
+    """Starts at the last stage of each plan, by how many come before it; of a plan that failed there is none."""
     begun.begin_subgoals()
     depth = np.array([len(plan) - 1 for plan in plans])
     ready = _starts(begun, [plan[0] for plan in plans])
@@ -177,14 +176,10 @@ def _play_through(
         if len(here):
             arrivals.append(ready.take(here))
         onward = np.flatnonzero(depth[rows] > t)
-        if not len(onward):
-            break
         rows, ready = _advance(
             ready.take(onward), rows[onward], plans, t, policies=policies, horizon=horizon, rng=rng, on_steps=on_steps
         )
-        if not len(rows):
-            break
-    return join(arrivals) if arrivals else None
+    return arrivals
 
 
 def _advance(

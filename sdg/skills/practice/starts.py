@@ -121,5 +121,4 @@ def target_of(check: CheckFunction, language: Language) -> np.ndarray:
     """What a check is about, as a target i16 (w,): the last description in its source (put A next to *B*)."""
     nothing = language.row("")
     targets = [language.row(text) for text in string_constants(check.source)]
-    targets = [target for target in targets if not np.array_equal(target, nothing)]
-    return targets[-1] if targets else nothing
+    return next((target for target in reversed(targets) if not np.array_equal(target, nothing)), nothing)

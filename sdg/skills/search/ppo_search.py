@@ -37,7 +37,7 @@ class SearchVecEnv(RowsVecEnv):
     def draw(self, logits: np.ndarray) -> np.ndarray:
         """Actions (n,) in the frames of the latest observations, by a policy's logits f32 (n, actions)."""
         env = self.trial.env
-        return env.unmirror(self.explorer.draw(env.in_world(logits)))
+        return env.unmirror(self.explorer.draw(env.inputs.to_world(logits, env.frames)))
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Observations u8 (n, size), rewards f32 (n,), dones bool (n,) and empty infos."""

@@ -9,6 +9,7 @@ pytest.importorskip("gymnasium_robotics", reason="the extra `mujoco` isn't insta
 
 import mujoco
 
+from sdg.envs.ant.world import stages_of
 from sdg.envs.domains import domain
 from sdg.skills.learning.by_hand import check_that
 from sdg.skills.learning.vec_env import ChainedVecEnv
@@ -46,10 +47,9 @@ def test_the_body_that_fell_pays_and_begins_anew(cost: float) -> None:
 def test_a_task_that_is_done_on_the_back_costs_nothing() -> None:
     practised = practice(10.0)
     world = practised.env.rows.world(0)
-    named = world.task.stages[0]
-    world.own = (tuple(named), world.own[1])
+    visits = tuple(spot for stage in stages_of(world.mission) for spot in stage)
+    world.own = (world.spots, visits, world.own[2])
     world.data.qpos[3:7] = (0, 1, 0, 0)
-    world.task = world.task.__class__(world.task.text, (named,))
     mujoco.mj_forward(world.model, world.data)
     _, rewards, dones, _ = practised.step(np.zeros((2, 8), np.float32))
     assert rewards[0] == 0.0

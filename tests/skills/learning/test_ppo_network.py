@@ -68,7 +68,7 @@ def test_outputs_are_torchs_and_the_policys() -> None:
     expected, worth = torch_outputs(views, seen)
     np.testing.assert_allclose(logits, expected, atol=1e-4)
     np.testing.assert_allclose(values, worth, atol=1e-4)
-    np.testing.assert_allclose(net.policy().logits(seen), logits, atol=1e-4)
+    np.testing.assert_allclose(net.policy().outputs(seen), logits, atol=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -142,7 +142,7 @@ def test_the_target_is_marked_where_it_lies_relative_to_the_heading() -> None:
             continue
         thing, marked = things[0], marked + 1
         out, side = np.zeros((1, SIZE), np.uint8), np.zeros(1, np.int64)
-        write_batch(world.memory, np.array([parse(f"{thing.name} #{thing.id}").row()]), side, out)
+        write_batch(world.memory, np.array([parse(f"{thing.name} #{thing.id}")], np.int16), side, out)
         plane = out[0, : FAR_SIDE**2].reshape(FAR_SIDE, FAR_SIDE)
         assert plane.sum() == 1
         ahead, right = (int(v) - FAR for v in np.argwhere(plane)[0])

@@ -58,7 +58,34 @@ class LevelBank:
     missions: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        _validate(self)
+        """Refuse what would make a kernel read or write outside its arrays. Raises ValueError."""
+        layouts, shape = self.layouts, (len(self.seeds),)
+        if layouts.shape != shape or layouts.dtype.fields != LAYOUT.fields or not layouts.dtype.isalignedstruct:
+            raise ValueError(f"layouts are {layouts.dtype} of shape {layouts.shape}, expected {shape} of LAYOUT")
+        if self.seeds.dtype != np.int64 or shape == (0,):
+            raise ValueError("seeds have the wrong type, or there are none")
+        limits = {"direction": 3, "carried": MAX_OBJECTS, "inside": MAX_OBJECTS, "mission": len(self.missions) - 1}
+        limits |= dict.fromkeys(("width", "height", "room_size", "columns"), MAX_SIZE)
+        bad_fields = [name for name, limit in limits.items() if layouts[name].min() < 0 or layouts[name].max() > limit]
+        kinds, is_lying = layouts.cells & KIND_MASK, layouts.where > 0
+        index = np.clip(layouts.where.astype(np.int64) - GRID.start, 0, kinds.shape[1] - 1)
+        is_object = np.isin(np.take_along_axis(kinds, index, axis=1), _THINGS) & is_lying
+        faults = {
+            "a time limit is out of range": layouts.max_steps.min() < 1,
+            "a mission has a clause of an unknown kind": layouts.program[:, KINDS:STRICT].max() > PUT_NEXT,
+            "a mission speaks of objects that do not exist": (layouts.targets >> np.uint64(MAX_OBJECTS)).any(),
+            "spot lies outside the grid": not _is_inside(layouts.spot, 1).all(),
+            "where lies outside the grid": not (_is_inside(layouts.where, 0) | ~is_lying).all(),
+            "a cell holds what the engine does not know": not np.isin(kinds, [EMPTY, WALL, *_THINGS]).all()
+            or (layouts.cells >> COLOUR_SHIFT).max() >= len(COLOURS),
+            # What lies in a cell is an object with that spot.
+            "objects do not lie where the cells show them": (is_object != is_lying).any()
+            or (is_object.sum(1) != np.isin(kinds, _THINGS).sum(1)).any(),
+        }
+        for fault in [f"{name} is outside 0..{limits[name]}" for name in bad_fields] + [
+            k for k, v in faults.items() if v
+        ]:
+            raise ValueError(fault)
 
     def __len__(self) -> int:
         return len(self.seeds)
@@ -149,35 +176,6 @@ def _records(layouts: np.ndarray) -> np.recarray:
     if layouts.dtype.fields != LAYOUT.fields or layouts.dtype.itemsize != LAYOUT.itemsize:
         raise ValueError(f"layouts are {layouts.dtype}, expected {LAYOUT}")
     return layouts.view(LAYOUT).view(np.recarray)
-
-
-def _validate(bank: LevelBank) -> None:
-    """Refuse what would make a kernel read or write outside its arrays. Raises ValueError."""
-    layouts, shape = bank.layouts, (len(bank.seeds),)
-    if layouts.shape != shape or layouts.dtype.fields != LAYOUT.fields or not layouts.dtype.isalignedstruct:
-        raise ValueError(f"layouts are {layouts.dtype} of shape {layouts.shape}, expected {shape} of LAYOUT")
-    if bank.seeds.dtype != np.int64 or shape == (0,):
-        raise ValueError("seeds have the wrong type, or there are none")
-    limits = {"direction": 3, "carried": MAX_OBJECTS, "inside": MAX_OBJECTS, "mission": len(bank.missions) - 1}
-    limits |= dict.fromkeys(("width", "height", "room_size", "columns"), MAX_SIZE)
-    bad_fields = [name for name, limit in limits.items() if layouts[name].min() < 0 or layouts[name].max() > limit]
-    kinds, is_lying = layouts.cells & KIND_MASK, layouts.where > 0
-    index = np.clip(layouts.where.astype(np.int64) - GRID.start, 0, kinds.shape[1] - 1)
-    is_object = np.isin(np.take_along_axis(kinds, index, axis=1), _THINGS) & is_lying
-    faults = {
-        "a time limit is out of range": layouts.max_steps.min() < 1,
-        "a mission has a clause of an unknown kind": layouts.program[:, KINDS:STRICT].max() > PUT_NEXT,
-        "a mission speaks of objects that do not exist": (layouts.targets >> np.uint64(MAX_OBJECTS)).any(),
-        "spot lies outside the grid": not _is_inside(layouts.spot, 1).all(),
-        "where lies outside the grid": not (_is_inside(layouts.where, 0) | ~is_lying).all(),
-        "a cell holds what the engine does not know": not np.isin(kinds, [EMPTY, WALL, *_THINGS]).all()
-        or (layouts.cells >> COLOUR_SHIFT).max() >= len(COLOURS),
-        # What lies in a cell is an object with that spot.
-        "objects do not lie where the cells show them": (is_object != is_lying).any()
-        or (is_object.sum(1) != np.isin(kinds, _THINGS).sum(1)).any(),
-    }
-    for fault in [f"{name} is outside 0..{limits[name]}" for name in bad_fields] + [k for k, v in faults.items() if v]:
-        raise ValueError(fault)
 
 
 def _is_inside(spots: np.ndarray, border: int) -> np.ndarray:

@@ -65,10 +65,9 @@ class BabyAIVectorEnv(VectorEnv[Any, Any, Any]):
         return self._observation(), rewards, terminated, truncated, info
 
     def _observation(self) -> dict[str, Any]:
-        views, directions = self.engine.latest.views, self.engine.latest.directions
         return {
-            "image": decode(views),
-            "direction": directions.astype(np.int64),
+            "image": decode(self.engine.latest.views),
+            "direction": self.engine.latest.directions.astype(np.int64),
             "mission": tuple(self._missions),
         }
 
@@ -77,8 +76,7 @@ class BabyAIVectorEnv(VectorEnv[Any, Any, Any]):
         observations = np.full(self.num_envs, None, dtype=object)
         for i, image in zip(rows, decode(final.views[rows]), strict=True):
             observations[i] = {"image": image, "direction": int(final.directions[i]), "mission": self._missions[i]}
-        mask = np.zeros(self.num_envs, np.bool_)
-        mask[rows] = True
+        mask = np.isin(np.arange(self.num_envs), rows)
         episode = {"r": np.where(mask, rewards, 0.0), "_r": mask, "l": np.where(mask, final.steps, 0), "_l": mask}
         final_info = {"episode": episode, "_episode": mask}
         return {"final_obs": observations, "_final_obs": mask, "final_info": final_info, "_final_info": mask}

@@ -39,10 +39,6 @@ class Target(NamedTuple):
     location: int = 0
     id: int = ANY
 
-    def row(self) -> np.ndarray:
-        """As i16[4], the form that kernels take."""
-        return np.array(self, np.int16)
-
 
 Row = Target | np.ndarray
 
@@ -56,8 +52,7 @@ def _parse(description: str) -> Target:
             "[on your left|on your right|in front of you|behind you] [#id], for example 'the red ball'"
         )
     kind, color = match["type"], (match["color"] or "").replace("gray", "grey")
-    location = {"left": 1, "right": 2}.get(match["side"] or "", 0)
-    location = 3 if match["front"] else 4 if match["behind"] else location
+    location = {"left": 1, "right": 2}.get(match["side"], 3 if match["front"] else 4 if match["behind"] else 0)
     number = int(match["id"] or ANY)
     if number >= MAX_OBJECTS:
         raise ValueError(f"{description!r} names an id that nothing has: ids go from 0 to {MAX_OBJECTS - 1}")

@@ -102,8 +102,8 @@ class PaperPerception(PlainPerception):
         return "\n".join([*lines, *(self._line(each) for each in snapshot.get_observed_objects() if not each.held)])
 
     def _in_view(self) -> Iterator[Object]:
-        things = [thing for thing in self._snapshot.get_observed_objects() if thing.visible and not thing.held]
-        return iter(sorted(things, key=lambda thing: (thing.distance, thing.id)))
+        things = sorted(self._snapshot.get_observed_objects(), key=lambda thing: (thing.distance, thing.id))
+        return (thing for thing in things if thing.visible and not thing.held)
 
     def _position(self, thing: Object) -> tuple[int, int]:
         x, y = self._snapshot.get_position()

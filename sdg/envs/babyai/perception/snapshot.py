@@ -13,6 +13,7 @@ from sdg.envs.babyai.cells import COLOURS, TYPES
 from sdg.envs.babyai.perception.columns import FACTS, FIELDS, STATUSES, is_free_cell, take_snapshot
 from sdg.envs.babyai.perception.description import ANY, parse
 from sdg.envs.babyai.perception.memory import MAX_OBJECTS, MAX_SIZE, Memory
+from sdg.envs.defaults import PlainPerception
 
 RECORD_TEXT = """\
 Positions are pairs (x, y) counted from where the robot started: x to the right of it and y ahead of it as it stood \
@@ -62,7 +63,7 @@ class Object:
     passed_at: int
 
 
-class BabyAIPerception:
+class BabyAIPerception(PlainPerception):
     """What the robot of memory row `row` knows now; later steps of the memory don't change it.
 
     It is honest by construction: a memory is made of views alone. Records are built when they are asked for.
@@ -84,10 +85,6 @@ class BabyAIPerception:
         "get_start_steps",
     )
     __slots__ = ("_cells", "_facts", "_locations", "_pitch", "_records", "_rows", "_start", "_table")
-
-    def functions(self) -> Mapping[str, Callable[..., object]]:
-        """The perception functions P by name, bound to this snapshot."""
-        return {name: getattr(self, name) for name in self.api}
 
     def __init__(self, memory: Memory, row: int) -> None:
         table = np.empty((MAX_OBJECTS, len(FIELDS)), np.int16)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -29,7 +28,6 @@ from sdg.envs.babyai.perception.snapshot import BabyAIPerception
 from sdg.envs.babyai.perception.tracking import ahead
 from sdg.envs.batch import BOOL, INT, NUMBERS, PAIR, THING, ColumnReader, Columns
 from sdg.envs.domain import Domain
-from sdg.envs.domains import DEFAULT, domain
 from sdg.envs.kernels import kernel, wide
 
 WAIT = 6
@@ -75,23 +73,18 @@ _AHEAD = np.array([ahead(direction) for direction in range(4)])
 class BabyAIRows:
     """n rows of world and memory that step together (`sdg.envs.batch.BatchWorld`).
 
-    `state` holds the true worlds: policies and checks never see it, only `memory`, which is built from views. `preset`
-    names the domain: BabyAI has one for each preset of perception.
+    `state` holds the true worlds: policies and checks never see it, only `memory`, which is built from views. There is
+    a `domain` for each preset of perception.
     """
 
-    def __init__(self, state: State, memory: Memory, *, preset: str = DEFAULT) -> None:
-        self.state, self.memory, self.preset = state, memory, preset
+    def __init__(self, domain: Domain, state: State, memory: Memory) -> None:
+        self.domain, self.state, self.memory = domain, state, memory
         self._views = np.zeros((len(state), VIEW, VIEW), np.uint8)
 
     @classmethod
-    def blank(cls, n: int, *, preset: str = DEFAULT) -> BabyAIRows:
+    def blank(cls, domain: Domain, n: int) -> BabyAIRows:
         """n rows without a world yet."""
-        return cls(states.create(n), memories.create(n), preset=preset)
-
-    @property
-    def domain(self) -> Domain:
-        """BabyAI under its preset of perception."""
-        return domain(self.preset)
+        return cls(domain, states.create(n), memories.create(n))
 
     def __len__(self) -> int:
         return len(self.state)
@@ -111,7 +104,7 @@ class BabyAIRows:
 
     def take(self, rows: np.ndarray) -> BabyAIRows:
         """Just these rows, copied."""
-        return BabyAIRows(self.state[rows], Memory(*(array[rows] for array in self.memory)), preset=self.preset)
+        return BabyAIRows(self.domain, self.state[rows], Memory(*(array[rows] for array in self.memory)))
 
     def put(self, rows: np.ndarray, source: BabyAIRows, source_rows: np.ndarray) -> None:
         """Replace rows by rows of another batch."""
@@ -143,39 +136,31 @@ class BabyAIRows:
         """bool (n,): whether an action opens a box, which is gone then: the cell ahead as it is remembered."""
         x, y, direction = self.memory.pose.T.astype(np.int64)
         codes = self.memory.cells[np.arange(len(x)), x + _AHEAD[direction, 0], y + _AHEAD[direction, 1]]
-        facing_box: np.ndarray = (codes & KIND_MASK) == BOX
-        return facing_box & (actions == TOGGLE)
+        return ((codes & KIND_MASK) == BOX) & (actions == TOGGLE)
 
     def novelty(self, row: int) -> bytes:
         """Pose, load and number of known things."""
-        memory = self.memory
-        return bytes(memory.pose[row].tobytes() + memory.carried[row].tobytes() + memory.n_objects[row].tobytes())
+        return b"".join(each[row].tobytes() for each in (self.memory.pose, self.memory.carried, self.memory.n_objects))
 
-    def marks(self) -> Marks:
-        """When each row's subgoal began."""
-        return Marks(self.memory.began_at.copy(), self.memory.visited_before.copy())
+    def marks(self) -> Memory:
+        """The memory with copies of its own of when each row's subgoal began."""
+        began_at, visited_before = self.memory.began_at.copy(), self.memory.visited_before.copy()
+        return self.memory._replace(began_at=began_at, visited_before=visited_before)
 
-    def mark(self, marks: Marks, row: int) -> None:
+    def mark(self, marks: Memory, row: int) -> None:
         """In `marks`, row `row`'s subgoal begins now."""
         marks.began_at[row], marks.visited_before[row] = self.memory.steps[row], self.memory.visited[row]
 
-    def since(self, marks: Marks) -> Memory:
+    def since(self, marks: Memory) -> Memory:
         """The memory of robots whose subgoals began at `marks`."""
-        return self.memory._replace(began_at=marks.began_at, visited_before=marks.visited_before)
+        return marks
 
-
-class Marks(NamedTuple):
-    """When subgoals began: the step, i16 (n,), and the rooms visited by then, u16 (n,)."""
-
-    began_at: np.ndarray
-    visited_before: np.ndarray
-
-
-def join_rows(parts: Sequence[BabyAIRows]) -> BabyAIRows:
-    """All rows of all parts, in order."""
-    state = np.concatenate([part.state for part in parts]).view(type(parts[0].state))
-    arrays = zip(*(part.memory for part in parts), strict=True)
-    return BabyAIRows(state, Memory(*(np.concatenate(each) for each in arrays)), preset=parts[0].preset)
+    @classmethod
+    def join(cls, parts: Sequence[BabyAIRows]) -> BabyAIRows:
+        """All rows of all parts, in order."""
+        state = np.concatenate([part.state for part in parts]).view(type(parts[0].state))
+        arrays = zip(*(part.memory for part in parts), strict=True)
+        return cls(parts[0].domain, state, Memory(*(np.concatenate(each) for each in arrays)))
 
 
 _FACTS = {

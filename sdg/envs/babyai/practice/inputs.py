@@ -46,6 +46,7 @@ from sdg.envs.babyai.perception.description import Target, matches
 from sdg.envs.babyai.perception.description import text as described
 from sdg.envs.babyai.perception.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE, VIEW, Memory
 from sdg.envs.babyai.perception.tracking import ahead, is_door, is_thing
+from sdg.envs.batch import Inputs
 from sdg.envs.kernels import inner_kernel, kernel, wide
 
 N_ACTIONS = 6
@@ -190,7 +191,7 @@ def mask_noop_actions_of_rows(memory: Memory, logits: np.ndarray) -> None:
         mask_noop_actions(memory, i, logits[i])
 
 
-class MapInputs:
+class MapInputs(Inputs):
     """Bits of the remembered map (`sdg.envs.batch.Inputs`); a frame is the side that a row is seen from, 1 or -1."""
 
     size, actions, dtype, bounds, mostly_on = SIZE, N_ACTIONS, np.uint8, None, MOSTLY_ON
@@ -237,8 +238,7 @@ _NUMBERS = {word: number for number, word in enumerate(WORDS, start=2)}
 @lru_cache(maxsize=50_000)
 def numbers_of(text: str) -> tuple[int, ...]:
     """The words of a text as numbers; at least one, for a text of no words is one unknown word."""
-    numbers = tuple(_NUMBERS.get(word, UNKNOWN) for word in re.findall(r"[a-z]+|#\d+", text.lower()))
-    return numbers or (UNKNOWN,)
+    return tuple(_NUMBERS.get(word, UNKNOWN) for word in re.findall(r"[a-z]+|#\d+", text.lower())) or (UNKNOWN,)
 
 
 def pad_texts(texts: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -253,8 +253,7 @@ def pad_texts(texts: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
 
 def argument_text(target: np.ndarray) -> str:
     """The argument of a skill in words, from its target i16 (4,); "" for none."""
-    values = tuple(int(each) for each in target)
-    return "" if values == NO_TARGET else described(Target(*values))
+    return "" if tuple(target) == NO_TARGET else described(Target(*target))
 
 
 @kernel

@@ -82,7 +82,7 @@ def test_matches_equal_find_objects(level: str) -> None:
         for target in TARGETS:
             found = [record.id for record in perception.find_objects(text(target))]
             ids = range(-1, memories.MAX_OBJECTS + 1)
-            assert {k for k in ids if matches(memory, i, k, target.row())} == set(found)
+            assert {k for k in ids if matches(memory, i, k, np.array(target, np.int16))} == set(found)
 
 
 def test_gone_things_are_nowhere() -> None:
@@ -97,4 +97,4 @@ def test_gone_things_are_nowhere() -> None:
     assert box != view[3, 5]
     [record] = BabyAIPerception(memory, 0).get_observed_objects()
     assert (record.id, record.name, record.position) == (1, f"{COLOURS[1]} key", (0, 1))
-    assert not matches(memory, 0, 0, Target().row())
+    assert not matches(memory, 0, 0, np.array(Target(), np.int16))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -101,7 +102,7 @@ def test_location_words_are_the_verifiers(level: str) -> None:
                 target = Target(location=location, id=record.id)
                 told = bool(snapshot.find_objects(text(target)))
                 assert told == (id(thing) in meant[word])
-                assert matches(world.memory, 0, record.id, target.row()) == told
+                assert matches(world.memory, 0, record.id, np.array(target, np.int16)) == told
                 compared += told
     assert compared > 20
 
