@@ -1,7 +1,7 @@
 """The LLM-based guards: a model is asked with a demonstration and answers {Thought, Feasible | Completeness}.
 
 ResponsibleTA's prompts in substance. The answer is read strictly: anything but one object of the right form is an
-error, and an error keeps the gate shut (`sdg.gate.executor.FailClosed`).
+error, and an error keeps the gate shut (`sdg.gate.executor.GuardChain`).
 """
 
 import json
