@@ -61,7 +61,7 @@ MAX_ERROR_CHARS = 200
 
 
 def _ask(guard: GateGuard, question: Callable[[GateGuard], Verdict]) -> Verdict:
-    """A guard's verdict, or where it gives none a refusal that names it. BudgetExceeded is no judgement: it ends a run."""
+    """A guard's verdict, or a refusal that names it where it gives none; BudgetExceeded is passed on, it ends a run."""
     try:
         verdict: object = question(guard)
         # Only a Verdict whose `passed` is True opens the gate: a model's "yes" or a truthy array doesn't.
@@ -79,7 +79,7 @@ def _ask(guard: GateGuard, question: Callable[[GateGuard], Verdict]) -> Verdict:
         raise
     except Exception as error:
         why = f"failed ({type(error).__name__}: {_one_line(error)})"
-    source = str(getattr(guard, "source", type(guard).__name__))
+    source = _one_line(getattr(guard, "source", type(guard).__name__))
     return Verdict(False, f"the guard '{source}' {why}", source=source)
 
 

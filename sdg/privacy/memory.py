@@ -145,9 +145,9 @@ class Placeholders:
             if plain["schema"] != SCHEMA:
                 raise PrivacyError(f"the memory {path} has schema {plain['schema']!r:.20}, not {SCHEMA}: {advice}")
             return cls({str(name): str(value) for name, value in plain["values"].items()})
-        except (InvalidToken, ValueError, KeyError, TypeError, AttributeError) as error:
-            if isinstance(error, PrivacyError):
-                raise
+        except PrivacyError:
+            raise
+        except (InvalidToken, ValueError, KeyError, TypeError, AttributeError):
             raise PrivacyError(f"the memory {path} is damaged or was written under another key: {advice}") from None
 
     def _remask(self) -> None:

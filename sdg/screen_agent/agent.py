@@ -173,7 +173,7 @@ class UIEpisode:
 
 
 class Work:
-    """One episode, turn by turn, for a caller that has the model: `question`, then `answer` or `fail`, until there is
+    """One episode, turn by turn, for a caller that has the model: `question`, then `answer` or `hear`, until there is
     no question left; then `result`. Many episodes may be under way while their models think.
 
     More than `replans` refusals in a row (None: any number), or one by a person, end the task as infeasible.
@@ -257,7 +257,7 @@ class Work:
         except BudgetExceeded:
             raise
         except ModelError as error:
-            self.fail(error)
+            self.stop("model", str(error))
 
     def take_turn(self, model: LanguageModel, *, sampling: Sampling = SAMPLING) -> bool:
         """Ask for one answer, after a description in modes that have one; False when the episode is over. For harnesses
@@ -269,10 +269,6 @@ class Work:
                 return False
             self.hear(partial(model.complete, messages, sampling=sampling))
         return self._end is None and self._desktop.ending is None
-
-    def fail(self, error: ModelError) -> None:
-        """The model gave no answer."""
-        self.stop("model", str(error))
 
     def stop(self, end: End, detail: str = "") -> None:
         """End it, for this reason."""

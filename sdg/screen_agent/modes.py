@@ -39,7 +39,9 @@ class Mode:
             values = {name: text for name, text in values.items() if name not in ("width", "height", "most", "ends")}
             prompt = f"{prompt}_describe"
         *before, last = conversation(prompt, **values)
-        decided = f"\n\nYou decided on this, now give its commands:\n{fence(described)}" if described is not None else ""
+        decided = (
+            f"\n\nYou decided on this, now give its commands:\n{fence(described)}" if described is not None else ""
+        )
         return (*before, replace(last, content=last.content + decided, images=(picture,) if self.sees else ()))
 
 
