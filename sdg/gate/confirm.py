@@ -13,6 +13,7 @@ from itertools import dropwhile, pairwise
 from typing import cast
 from unicodedata import category, combining, normalize
 
+from sdg.envs.phone.actions import PRESSING
 from sdg.envs.ui.affordances import CLICK, POINTING, asked_for
 from sdg.envs.ui.captions import at_point
 from sdg.envs.ui.parser.screen import ScreenElement
@@ -39,8 +40,6 @@ WORDS: Mapping[str, frozenset[str]] = {
 """The lists of words.txt by name."""
 FINAL, NOUNS, YES, ENDING, OWNED = (WORDS[name] for name in ("final", "nouns", "yes", "ending", "owned"))
 STEMS, SIGNS = tuple(WORDS["stems"]), tuple(WORDS["signs"])
-PRESSING = ("Tap", "Long Press")
-"""A phone's actions that press something (`sdg.envs.phone.actions`)."""
 MOST_LABEL_WORDS, MOST_BUTTON_WORDS, MOST_TICK_WORDS, SIGNS_A_WORD = 3, 6, 2, 4
 """Most words of a label, of what the page itself calls a button, and beside a checkbox; more is prose, unless it
 begins with a final one. Signs that make up a word where nothing parts words."""

@@ -64,13 +64,6 @@ class Node:
         """Its text, or what it is described as."""
         return self.text or self.description
 
-    def walk(self) -> Iterator[Node]:
-        """Itself and all nodes below it, in the order of the document."""
-        left = [self]
-        while left:
-            yield (node := left.pop())
-            left.extend(reversed(node.children))
-
 
 @dataclass(frozen=True, slots=True)
 class UiTree:
@@ -89,8 +82,10 @@ class UiTree:
 
     def walk(self) -> Iterator[Node]:
         """All nodes, in the order of the document."""
-        for root in self.roots:
-            yield from root.walk()
+        left = [*reversed(self.roots)]
+        while left:
+            yield (node := left.pop())
+            left.extend(reversed(node.children))
 
     def __str__(self) -> str:
         rows = zip(self.elements, self.depths, strict=True)
@@ -100,12 +95,13 @@ class UiTree:
 def parse_dump(xml: str) -> ElementTree.Element:
     """A dump's own nodes, each of their texts on one line with single blanks, cut: what everybody reads who reads a
     dump. Raises DumpError for one that is empty, malformed, too large or too deep."""
-    if not xml.strip():
-        raise DumpError("the dump is empty")
-    if len(xml) > MAX_DUMP_CHARS:
-        raise DumpError(f"the dump has {len(xml)} characters; at most {MAX_DUMP_CHARS} are read")
-    if "<!" in xml:
-        raise DumpError("the dump declares a document type or holds comments: uiautomator writes none")
+    for wrong, said in (
+        (not xml.strip(), "is empty"),
+        (len(xml) > MAX_DUMP_CHARS, f"has {len(xml)} characters; at most {MAX_DUMP_CHARS} are read"),
+        ("<!" in xml, "declares a document type or holds comments: uiautomator writes none"),
+    ):
+        if wrong:
+            raise DumpError(f"the dump {said}")
     try:
         top = ElementTree.fromstring(_NOT_XML.sub(" ", xml))
     except ElementTree.ParseError as error:
