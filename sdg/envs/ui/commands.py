@@ -58,8 +58,9 @@ class ScreenCommand:
             if not (isinstance(point, tuple) and len(point) == 2 and all(type(value) is int for value in point)):
                 raise ScreenCommandError(f"{self.name} takes a point [x, y] of whole pixels, not {point!r:.60}")
             if not all(0 <= value < SCREEN for value in point):
-                inside = f"x and y are 0 to {SCREEN - 1}"
-                raise ScreenCommandError(f"{self.name} {list(point)!r:.60} is outside the screenshot: {inside}")
+                raise ScreenCommandError(
+                    f"{self.name} {list(point)!r:.60} is outside the screenshot: x and y are 0 to {SCREEN - 1}"
+                )
         elif not isinstance(self.argument, str):
             raise ScreenCommandError(f"{self.name} takes a {kind}, not {self.argument!r:.60}")
         elif kind == "key" and self.argument not in KEYS:

@@ -65,8 +65,9 @@ def effects(
         changed.mean(),
         min(len(before) / 30, 2),
         min(len(after) / 30, 2),
+        *pairs.page(),
+        typed is not None,
     ]
-    page += [*pairs.page(), typed is not None]
     return np.hstack([rows, none, np.repeat([page], len(rows), axis=0)]).astype(np.float32)
 
 
@@ -239,20 +240,19 @@ def _overlaps(before: Sequence[ScreenElement], after: Sequence[ScreenElement]) -
 
 
 def _states(pairs: _Pairs) -> np.ndarray:
-    rows = []
     changed = [now is not None and alike(now.text) != words for now, words in zip(pairs.now, pairs.words, strict=True)]
-    for n, (old, now) in enumerate(zip(pairs.before, pairs.now, strict=True)):
-        rows.append(
-            [
-                now is not None, pairs.gone[n], old.checked, now is not None and now.checked,
-                now is not None and now.checked != old.checked,
-                now is not None and now.checked and not old.checked,
-                old.focused, now is not None and now.focused, now is not None and now.focused and not old.focused,
-                changed[n], now is not None and now.kind != old.kind, now is not None and now.look != old.look,
-                min((sum(changed) - changed[n]) / 5, 2),
-                len(now.text) > len(old.text) if now else False,
-            ]
-        )  # fmt: skip
+    rows = [
+        [
+            now is not None, pairs.gone[n], old.checked, now is not None and now.checked,
+            now is not None and now.checked != old.checked,
+            now is not None and now.checked and not old.checked,
+            old.focused, now is not None and now.focused, now is not None and now.focused and not old.focused,
+            changed[n], now is not None and now.kind != old.kind, now is not None and now.look != old.look,
+            min((sum(changed) - changed[n]) / 5, 2),
+            len(now.text) > len(old.text) if now else False,
+        ]
+        for n, (old, now) in enumerate(zip(pairs.before, pairs.now, strict=True))
+    ]  # fmt: skip
     return np.array(rows, float)
 
 
@@ -308,17 +308,16 @@ def _words(pairs: _Pairs, names: Sequence[str], boxes: Boxes, typed: str | None)
     sums = np.maximum(near.sum(axis=1), 1e-6)
     around, around_fresh = near @ kept / sums, near @ fresh / sums
     all_kept = kept.sum() / max(sum(len(said) > 2 for said in names), 1)
-    rows = []
-    for n, (said, now) in enumerate(zip(names, pairs.now, strict=True)):
-        rows.append(
-            [
-                _holds(asked, alike(now.text) if now else ""), _holds(asked, pairs.words[n]),
-                fresh[n], kept[n], kept[n] - all_kept, fresh[n] - fresh.mean(), around[n] - all_kept, around_fresh[n],
-                around_fresh[n] >= around_fresh.max() > 0, around[n] >= around.max() > 0,
-                min(len(said) / 20, 2),
-                sum(words == pairs.words[n] for words in pairs.words) > 1 and bool(pairs.words[n]),
-            ]
-        )  # fmt: skip
+    rows = [
+        [
+            _holds(asked, alike(now.text) if now else ""), _holds(asked, pairs.words[n]),
+            fresh[n], kept[n], kept[n] - all_kept, fresh[n] - fresh.mean(), around[n] - all_kept, around_fresh[n],
+            around_fresh[n] >= around_fresh.max() > 0, around[n] >= around.max() > 0,
+            min(len(said) / 20, 2),
+            sum(words == pairs.words[n] for words in pairs.words) > 1 and bool(pairs.words[n]),
+        ]
+        for n, (said, now) in enumerate(zip(names, pairs.now, strict=True))
+    ]  # fmt: skip
     return np.array(rows, float)
 
 
@@ -330,6 +329,4 @@ def _share_kept(said: str, later: str) -> float:
 
 
 def _holds(asked: str, text: str) -> float:
-    if not asked:
-        return 0.0
-    return 1.0 if asked in text else likeness(asked, text)
+    return 0.0 if not asked else 1.0 if asked in text else likeness(asked, text)

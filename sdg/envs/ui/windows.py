@@ -37,14 +37,13 @@ class Windows:
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
         """While a command runs: `watch`, where the browser isn't watched all the time."""
-        if self._owned:
-            yield
-            return
-        self.watch()
+        if not self._owned:
+            self.watch()
         try:
             yield
         finally:
-            self.unwatch()
+            if not self._owned:
+                self.unwatch()
 
     def close(self) -> Sequence[tuple[str, Callable[[], None] | None]]:
         """Close the windows. What they were to show: an address each, and what leads the page there, if anything."""

@@ -117,8 +117,7 @@ def merge(picture: np.ndarray, detections: Sequence[Detection], lines: Sequence[
     words: list[list[TextLine]] = [[] for _ in detections]
     alone: list[TextLine] = []
     for line in lines:
-        held = [n for n, each in enumerate(detections) if _share(line.box, each.box) >= INSIDE]
-        holders = [(_area(detections[n].box), n) for n in held]
+        holders = [(_area(each.box), n) for n, each in enumerate(detections) if _share(line.box, each.box) >= INSIDE]
         (words[min(holders)[1]] if holders else alone).append(line)
     found = [_element(picture, each, inside) for each, inside in zip(detections, words, strict=True)]
     found += [_written(picture, line) for line in alone]
