@@ -197,9 +197,7 @@ class GatedExecutor:
             return Outcome(command, False, error=str(error) or "it can't be done", verdicts=(feasible,))
         # If nothing was done, there is only one moment to judge: `before`.
         complete = self._gate.complete(command, before, self._body.observe() if performed.steps else before)
-        verdicts = (feasible, complete)
-        if not performed.reached:
-            tried = f"not reached in {performed.steps} steps and {performed.attempts} attempts"
-            reason = f"{tried}: {performed.note}" if performed.note else tried
-            return Outcome(command, False, performed.steps, reason=reason, verdicts=verdicts)
-        return Outcome(command, complete.passed, performed.steps, reason=complete.reason, verdicts=verdicts)
+        tried = f"not reached in {performed.steps} steps and {performed.attempts} attempts"
+        reason = complete.reason if performed.reached else f"{tried}: {performed.note}" if performed.note else tried
+        success = performed.reached and complete.passed
+        return Outcome(command, success, performed.steps, reason=reason, verdicts=(feasible, complete))

@@ -69,12 +69,10 @@ class GuardNetwork:
 
     def plain(self) -> dict[str, object]:
         """The network as plain values, rounded too little to change a verdict."""
-        layers = [{"weights": w.round(5).tolist(), "biases": b.round(5).tolist()} for w, b in self.layers]
-        mean, scale = self.mean.round(6).tolist(), self.scale.round(6).tolist()
         return {
-            "mean": mean,
-            "scale": scale,
-            "layers": layers,
+            "mean": self.mean.round(6).tolist(),
+            "scale": self.scale.round(6).tolist(),
+            "layers": [{"weights": w.round(5).tolist(), "biases": b.round(5).tolist()} for w, b in self.layers],
             "temperature": round(self.temperature, 5),
             "rivals": self.rivals,
         }

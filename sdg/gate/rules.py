@@ -7,6 +7,7 @@ It knows no kind of world. It gets the commands that exist, what each one needs 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from sdg.envs.domain import Affordances
@@ -109,5 +110,4 @@ def without_clock(text: str) -> str:
     return _CLOCK.sub("", text)
 
 
-def _refuse(reason: str) -> Verdict:
-    return Verdict(False, reason)
+_refuse = partial(Verdict, False)

@@ -103,17 +103,20 @@ def _worldwide() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """First names, surnames and words of places in all languages of the package `faker` (MIT), lower case."""
     from faker.providers import address, person
 
-    first, last, places = set[str](), set[str](), set[str]()
-    for provider in (person, address):
-        for module in pkgutil.iter_modules(provider.__path__):
-            for name, said in _lists_of(f"{provider.__name__}.{module.name}"):
-                if provider is address:
-                    places |= said if name in _PLACES or "countr" in name else set()
-                elif "first_name" in name:
-                    first |= said
-                elif "last_name" in name or "surname" in name:
-                    last |= said
-    return frozenset(first), frozenset(last), frozenset(places)
+    people, places = (
+        [
+            (name, word)
+            for module in pkgutil.iter_modules(provider.__path__)
+            for name, said in _lists_of(f"{provider.__name__}.{module.name}")
+            for word in said
+        ]
+        for provider in (person, address)
+    )
+    first = frozenset(word for name, word in people if "first_name" in name)
+    last = frozenset(
+        word for name, word in people if "first_name" not in name and ("last_name" in name or "surname" in name)
+    )
+    return first, last, frozenset(word for name, word in places if name in _PLACES or "countr" in name)
 
 
 def _lists_of(module: str) -> Iterator[tuple[str, set[str]]]:
@@ -212,9 +215,9 @@ def _small_names(text: str) -> Iterator[Span]:
     first, last = census()
     for match in _SMALL_NAME.finditer(text):
         cue, one, two = match["cue"].lower(), match["first"], match["last"]
-        listed = one in first and not any(one in each for each in (_COMMON_FIRST, _NO_NAMES, _SMALL_WORDS))
-        if one in _VERBS | _NO_NAME_CUES:
+        if one in _VERBS or one in _NO_NAME_CUES:
             continue
+        listed = one in first and not any(one in each for each in (_COMMON_FIRST, _NO_NAMES, _SMALL_WORDS))
         strange = is_unheard_of(one)
         surname = bool(two) and (
             (two in last and not any(two in each for each in (_NO_NAMES, _VERBS, _PARTICLES)))

@@ -60,8 +60,7 @@ class PhoneTask:
 def embedded_tasks() -> tuple[PhoneTask, ...]:
     """The tasks of the embedded phone, sorted by id."""
     rows = json.loads(FILE.read_text("utf-8"))
-    lists = ("goals", "answers")
-    made = [PhoneTask(**row | {key: tuple(row[key]) for key in lists if key in row}) for row in rows]
+    made = [PhoneTask(**row | {key: tuple(row[key]) for key in ("goals", "answers") if key in row}) for row in rows]
     return tuple(sorted(made, key=lambda each: each.id))
 
 

@@ -212,8 +212,9 @@ def _element(number: int, node: Node, label: str) -> ScreenElement:
     if kind == "textbox":  # its own words are what was typed; what it is for is part of its name
         look, label = f"{look} {node.description}".strip(), node.text
     words = label or ("" if kind == "textbox" else node.resource.replace("_", " ") if kind else "")
-    checked, focused = "checked" in node.flags, "focused" in node.flags
-    return ScreenElement(number, kind or "text", words, node.box, checked, focused, look)
+    return ScreenElement(
+        number, kind or "text", words, node.box, "checked" in node.flags, "focused" in node.flags, look
+    )
 
 
 def bounds_in(tree: UiTree, number: int) -> Bounds | None:

@@ -22,7 +22,6 @@ SAME = 0.4
 CELL = 4
 NEAR = 24
 """Pixels, down, within which elements belong together."""
-Boxes = np.ndarray
 
 
 def changes(picture: np.ndarray, later: np.ndarray) -> np.ndarray:
@@ -79,21 +78,21 @@ class _Sums:
         np.cumsum(values, axis=0, dtype=np.int32, out=self._sums[1:, 1:])
         np.cumsum(self._sums[1:, 1:], axis=1, out=self._sums[1:, 1:])
 
-    def __call__(self, boxes: Boxes) -> np.ndarray:
+    def __call__(self, boxes: np.ndarray) -> np.ndarray:
         x0, y0, x1, y1 = np.clip(boxes, 0, SCREEN).T
         x1, y1 = np.maximum(x0, x1), np.maximum(y0, y1)
         return np.asarray(self._sums[y1, x1] - self._sums[y0, x1] - self._sums[y1, x0] + self._sums[y0, x0])
 
 
-def _grown(boxes: Boxes, by: int) -> Boxes:
+def _grown(boxes: np.ndarray, by: int) -> np.ndarray:
     return np.asarray(np.clip(boxes + np.array([-by, -by, by, by]), 0, SCREEN))
 
 
-def _areas(boxes: Boxes) -> np.ndarray:
+def _areas(boxes: np.ndarray) -> np.ndarray:
     return np.maximum((boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1]), 1)
 
 
-def _pixels(changed: np.ndarray, boxes: Boxes, kinds: np.ndarray) -> np.ndarray:
+def _pixels(changed: np.ndarray, boxes: np.ndarray, kinds: np.ndarray) -> np.ndarray:
     """Where pixels changed, seen from each box."""
     sums, total = _Sums(changed), max(int(changed.sum()), 1)
     x0, y0, x1, y1 = boxes.T
@@ -148,7 +147,7 @@ def _rivals(share: np.ndarray, kinds: np.ndarray) -> tuple[np.ndarray, np.ndarra
     )
 
 
-def _looks(picture: np.ndarray, later: np.ndarray, boxes: Boxes, kinds: np.ndarray) -> np.ndarray:
+def _looks(picture: np.ndarray, later: np.ndarray, boxes: np.ndarray, kinds: np.ndarray) -> np.ndarray:
     """How each element stands out among its like, then and now, and how its mean colour changed."""
     wide = _grown(boxes, MARGIN)
     old, new = _means(picture, boxes), _means(later, boxes)
@@ -173,7 +172,7 @@ def _looks(picture: np.ndarray, later: np.ndarray, boxes: Boxes, kinds: np.ndarr
     )  # fmt: skip
 
 
-def _means(picture: np.ndarray, boxes: Boxes) -> np.ndarray:
+def _means(picture: np.ndarray, boxes: np.ndarray) -> np.ndarray:
     """The mean colour of each box, (n, 3) in [0, 1]; every other pixel is looked at."""
     found = [picture[y0:y1:2, x0:x1:2].reshape(-1, 3) for x0, y0, x1, y1 in boxes]
     return np.array([each.mean(axis=0) / 255 if len(each) else np.zeros(3) for each in found])
@@ -256,7 +255,7 @@ def _states(pairs: _Pairs) -> np.ndarray:
     return np.array(rows, float)
 
 
-def _moves(pairs: _Pairs, boxes: Boxes) -> np.ndarray:
+def _moves(pairs: _Pairs, boxes: np.ndarray) -> np.ndarray:
     """What came, went and moved beside, below and above each element."""
     moved = np.isfinite(pairs.moved) & (np.abs(np.nan_to_num(pairs.moved)) > 3)
     fresh = np.array([each.box for each in pairs.fresh], float).reshape(-1, 4)
@@ -279,7 +278,7 @@ def _moves(pairs: _Pairs, boxes: Boxes) -> np.ndarray:
     return np.array(rows, float)
 
 
-def _fresh_around(fresh: Boxes, box: np.ndarray) -> list[float]:
+def _fresh_around(fresh: np.ndarray, box: np.ndarray) -> list[float]:
     if not len(fresh):
         return [0.0, 0.0, 1.0, 1.0, 0.0]
     x0, y0, x1, y1 = (float(value) for value in box)
@@ -295,7 +294,7 @@ def _fresh_around(fresh: Boxes, box: np.ndarray) -> list[float]:
     ]
 
 
-def _words(pairs: _Pairs, names: Sequence[str], boxes: Boxes, typed: str | None) -> np.ndarray:
+def _words(pairs: _Pairs, names: Sequence[str], boxes: np.ndarray, typed: str | None) -> np.ndarray:
     """What was to be typed in each element then and now; whether its words, and those around it, stand there later."""
     new, old = set(pairs.new_words) - {""}, set(pairs.words) - {""}
     added, later = "\n".join(sorted(new - old)), "\n".join(sorted(new))
