@@ -115,8 +115,9 @@ class LearnedGuard:
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses a command that succeeds too rarely in such states. Raises ValueError where it can't tell."""
-        refusal = f"{command} hardly ever succeeds from a place like this"
-        return self._verdict(FEASIBILITY, command, (observation,), refusal=refusal)
+        return self._verdict(
+            FEASIBILITY, command, (observation,), refusal=f"{command} hardly ever succeeds from a place like this"
+        )
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
         """Rejects a change that doesn't look like the command's effect. Raises ValueError where it can't tell."""

@@ -5,10 +5,9 @@ It knows no kind of world. It gets the commands that exist, what each one needs 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 from sdg.envs.domain import Affordances
 from sdg.envs.world import Element, Observation
@@ -33,12 +32,9 @@ class Usage:
     asks: frozenset[str] = frozenset()
 
 
-class Resolver(Protocol):
-    """What an argument means in a world."""
-
-    def __call__(self, argument: str, elements: Sequence[Element]) -> Sequence[Element]:
-        """The elements that `argument` describes. Raises ValueError with the grammar if it describes nothing."""
-        ...
+Resolver = Callable[[str, Sequence[Element]], Sequence[Element]]
+"""What an argument means in a world: the elements that it describes. Raises ValueError with the grammar if it describes
+nothing."""
 
 
 class RulesGuard:

@@ -81,15 +81,11 @@ def commonness(word: str) -> float:
     return int(2 * frequency(word)) / 2 if word.isalpha() else -1.0
 
 
+@lru_cache(maxsize=8)
 def _census(name: str, most: int | None = None) -> frozenset[str]:
+    """A list of the census, the commonest names first, or `most` of them."""
     lines = (resources.files("names") / f"dist.{name}").read_text("ascii").splitlines()
     return frozenset(line.split()[0].lower() for line in lines[:most])
-
-
-@lru_cache(maxsize=1)
-def popular() -> frozenset[str]:
-    """The 800 commonest first names of women and of men in `census`."""
-    return _census("female.first", 800) | _census("male.first", 800)
 
 
 @lru_cache(maxsize=1)
@@ -213,6 +209,7 @@ def _is_name_here(text: str, word: tuple[int, int], part: list[tuple[int, int]],
 def _small_names(text: str) -> Iterator[Span]:
     """Names in lower case after words that names follow: "ring pamela may", "tell jojo", "add gerald and"."""
     first, last = census()
+    popular = [_census(f"{whose}.first", 800) for whose in ("female", "male")]
     for match in _SMALL_NAME.finditer(text):
         cue, one, two = match["cue"].lower(), match["first"], match["last"]
         if one in _VERBS or one in _NO_NAME_CUES:
@@ -227,7 +224,7 @@ def _small_names(text: str) -> Iterator[Span]:
             yield Span(match.start("first"), match.end("last"), "person_name", 0.55)
         elif cue in _STRONG_CUES and (strange or (listed and frequency(one) <= 4.7)):
             yield Span(*match.span("first"), "person_name", 0.5)
-        elif cue in _SMALL_CUES and listed and one in popular() and frequency(one) <= 4.7:
+        elif cue in _SMALL_CUES and listed and frequency(one) <= 4.7 and any(one in each for each in popular):
             yield Span(*match.span("first"), "person_name", 0.45)
 
 

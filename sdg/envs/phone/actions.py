@@ -103,15 +103,15 @@ class PhoneAction:
     @property
     def argument(self) -> str:
         """The arguments as a text that `read_command` reads: what a gate is shown."""
-        if self.name in ("Type", "finish"):
-            return self.text
-        if self.name == "Wait":
-            return f"{self.seconds} s"
         place = f"element {self.element}" if self.element else f"{self.at[0]},{self.at[1]}" if self.at else ""
-        if self.name != "Swipe":
-            return place
         way = f"to {self.to[0]},{self.to[1]}" if self.to else f"{self.direction} {self.distance}"
-        return f"{place} {way}".strip()
+        others = {
+            "Type": self.text,
+            "finish": self.text,
+            "Wait": f"{self.seconds} s",
+            "Swipe": f"{place} {way}".strip(),
+        }
+        return others.get(self.name, place)
 
 
 def read_command(name: str, argument: str) -> PhoneAction:
@@ -159,10 +159,8 @@ def read_action(written: object) -> PhoneAction:
     unknown = found.keys() - takes.get(name, "").split()
     if unknown:
         raise ActionError(f"{name} takes no {sorted(unknown)[0]!r:.40}: {FORMS[name]}")
-    for key in found.keys() & {"at", "to"}:
-        found[key] = _point(found[key])
-    for key in found.keys() & {"element", "seconds"}:
-        found[key] = _whole(key, found[key])
+    found |= {key: _point(found[key]) for key in ("at", "to") if key in found}
+    found |= {key: _whole(key, found[key]) for key in ("element", "seconds") if key in found}
     for key in found.keys() & {"direction", "distance", "text"}:
         if not isinstance(found[key], str):
             raise ActionError(f'"{key}" is a text, not {found[key]!r:.60}')

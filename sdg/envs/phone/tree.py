@@ -72,7 +72,7 @@ class UiTree:
 
     roots: tuple[Node, ...]
     elements: tuple[ScreenElement, ...]
-    depths: tuple[int, ...]
+    lines: tuple[str, ...]
     nodes: tuple[Node, ...] = ()
 
     @property
@@ -88,8 +88,7 @@ class UiTree:
             left.extend(reversed(node.children))
 
     def __str__(self) -> str:
-        rows = zip(self.elements, self.depths, strict=True)
-        return "\n".join(f"{'  ' * depth}[{each.id}] {each}" for each, depth in rows) or "(an empty screen)"
+        return "\n".join(self.lines) or "(an empty screen)"
 
 
 def parse_dump(xml: str) -> ElementTree.Element:
@@ -122,9 +121,9 @@ def read_dump(xml: str) -> UiTree:
     """The compressed tree of a dump. Raises DumpError for one that can't be parsed."""
     top = parse_dump(xml)
     roots = tuple(found for each in top for found in _compressed(each, None))
-    elements, depths = _elements(roots)
+    elements, lines = _elements(roots)
     nodes = tuple(found for each in top.iter() if (found := _node(each)))
-    return UiTree(roots, elements, depths, nodes)
+    return UiTree(roots, elements, lines, nodes)
 
 
 def _node(node: ElementTree.Element, children: tuple[Node, ...] = ()) -> Node | None:
@@ -161,13 +160,14 @@ def contains(outer: Sequence[int], inner: Sequence[int]) -> bool:
     return outer[0] <= inner[0] and outer[1] <= inner[1] and inner[2] <= outer[2] and inner[3] <= outer[3]
 
 
-def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[int, ...]]:
-    """A number, kind and words for each node; the words below something that can be pressed are its own.
+def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[str, ...]]:
+    """A number, kind and words for each node, and a line that says so; the words below something that can be pressed
+    are its own.
 
     A number goes by what an element is, not by where: it stays the same from screen to screen and run to run.
     """
     found: list[ScreenElement] = []
-    depths: list[int] = []
+    lines: list[str] = []
     taken: set[int] = set()
     # The labels of nodes that only show something, each once; those below a node are its span of them.
     said: list[str] = []
@@ -193,7 +193,7 @@ def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[i
             number = number % MAX_ID + 1
         taken.add(number)
         found.append(_element(number, node, label))
-        depths.append(depth)
+        lines.append(f"{'  ' * depth}[{number}] {found[-1]}")
         for child in node.children:
             if not (merged and child.label and not child.flags & _KEEPING and not child.children):
                 add(child, depth + 1)
@@ -201,7 +201,7 @@ def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[i
     for root in roots:
         gather(root)
         add(root, 0)
-    return tuple(found), tuple(depths)
+    return tuple(found), tuple(lines)
 
 
 def _element(number: int, node: Node, label: str) -> ScreenElement:

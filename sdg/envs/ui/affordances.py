@@ -82,8 +82,7 @@ def asked_for(asks: AbstractSet[str], argument: str, elements: Sequence[ScreenEl
 
 def place_of(asks: AbstractSet[str], argument: str, elements: Sequence[ScreenElement]) -> tuple[int, ...]:
     """The box [x0, y0, x1, y1] of the element that a command means most likely; () on an empty screen."""
-    found = asked_for(asks, argument, elements)[1]
-    return found[0].element.box if found else ()
+    return next((each.element.box for each in asked_for(asks, argument, elements)[1]), ())
 
 
 def near(asks: AbstractSet[str], argument: str, *screens: SeenScreen) -> tuple[str, list[SeenScreen]]:

@@ -110,7 +110,9 @@ def _pixels(changed: np.ndarray, boxes: np.ndarray, kinds: np.ndarray) -> np.nda
         (x0 - 8, y1 + MARGIN, x1 + 60, y1 + 60),
     ]  # fmt: skip
     around = [sums(np.stack(part, axis=1)) / total for part in parts]
-    most, most_alike, alike_changed = _rivals(share, kinds)
+    others = np.where(np.eye(len(share), dtype=bool), -1.0, share[None, :])
+    like = np.where(kinds[:, None] == kinds[None, :], others, -1.0)
+    most, most_alike = (np.maximum(each.max(axis=1), 0) for each in (others, like))
     ys, xs = np.nonzero(changed.reshape(SCREEN // CELL, CELL, SCREEN // CELL, CELL).any(axis=(1, 3)))
     ys, xs = ys * CELL + CELL // 2, xs * CELL + CELL // 2
     if len(ys):
@@ -129,22 +131,11 @@ def _pixels(changed: np.ndarray, boxes: np.ndarray, kinds: np.ndarray) -> np.nda
             (outer - wide) / np.maximum(areas[2] - areas[1], 1), sums(centre) / _areas(centre),
             *around, nearest, *away, top, left, bottom, right, nearest == nearest.min(),
             share / max(float(share.max()), 1e-6), share >= most, share - most, share - most_alike,
-            (share > most_alike) & (share > 0), np.minimum(alike_changed / 5, 2), wide / total >= (wide / total).max(),
+            (share > most_alike) & (share > 0), np.minimum((like > 0.01).sum(axis=1) / 5, 2),
+            wide / total >= (wide / total).max(),
         ],
         axis=1,
     )  # fmt: skip
-
-
-def _rivals(share: np.ndarray, kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each element the most that another has, another of its kind, and how many of its kind changed."""
-    others = np.where(np.eye(len(share), dtype=bool), -1.0, share[None, :])
-    like = kinds[:, None] == kinds[None, :]
-    alike_others = np.where(like, others, -1.0)
-    return (
-        np.maximum(others.max(axis=1), 0),
-        np.maximum(alike_others.max(axis=1), 0),
-        (alike_others > 0.01).sum(axis=1),
-    )
 
 
 def _looks(picture: np.ndarray, later: np.ndarray, boxes: np.ndarray, kinds: np.ndarray) -> np.ndarray:

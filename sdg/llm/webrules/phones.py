@@ -282,8 +282,8 @@ class ClumsyPresses:
         )
         if rng.random() < self._rate:
             name, arguments = self._spoil(now, name, arguments, rng)
-        command = {"name": name, "args": arguments}
-        return Completion(json.dumps({"thoughts": {"plan": f"meant {intention}"}, "commands": [command]}), self.name)
+        said = {"thoughts": {"plan": f"meant {intention}"}, "commands": [{"name": name, "args": arguments}]}
+        return Completion(json.dumps(said), self.name)
 
     def _spoil(self, now: PhonePrompt, name: str, arguments: dict[str, Any], rng: random.Random) -> Act:
         if name == "Type":

@@ -83,11 +83,10 @@ class Situation:
         """The button that ends the task."""
         buttons = self.of_kind("button")
         for words in (*self.quotations, "Submit", "Search", "Login", "Go!", "OK", "Send", "Done"):
-            if plain(words) in self.lower or words in ("Submit", "OK", "Go!"):
-                pool = [*buttons, *(self.of_kind("text") if words == "Submit" else ())]
-                button = next((each for each in pool if plain(each.text) == plain(words)), None)
-                if button:
-                    return button
+            is_meant = plain(words) in self.lower or words in ("Submit", "OK", "Go!")
+            for each in (*buttons, *(self.of_kind("text") if words == "Submit" else ())):
+                if is_meant and plain(each.text) == plain(words):
+                    return each
         return buttons[-1] if len(buttons) == 1 else None
 
 

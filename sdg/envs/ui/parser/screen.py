@@ -126,9 +126,8 @@ def merge(picture: np.ndarray, detections: Sequence[Detection], lines: Sequence[
 
 
 def _element(picture: np.ndarray, found: Detection, inside: Sequence[TextLine]) -> ScreenElement:
-    text = " ".join(line.text for line in inside)
-    if found.kind.endswith("icon") or found.kind in ("checkbox", "radio"):
-        text = ""  # a star or a tick isn't text
+    drawn = found.kind.endswith("icon") or found.kind in ("checkbox", "radio")  # a star or a tick isn't text
+    text = "" if drawn else " ".join(line.text for line in inside)
     look = f"{colour_of(picture, found.box)} {form_of(picture, found.box)}".strip() if found.kind == "shape" else ""
     return ScreenElement(0, found.kind, text, found.box, found.checked, found.focused, look)
 
