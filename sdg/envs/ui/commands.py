@@ -84,8 +84,7 @@ def command_from_json(value: object) -> ScreenCommand:
         return ScreenCommand(name, "")
     if not isinstance(arguments, Mapping) or kind not in arguments:
         raise ScreenCommandError(f'{name} needs "args": {{"{kind}": ...}}, not {arguments!r:.80}')
-    argument = arguments[kind]
-    return ScreenCommand(name, _point(name, argument) if kind == "coords" else argument)
+    return ScreenCommand(name, _point(name, arguments[kind]) if kind == "coords" else arguments[kind])
 
 
 def _point(name: str, value: object) -> tuple[int, int]:
