@@ -6,15 +6,15 @@ the same as for planners: things with names.
 
 import re
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from sdg.agents.agents import Task, act_out
 from sdg.deduction.episode import OUT_OF_TIME, Episode, Interaction
 from sdg.envs.domain import Domain
-from sdg.envs.world import Action, Perception, World
+from sdg.envs.world import Action, World
 from sdg.gate.rules import without_clock
-from sdg.llm.model import LanguageModel, Message, Sampling
+from sdg.llm.model import Completion, LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fence, one_line
 from sdg.prompts.replies import tidy
 
@@ -46,11 +46,11 @@ class ChatAgent:
                     calls=(),
                     began=0,
                     ended=result.steps,
-                    prompt_tokens=chat.prompt_tokens,
-                    completion_tokens=chat.completion_tokens,
+                    prompt_tokens=sum(each.prompt_tokens for each in chat.replies),
+                    completion_tokens=sum(each.completion_tokens for each in chat.replies),
                 ),
             ),
-            llm_calls=chat.turns,
+            llm_calls=len(chat.replies),
         )
 
 
@@ -61,28 +61,27 @@ class _Chat:
         self._world, self._domain, self._model, self._sampling = world, domain, model, sampling
         self._latest: deque[str] = deque(maxlen=REMEMBERED)
         self._before = ""
-        self.turns = self.prompt_tokens = self.completion_tokens = 0
+        self.replies: list[Completion] = []
 
     @property
     def turns_left(self) -> int:
         """Turns that may still be asked for."""
-        return self._world.max_steps - self.turns
+        return self._world.max_steps - len(self.replies)
 
     def choose(self) -> int | None:
         """The model's next action, or None when no turn is left."""
-        if self._before and self._before == known_facts(self._world.perception()):
+        # Time always passes: what is known counts without the step count.
+        known = without_clock(self._world.perception().describe())
+        if self._latest and known == self._before:
             self._latest[-1] += " (nothing changed)"
         while self.turns_left > 0:
-            reply = self._model.complete(self._prompt(), sampling=self._sampling)
-            self.turns += 1
-            self.prompt_tokens += reply.prompt_tokens
-            self.completion_tokens += reply.completion_tokens
-            action = action_named(reply.text, self._domain.actions)
-            if action is not None:
-                self._latest.append(f"turn {self.turns}: {action_text(action)}")
-                self._before = known_facts(self._world.perception())
+            self.replies.append(self._model.complete(self._prompt(), sampling=self._sampling))
+            action = action_named(self.replies[-1].text, self._domain.actions)
+            said = action_text(action) if action else "your answer named no action, or several; the robot waited"
+            self._latest.append(f"turn {len(self.replies)}: {said}")
+            if action:
+                self._before = known
                 return action.number
-            self._latest.append(f"turn {self.turns}: your answer named no action, or several; the robot waited")
         return None
 
     def _prompt(self) -> tuple[Message, ...]:
@@ -106,19 +105,12 @@ def action_text(action: Action) -> str:
 def action_named(reply: str, actions: Sequence[Action]) -> Action | None:
     """The one action that the reply, or else its last line, names; None where that is none or several."""
     for text in (tidy(reply), tidy(reply).strip().rpartition("\n")[2]):
-        matches = list(_find_actions(text, actions))
-        if len(matches) == 1:
-            return matches[0]
+        named = [each for each in actions if _pattern(each).search(text)]
+        if len(named) == 1:
+            return named[0]
     return None
 
 
-def _find_actions(text: str, actions: Sequence[Action]) -> Iterable[Action]:
-    for action in actions:
-        words = "[ _-]?".join(map(re.escape, action_text(action).split()))
-        if re.search(rf"\b{words}\b", text, re.IGNORECASE):
-            yield action
-
-
-def known_facts(perception: Perception) -> str:
-    """What the agent knows, without the step count: equal before and after an action that changed nothing."""
-    return without_clock(perception.describe())
+def _pattern(action: Action) -> re.Pattern[str]:
+    words = "[ _-]?".join(map(re.escape, action_text(action).split()))
+    return re.compile(rf"\b{words}\b", re.IGNORECASE)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from typing import cast
 from unicodedata import category, combining, normalize
 
+from sdg.envs.phone.actions import PRESSING
 from sdg.envs.ui.affordances import CLICK, POINTING, asked_for
 from sdg.envs.ui.captions import at_point
 from sdg.envs.ui.parser.screen import ScreenElement
@@ -30,15 +31,15 @@ def _folded(text: str) -> str:
 
 _MARKS = {*range(10, 37), *range(200, 241)}
 """The classes of such marks: those of Hebrew, of Arabic, and what stands over or under any letter."""
-_TEXT = _folded((resources.files(__package__) / "words.txt").read_text("utf-8"))
 WORDS: Mapping[str, frozenset[str]] = {
-    name: frozenset(words.split()) for name, words in re.findall(r"(?ms)^\[(\w+)\].*?$(.*?)(?=^\[|\Z)", _TEXT)
+    name: frozenset(words.split())
+    for name, words in re.findall(
+        r"(?ms)^\[(\w+)\].*?$(.*?)(?=^\[|\Z)", _folded((resources.files(__package__) / "words.txt").read_text("utf-8"))
+    )
 }
 """The lists of words.txt by name."""
 FINAL, NOUNS, YES, ENDING, OWNED = (WORDS[name] for name in ("final", "nouns", "yes", "ending", "owned"))
 STEMS, SIGNS = tuple(WORDS["stems"]), tuple(WORDS["signs"])
-PRESSING = ("Tap", "Long Press")
-"""A phone's actions that press something (`sdg.envs.phone.actions`)."""
 MOST_LABEL_WORDS, MOST_BUTTON_WORDS, MOST_TICK_WORDS, SIGNS_A_WORD = 3, 6, 2, 4
 """Most words of a label, of what the page itself calls a button, and beside a checkbox; more is prose, unless it
 begins with a final one. Signs that make up a word where nothing parts words."""
@@ -84,17 +85,14 @@ class ConfirmGuard:
 
 def final_label(command: Command, observation: Observation) -> str:
     """What a command would press for good: its element's name, or the command's own words; "" for anything else."""
-    elements = cast(tuple[ScreenElement, ...], observation.elements)
+    elements, labels = cast(tuple[ScreenElement, ...], observation.elements), []
     if command.name in PRESSING:
-        pressed = element_of(command, elements)
         at = re.fullmatch(r"(\d+),(\d+)", command.argument)
-        there = pressed or (at_point((int(at[1]), int(at[2])), elements) if at else None)
+        there = element_of(command, elements) or (at_point((int(at[1]), int(at[2])), elements) if at else None)
         labels = [cast(ScreenElement, there).text] if there else []
     elif command.name in (CLICK, *POINTING):
         phrase, found = asked_for({command.name}, command.argument, elements)
-        labels = [phrase.words, *([found[0].caption.words] if found else [])]
-    else:
-        return ""
+        labels = [phrase.words, *(each.caption.words for each in found[:1])]
     for label in labels:
         words = _folded(label).lower().replace("!", " ").replace(".", " ").split()
         if len(words) <= MOST_LABEL_WORDS and _is_final(words):
@@ -134,9 +132,8 @@ def final_press(press: Press) -> str:
 
 def _agrees(words: Sequence[str], hints: Sequence[str], role: str) -> bool:
     """Whether a press says yes: by its first word, a link by all of its words, a picture by its name."""
-    if not words:
-        return bool(WORDS["agreeing"] & set(hints))
-    return set(words) <= YES or (role in ("button", "control") and words[0] in YES)
+    agreed = set(words) <= YES or (role in ("button", "control") and words[0] in YES)
+    return agreed if words else bool(WORDS["agreeing"] & set(hints))
 
 
 def _answers(words: Sequence[str], dialog: str) -> bool:
@@ -146,9 +143,8 @@ def _answers(words: Sequence[str], dialog: str) -> bool:
         return False
     said = f" {' '.join(words_of(dialog))}"
     asked = [set(words_of(line)) for line in dialog.splitlines() if re.search("[?？؟]", line)]
-    if any(words[0] in WORDS["affirming"] or (len(words[0]) > 3 and words[0] in line) for line in asked):
-        return True
-    return len(dialog) < SHORT and any(phrase in said for phrase in _WARNINGS)
+    answers = any(words[0] in WORDS["affirming"] or (len(words[0]) > 3 and words[0] in line) for line in asked)
+    return answers or (len(dialog) < SHORT and any(phrase in said for phrase in _WARNINGS))
 
 
 def _is_final_text(text: str, role: str) -> bool:
@@ -172,8 +168,7 @@ def _is_final_text(text: str, role: str) -> bool:
 
 
 def _begins_final(words: Sequence[str], but: frozenset[str] = frozenset()) -> bool:
-    first = next((place for place, word in enumerate(words) if word not in YES), len(words))
-    begins = [each for each in words[first : first + 1] if each not in but]
+    begins = [each for each in [*dropwhile(YES.__contains__, words)][:1] if each not in but]
     return _is_final(begins) or (bool(ENDING & set(begins)) and bool(OWNED & set(words)))
 
 
@@ -192,8 +187,8 @@ def _asks(dialog: str) -> bool:
 
 
 def _is_final(words: Sequence[str]) -> bool:
-    final = FINAL & set(words) or any(each.startswith(STEMS) for each in words)
-    return bool(final or (ENDING & set(words) and OWNED & set(words)))
+    said = set(words)
+    return bool(FINAL & said or (ENDING & said and OWNED & said)) or any(each.startswith(STEMS) for each in words)
 
 
 def _joined(text: str) -> str:

@@ -60,41 +60,27 @@ class GateGuard(Protocol):
 MAX_ERROR_CHARS = 200
 
 
-class FailClosed:
-    """Refuses whatever the guard inside can't judge: an error becomes a refusal that names the guard.
-
-    A spent budget is no judgement: `BudgetExceeded` is passed on and ends the run.
-    """
-
-    def __init__(self, guard: GateGuard, *, source: str = "") -> None:
-        self.guard = guard
-        self.source = source or str(getattr(guard, "source", type(guard).__name__))
-
-    def feasible(self, command: Command, observation: Observation) -> Verdict:
-        """The guard's verdict, or a refusal when it gives none."""
-        return self._ask(lambda: self.guard.feasible(command, observation))
-
-    def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
-        """The guard's verdict, or a refusal when it gives none."""
-        return self._ask(lambda: self.guard.complete(command, before, after))
-
-    def _ask(self, question: Callable[[], Verdict]) -> Verdict:
-        try:
-            verdict: object = question()
-        except BudgetExceeded:
-            raise
-        except Exception as error:
-            return self._refuse(f"failed ({type(error).__name__}: {_one_line(error)})")
+def _ask(guard: GateGuard, question: Callable[[GateGuard], Verdict]) -> Verdict:
+    """A guard's verdict, or a refusal that names it where it gives none; BudgetExceeded is passed on, it ends a run."""
+    try:
+        verdict: object = question(guard)
         # Only a Verdict whose `passed` is True opens the gate: a model's "yes" or a truthy array doesn't.
         if not isinstance(verdict, Verdict) or not isinstance(verdict.passed, bool):
-            return self._refuse(f"gave no verdict but {_one_line(verdict, repr)}")
-        sure = verdict.confidence
-        if not isinstance(verdict.reason, str) or not isinstance(sure, int | float) or not 0 <= sure <= 1:
-            return self._refuse(f"gave a verdict that can't be read: {_one_line(verdict, repr)}")
-        return verdict
-
-    def _refuse(self, why: str) -> Verdict:
-        return Verdict(False, f"the guard '{self.source}' {why}", source=self.source)
+            why = f"gave no verdict but {_one_line(verdict, repr)}"
+        elif (
+            isinstance(verdict.reason, str)
+            and isinstance(verdict.confidence, int | float)
+            and 0 <= verdict.confidence <= 1
+        ):
+            return verdict
+        else:
+            why = f"gave a verdict that can't be read: {_one_line(verdict, repr)}"
+    except BudgetExceeded:
+        raise
+    except Exception as error:
+        why = f"failed ({type(error).__name__}: {_one_line(error)})"
+    source = _one_line(getattr(guard, "source", type(guard).__name__))
+    return Verdict(False, f"the guard '{source}' {why}", source=source)
 
 
 def _one_line(value: object, words: Callable[[object], str] = str) -> str:
@@ -106,7 +92,8 @@ def _one_line(value: object, words: Callable[[object], str] = str) -> str:
 
 
 class GuardChain:
-    """Asks its guards in order and stops at the first refusal; without one, passes with the least sure verdict.
+    """Asks its guards in order and stops at the first refusal; without one, passes with the least sure verdict. A guard
+    that can't judge refuses: an error becomes a refusal that names it.
 
     Raises ValueError without any guard: an open gate must be asked for by name (`OpenGate`).
     """
@@ -116,7 +103,7 @@ class GuardChain:
     def __init__(
         self, *, rules: Sequence[GateGuard] = (), learned: Sequence[GateGuard] = (), llm: Sequence[GateGuard] = ()
     ) -> None:
-        self.guards = tuple(FailClosed(guard) for guard in (*rules, *learned, *llm))
+        self.guards = (*rules, *learned, *llm)
         if not self.guards:
             raise ValueError("a chain needs at least one guard; use OpenGate to let every command through")
 
@@ -128,13 +115,12 @@ class GuardChain:
         """Did the command have its effect between the two observations?"""
         return self._first_refusal(lambda guard: guard.complete(command, before, after))
 
-    def _first_refusal(self, ask: Callable[[FailClosed], Verdict]) -> Verdict:
+    def _first_refusal(self, question: Callable[[GateGuard], Verdict]) -> Verdict:
         passed: list[Verdict] = []
         for guard in self.guards:
-            verdict = ask(guard)
+            passed.append(verdict := _ask(guard, question))
             if not verdict.passed:
                 return verdict
-            passed.append(verdict)
         return min(passed, key=lambda verdict: verdict.confidence)
 
 
@@ -197,8 +183,7 @@ class GatedExecutor:
     """Executes commands on a body behind a gate; a gate that fails refuses."""
 
     def __init__(self, body: Body, gate: GateGuard) -> None:
-        self._body = body
-        self._gate = FailClosed(gate)
+        self._body, self._gate = body, GuardChain(rules=[gate])
 
     def execute(self, command: Command) -> Outcome:
         """Judge, act, judge again. Never raises for what a program, a guard or the world did wrong."""
@@ -212,9 +197,7 @@ class GatedExecutor:
             return Outcome(command, False, error=str(error) or "it can't be done", verdicts=(feasible,))
         # If nothing was done, there is only one moment to judge: `before`.
         complete = self._gate.complete(command, before, self._body.observe() if performed.steps else before)
-        verdicts = (feasible, complete)
-        if not performed.reached:
-            tried = f"not reached in {performed.steps} steps and {performed.attempts} attempts"
-            reason = f"{tried}: {performed.note}" if performed.note else tried
-            return Outcome(command, False, performed.steps, reason=reason, verdicts=verdicts)
-        return Outcome(command, complete.passed, performed.steps, reason=complete.reason, verdicts=verdicts)
+        tried = f"not reached in {performed.steps} steps and {performed.attempts} attempts"
+        reason = complete.reason if performed.reached else f"{tried}: {performed.note}" if performed.note else tried
+        success = performed.reached and complete.passed
+        return Outcome(command, success, performed.steps, reason=reason, verdicts=(feasible, complete))

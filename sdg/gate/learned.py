@@ -69,12 +69,10 @@ class GuardNetwork:
 
     def plain(self) -> dict[str, object]:
         """The network as plain values, rounded too little to change a verdict."""
-        layers = [{"weights": w.round(5).tolist(), "biases": b.round(5).tolist()} for w, b in self.layers]
-        mean, scale = self.mean.round(6).tolist(), self.scale.round(6).tolist()
         return {
-            "mean": mean,
-            "scale": scale,
-            "layers": layers,
+            "mean": self.mean.round(6).tolist(),
+            "scale": self.scale.round(6).tolist(),
+            "layers": [{"weights": w.round(5).tolist(), "biases": b.round(5).tolist()} for w, b in self.layers],
             "temperature": round(self.temperature, 5),
             "rivals": self.rivals,
         }
@@ -117,8 +115,9 @@ class LearnedGuard:
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses a command that succeeds too rarely in such states. Raises ValueError where it can't tell."""
-        refusal = f"{command} hardly ever succeeds from a place like this"
-        return self._verdict(FEASIBILITY, command, (observation,), refusal=refusal)
+        return self._verdict(
+            FEASIBILITY, command, (observation,), refusal=f"{command} hardly ever succeeds from a place like this"
+        )
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
         """Rejects a change that doesn't look like the command's effect. Raises ValueError where it can't tell."""

@@ -1,7 +1,7 @@
 """The LLM-based guards: a model is asked with a demonstration and answers {Thought, Feasible | Completeness}.
 
 ResponsibleTA's prompts in substance. The answer is read strictly: anything but one object of the right form is an
-error, and an error keeps the gate shut (`sdg.gate.executor.FailClosed`).
+error, and an error keeps the gate shut (`sdg.gate.executor.GuardChain`).
 """
 
 import json
@@ -10,7 +10,7 @@ from typing import Any
 
 from sdg.envs.world import Element, Observation
 from sdg.gate.executor import Command, Verdict
-from sdg.llm.model import LanguageModel, Message, Sampling
+from sdg.llm.model import LanguageModel, Sampling
 from sdg.prompts.fill import conversation, fence, one_line
 from sdg.skills.strict_json import loads
 
@@ -39,13 +39,10 @@ class LlmGuard:
 
     def judge(self, verb: str, asked: str) -> Verdict:
         """The verdict on a `question`; `verb` is a key of ANSWERS."""
-        reply = self.model.complete(self.messages(verb, asked), sampling=Sampling(temperature=0.0, stage=verb))
+        messages = conversation(verb, about=self.about, question=asked)
+        reply = self.model.complete(messages, sampling=Sampling(temperature=0.0, stage=verb))
         passed, thought = read_verdict(reply.text, ANSWERS[verb])
         return Verdict(passed, one_line(thought), source=self.source)
-
-    def messages(self, verb: str, asked: str) -> tuple[Message, ...]:
-        """The conversation that a question is put in."""
-        return conversation(verb, about=self.about, question=asked)
 
 
 def question(command: Command, before: Observation, after: Observation | None = None) -> str:
@@ -65,12 +62,11 @@ def _elements(seen: Observation) -> str:
 
 def _plain(element: Element) -> dict[str, Any]:
     state = ["held"] * element.held + [str(getattr(element, "status", ""))]
-    content = ", ".join([element.name, *filter(None, state)])
     location = getattr(element, "position", None)
     return {
         "ID": element.id,
         "Type": one_line(str(getattr(element, "type", "thing")), 40),
-        "Content": one_line(content, 200),
+        "Content": one_line(", ".join([element.name, *filter(None, state)]), 200),
         "Location": list(location) if isinstance(location, tuple) else None,
     }
 

@@ -32,11 +32,9 @@ class PhoneGuard:
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses a command that can't succeed on this screen."""
-        if command.name == "Type":
-            fields = [each for each in observation.elements if getattr(each, "kind", "") == "textbox"]
-            if fields and not any(getattr(each, "focused", False) for each in fields):
-                return self._no("no field has the focus: tap the field first")
-            return _PASSED
+        fields = [each for each in observation.elements if getattr(each, "kind", "") == "textbox"]
+        if command.name == "Type" and fields and not any(getattr(each, "focused", False) for each in fields):
+            return self._no("no field has the focus: tap the field first")
         number = ELEMENT.match(command.argument)
         if number is None or command.name not in ("Tap", "Long Press", "Swipe"):
             return _PASSED
@@ -58,7 +56,9 @@ class PhoneGuard:
             hidden = any("password" in str(getattr(each, "look", "")).split() for each in after.elements)
             if " ".join(command.argument.split()) not in shown and not hidden:
                 return self._no("what was typed stands in no field")
-        if before.text == after.text and _same(before, after):
+        if before.text == after.text and (
+            before is after or (isinstance(before.image, np.ndarray) and np.array_equal(before.image, after.image))  # type: ignore[arg-type]
+        ):
             return self._no("nothing on the screen changed")
         return _PASSED
 
@@ -70,12 +70,6 @@ def element_of(command: Command, elements: Sequence[Element]) -> Element | None:
     """The element that a command names by number; None if it names none, or an absent one."""
     number = ELEMENT.match(command.argument)
     return next((each for each in elements if number is not None and each.id == int(number[1])), None)
-
-
-def _same(before: Observation, after: Observation) -> bool:
-    if before is after:
-        return True
-    return isinstance(before.image, np.ndarray) and np.array_equal(before.image, after.image)  # type: ignore[arg-type]
 
 
 class LearnedPhoneGuard(LearnedGuard):

@@ -10,18 +10,17 @@ from sdg.gate.executor import Command, GateGuard, GuardChain
 from sdg.gate.rules import Resolver, Usage
 from sdg.llm.model import LanguageModel
 
-_HERE = "sdg.gate"
 GUARDS = Registry[object](
     "guard",
     {
-        "rules": f"{_HERE}.rules:RulesGuard",
-        "learned": f"{_HERE}.learned:LearnedGuard",
-        "screens": f"{_HERE}.screens:ScreenGuard",
-        "confirm": f"{_HERE}.confirm:ConfirmGuard",
-        "phone": f"{_HERE}.phones:PhoneGuard",
-        "phone-learned": f"{_HERE}.phones:LearnedPhoneGuard",
-        "llm": f"{_HERE}.llm:LlmGuard",
-        "open": f"{_HERE}.executor:OpenGate",
+        "rules": "sdg.gate.rules:RulesGuard",
+        "learned": "sdg.gate.learned:LearnedGuard",
+        "screens": "sdg.gate.screens:ScreenGuard",
+        "confirm": "sdg.gate.confirm:ConfirmGuard",
+        "phone": "sdg.gate.phones:PhoneGuard",
+        "phone-learned": "sdg.gate.phones:LearnedPhoneGuard",
+        "llm": "sdg.gate.llm:LlmGuard",
+        "open": "sdg.gate.executor:OpenGate",
     },
 )
 VERBS = ("feasible", "complete")

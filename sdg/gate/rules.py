@@ -5,9 +5,9 @@ It knows no kind of world. It gets the commands that exist, what each one needs 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
 
 from sdg.envs.domain import Affordances
 from sdg.envs.world import Element, Observation
@@ -32,12 +32,9 @@ class Usage:
     asks: frozenset[str] = frozenset()
 
 
-class Resolver(Protocol):
-    """What an argument means in a world."""
-
-    def __call__(self, argument: str, elements: Sequence[Element]) -> Sequence[Element]:
-        """The elements that `argument` describes. Raises ValueError with the grammar if it describes nothing."""
-        ...
+Resolver = Callable[[str, Sequence[Element]], Sequence[Element]]
+"""What an argument means in a world: the elements that it describes. Raises ValueError with the grammar if it describes
+nothing."""
 
 
 class RulesGuard:
@@ -109,5 +106,4 @@ def without_clock(text: str) -> str:
     return _CLOCK.sub("", text)
 
 
-def _refuse(reason: str) -> Verdict:
-    return Verdict(False, reason)
+_refuse = partial(Verdict, False)

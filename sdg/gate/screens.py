@@ -29,7 +29,6 @@ PLACE = SHIPPED.parent / "screens.json"
 JUDGED = (CLICK, TYPE, *POINTING, TYPING)
 """Commands that the learned guards judge; others pass."""
 CERTAIN = (*JUDGED, "SCROLL_UP_COORDS", "SCROLL_DOWN_COORDS")
-UNCHANGED = "nothing on the screen changed"
 LEAST_CHANCE: Mapping[bool, float] = {True: 0.5, False: 0.1}
 """Chances below which a verdict is no, for commands in words and at coordinates: a bare place may mean anything."""
 
@@ -52,22 +51,21 @@ class ScreenGuard(LearnedGuard):
         A command at coordinates can't reach another element than intended, so on pages unlike those learned from the
         guard only judges what is certain: whether anything changed. For commands in words it judges that first.
         """
-        then, now = _pixels(before), _pixels(after)
+        then, now = (cast(SeenScreen, _as_screen(each).perception).picture for each in (before, after))
         if command.name in CERTAIN and then.shape[:2] != (SCREEN, SCREEN):
             changed = then.shape != now.shape or bool(changes(then, now).any())
             if not changed or command.name not in (CLICK, TYPE):
-                return Verdict(changed, "the screen changed" if changed else UNCHANGED, 1.0, self.source)
+                return Verdict(
+                    changed, "the screen changed" if changed else "nothing on the screen changed", 1.0, self.source
+                )
         shifted, found = screens_as_learned(command, before, after)
-        verdict = _placed(super().complete(shifted, *found), shifted, command)
-        return verdict if verdict.passed else replace(verdict, reason=f"{verdict.reason}; a guess: look at the screen")
+        verdict = super().complete(shifted, *found)
+        reason = verdict.reason.replace(str(shifted), str(command))
+        return replace(verdict, reason=reason if verdict.passed else f"{reason}; a guess: look at the screen")
 
     def least_chance(self, verb: str, command: Command) -> float:
         """0.5 for commands in words; at coordinates 0.1, so that only hopeless ones are refused."""
         return LEAST_CHANCE[command.name in (CLICK, TYPE)]
-
-
-def _pixels(seen: Observation) -> np.ndarray:
-    return cast(SeenScreen, _as_screen(seen).perception).picture
 
 
 def screens_as_learned(command: Command, *moments: Observation) -> tuple[Command, list[Observation]]:
@@ -89,8 +87,3 @@ def _as_screen(seen: Observation) -> Observation:
     if not isinstance(seen.image, np.ndarray):
         raise ValueError("an observation without its screenshot can't be judged")
     return Observation(seen.text, seen.image, seen.elements, SeenScreen(seen.image, cast(Any, seen.elements)))
-
-
-def _placed(verdict: Verdict, shifted: Command, command: Command) -> Verdict:
-    """The verdict, whose reason names the command itself, not the shifted one."""
-    return replace(verdict, reason=verdict.reason.replace(str(shifted), str(command)))

@@ -59,10 +59,8 @@ class PhoneObservation(Observation):
     def __init__(
         self, tree: UiTree, png: bytes, *, xml: str = "", activity: str = "", note: str = "", size: Point = (0, 0)
     ) -> None:
-        object.__setattr__(self, "text", note or str(tree))
-        object.__setattr__(self, "elements", tree.elements)
-        object.__setattr__(self, "perception", SeenPhone(tree))
-        for name, value in (("tree", tree), ("png", png), ("xml", xml), ("activity", activity), ("size", size)):
+        values = {"text": note or str(tree), "elements": tree.elements, "perception": SeenPhone(tree), "tree": tree}
+        for name, value in (values | {"png": png, "xml": xml, "activity": activity, "size": size}).items():
             object.__setattr__(self, name, value)
 
     def press_of(self, command: Command) -> Press:

@@ -42,8 +42,12 @@ def addresses(text: str) -> Iterator[Span]:
             continue
         street = _is_street(words)
         cue = _ADDRESS_CUES.search(text, max(0, run[0][0] - 25), run[0][0])
-        numbers = sum(any(map(str.isdigit, word)) for word in words)
-        listed = numbers > 1 and "," in words and len(words) > 4 and not any(w.isdigit() and len(w) > 6 for w in words)
+        listed = (
+            sum(any(map(str.isdigit, word)) for word in words) > 1
+            and "," in words
+            and len(words) > 4
+            and not any(w.isdigit() and len(w) > 6 for w in words)
+        )
         if (street and len(words) > 1) or listed or (cue and len(words) > 2):
             end = run[-1][1] - (text[run[-1][1] - 1] == ".")
             yield Span(run[0][0], end + len(_REGION.match(text, end)[0]), "address", 0.85)  # type: ignore[index]

@@ -65,7 +65,7 @@ class Likeness:
         With `misread` also whole values with a few wrong letters, whose beginning is only guessed.
         """
         owners = [""] * len(text)
-        letters, places = fold(text)
+        letters, places = fold(text) if self._values else ("", [])
         for first, last, name in self._found(letters, misread):
             start, end = places[first][0], places[last][1]
             owners[start:end] = [name] * (end - start)
@@ -84,7 +84,7 @@ class Likeness:
 
     def _spread(self, texts: Sequence[str]) -> Iterator[tuple[int, tuple[int, int], str]]:
         """Pieces of a value that make up a run together: the text's place, the piece's place in it, and the name."""
-        pieces = [(n, *each) for n, text in enumerate(texts) for each in _pieces(text)]
+        pieces = [(n, *each) for n, text in enumerate(texts) for each in _pieces(text)] if self._values else []
         for name, value in self._values.items():
             chains: dict[int, tuple[int, tuple[tuple[int, tuple[int, int]], ...]]] = {}  # by their end: begin, pieces
             for n, place, piece in pieces:

@@ -48,12 +48,20 @@ class Placeholders:
         self._remask()
 
     def _keep(self, name: str, value: str) -> None:
-        if not PLACEHOLDER.fullmatch(f"{{{name}}}"):
-            raise PrivacyError(f"{name!r:.60} is no name of a placeholder: small letters, digits and _, at most 41")
-        if not value.strip() or PLACEHOLDER.search(value):
-            raise PrivacyError(f"the value of {{{name}}} is empty or holds a placeholder itself")
-        if len(self._values) >= MAX_VALUES and name not in self._values:
-            raise PrivacyError(f"the memory holds {MAX_VALUES} values already: empty it")
+        named = PLACEHOLDER.fullmatch(f"{{{name}}}")
+        for wrong, said in (
+            (not named, f"{name!r:.60} is no name of a placeholder: small letters, digits and _, at most 41"),
+            (
+                not value.strip() or PLACEHOLDER.search(value),
+                f"the value of {{{name}}} is empty or holds a placeholder itself",
+            ),
+            (
+                len(self._values) >= MAX_VALUES and name not in self._values,
+                f"the memory holds {MAX_VALUES} values already: empty it",
+            ),
+        ):
+            if wrong:
+                raise PrivacyError(said)
         self._values[name] = value
 
     def remember(self, value: str, kind: str, *, taken: frozenset[str] = frozenset()) -> str:
@@ -78,8 +86,6 @@ class Placeholders:
 
     def mask_lines(self, texts: Sequence[str]) -> list[str]:
         """As `mask_parts`, of texts that are read together: a value may be spread over them."""
-        if not self._values:
-            return list(texts)
         masked, found = [self._mask(text) for text in texts], []
         outside = [_outside(text) for text in masked]
         for text, seen, spread in zip(masked, outside, self._apart.owners_of_all(outside), strict=True):
@@ -97,8 +103,6 @@ class Placeholders:
         A value may also be spread over several texts. Those at `fields` can show values named in `typed`; there, a few
         letters are enough, if they are half of the text.
         """
-        if not self._values:
-            return list(texts)
         masked = [self._mask(text) for text in texts]
         outside = [_outside(text) for text in masked]
         names = [set(self._parts.owners(text, misread=True)) for text in outside]
@@ -145,9 +149,9 @@ class Placeholders:
             if plain["schema"] != SCHEMA:
                 raise PrivacyError(f"the memory {path} has schema {plain['schema']!r:.20}, not {SCHEMA}: {advice}")
             return cls({str(name): str(value) for name, value in plain["values"].items()})
-        except (InvalidToken, ValueError, KeyError, TypeError, AttributeError) as error:
-            if isinstance(error, PrivacyError):
-                raise
+        except PrivacyError:
+            raise
+        except (InvalidToken, ValueError, KeyError, TypeError, AttributeError):
             raise PrivacyError(f"the memory {path} is damaged or was written under another key: {advice}") from None
 
     def _remask(self) -> None:

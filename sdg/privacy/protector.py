@@ -164,13 +164,6 @@ def masked_record(record: Any, mask: Callable[[str], str]) -> Any:
     return replace(record, **{name: masked_record(value, mask) for name, value in values.items()})
 
 
-def memory_path() -> Path:
-    """Where the memory lies: `$SDG_MEMORY`, or in the user's data folder."""
-    named = os.environ.get(MEMORY_VARIABLE)
-    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    return Path(named) if named else data / "sdg" / "memory"
-
-
 def protect(model: LanguageModel, privacy: str) -> LanguageModel:
     """The model behind the protector that a config names. Raises PrivacyError."""
     protector = protector_of(privacy)
@@ -179,8 +172,10 @@ def protect(model: LanguageModel, privacy: str) -> LanguageModel:
 
 @lru_cache(maxsize=4)
 def protector_of(privacy: str) -> Protector | None:
-    """The protector that a config names, one per process; None for "off". Raises PrivacyError."""
+    """The protector that a config names, one per process; None for "off". Its memory lies at `$SDG_MEMORY`, or in the
+    user's data folder. Raises PrivacyError."""
     if privacy == OFF:
         return None
-    path = memory_path()
+    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    path = Path(os.environ.get(MEMORY_VARIABLE) or data / "sdg" / "memory")
     return Protector(recognisers_of("" if privacy == ON else privacy), Placeholders.load(path), path=path)

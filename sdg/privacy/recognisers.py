@@ -77,9 +77,8 @@ def find(text: str, recognisers: Sequence[Recogniser]) -> list[Span]:
 def _find_spans(recogniser: Recogniser, text: str) -> list[Span]:
     try:
         spans = list(recogniser(text))
-        for span in spans:
-            if not (isinstance(span, Span) and 0 <= span.start < span.end <= len(text)):
-                raise TypeError("it gave something that is no span of the text")
+        if not all(isinstance(span, Span) and 0 <= span.start < span.end <= len(text) for span in spans):
+            raise TypeError("it gave something that is no span of the text")
     except Exception as error:  # from None: the text may stand in the error or among its locals
         name = getattr(recogniser, "__name__", type(recogniser).__name__)
         raise PrivacyError(f"the recogniser {name} failed ({type(error).__name__}): nothing was sent") from None

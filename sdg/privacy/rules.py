@@ -327,8 +327,7 @@ def context(text: str) -> Iterable[Span]:
     """Secrets, long numbers, dates of birth and addresses."""
     for kind, (direct, marked, before) in _PATTERNS.items():
         said = {match.start(): _secret(match, kind, sure=False) for match in direct.finditer(text)}
-        for match in marked.finditer(text):
-            said[match.start()] = said.get(match.start()) or _secret(match, kind, sure=True)
+        said |= {m.start(): said.get(m.start()) or _secret(m, kind, sure=True) for m in marked.finditer(text)}
         yield from filter(None, [*said.values(), *(_secret(m, kind, sure=False) for m in before.finditer(text))])
     yield from filter(None, (span for rule in RULES for span in rule.spans(text)))
     for cue in _BIRTH.finditer(text):

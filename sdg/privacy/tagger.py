@@ -67,25 +67,25 @@ def facts(text: str, words: Sequence[tuple[int, int]], told: Sequence[Span]) -> 
     kind = _Row([lists_of(low) + _commonness(low) + _shape(a) for a, low in pairs])
     gaps = ["\n", *(text[a[1] : b[0]] for a, b in pairwise(words))]
     begins = ["\n" in gap or said[n - 1][-1] in ".!?" for n, gap in enumerate(gaps)]
-    rows = []
-    for n, a in enumerate(said):
-        known = [ANY, f"length {min(len(a), 12)}", f"digits {min(sum(map(str.isdigit, a)), 9)}"]
-        known += [f"word {word[n]}", f"shape {shape[n]}", f"kind {kind[n]}", f"rule {rules[n]} {kind[n]}"]
-        known += [f"common {commonness(lower[n])}", *(f"list {each}" for each in lists_of(lower[n]))]
-        known += [f"rule{k} {rules.at(n + k)}" for k in (-1, 0, 1)]
-        known += [f"word{k} {word.at(n + k)}" for k in (-3, -2, -1, 1, 2)]
-        known += [f"shape{k} {shape.at(n + k)}" for k in (-2, -1, 1, 2)]
-        known += [f"kind{k} {kind[n]} {kind.at(n + k)}" for k in (-1, 1)]
-        known += [f"beside{k} {kind[n]} {word.at(n + k)}" for k in (-1, 1)]
-        known += [f"two before {word.at(n - 1)} {word.at(n - 2)}", f"between {word.at(n - 1)} {word.at(n + 1)}"]
-        if a[0].isalpha():
-            known += [f"first {lower[n][:3]}", f"last {lower[n][-3:]}", f"end {lower[n][-2:]}"]
-        known += [f"before {each}" for each in word[max(0, n - 7) : n]]
-        known += [f"after {each}" for each in word[n + 1 : n + 4]]
-        known += [f"begins {kind[n]}", "begins"] if begins[n] else []
-        known += [] if gaps[n] else ["joined"]
-        rows.append(known)
-    return rows
+    return [
+        [
+            *(ANY, f"length {min(len(a), 12)}", f"digits {min(sum(map(str.isdigit, a)), 9)}"),
+            *(f"word {word[n]}", f"shape {shape[n]}", f"kind {kind[n]}", f"rule {rules[n]} {kind[n]}"),
+            *(f"common {commonness(lower[n])}", *(f"list {each}" for each in lists_of(lower[n]))),
+            *(f"rule{k} {rules.at(n + k)}" for k in (-1, 0, 1)),
+            *(f"word{k} {word.at(n + k)}" for k in (-3, -2, -1, 1, 2)),
+            *(f"shape{k} {shape.at(n + k)}" for k in (-2, -1, 1, 2)),
+            *(f"kind{k} {kind[n]} {kind.at(n + k)}" for k in (-1, 1)),
+            *(f"beside{k} {kind[n]} {word.at(n + k)}" for k in (-1, 1)),
+            *(f"two before {word.at(n - 1)} {word.at(n - 2)}", f"between {word.at(n - 1)} {word.at(n + 1)}"),
+            *((f"first {lower[n][:3]}", f"last {lower[n][-3:]}", f"end {lower[n][-2:]}") if a[0].isalpha() else ()),
+            *(f"before {each}" for each in word[max(0, n - 7) : n]),
+            *(f"after {each}" for each in word[n + 1 : n + 4]),
+            *((f"begins {kind[n]}", "begins") if begins[n] else ()),
+            *(() if gaps[n] else ("joined",)),
+        ]
+        for n, a in enumerate(said)
+    ]
 
 
 class _Row(list[str]):

@@ -10,9 +10,11 @@ from importlib import resources
 
 from sdg.privacy.recognisers import Span
 
-_TEXT = (resources.files(__package__) / "words.txt").read_text("utf-8")
 LISTS: Mapping[str, frozenset[str]] = {
-    name: frozenset(words.split()) for name, words in re.findall(r"(?ms)^\[(\w+)\].*?$(.*?)(?=^\[|\Z)", _TEXT)
+    name: frozenset(words.split())
+    for name, words in re.findall(
+        r"(?ms)^\[(\w+)\].*?$(.*?)(?=^\[|\Z)", (resources.files(__package__) / "words.txt").read_text("utf-8")
+    )
 }
 """The lists of words.txt by name."""
 _SPLIT = re.compile(r"[-'’]")
@@ -79,15 +81,11 @@ def commonness(word: str) -> float:
     return int(2 * frequency(word)) / 2 if word.isalpha() else -1.0
 
 
+@lru_cache(maxsize=8)
 def _census(name: str, most: int | None = None) -> frozenset[str]:
+    """A list of the census, the commonest names first, or `most` of them."""
     lines = (resources.files("names") / f"dist.{name}").read_text("ascii").splitlines()
     return frozenset(line.split()[0].lower() for line in lines[:most])
-
-
-@lru_cache(maxsize=1)
-def popular() -> frozenset[str]:
-    """The 800 commonest first names of women and of men in `census`."""
-    return _census("female.first", 800) | _census("male.first", 800)
 
 
 @lru_cache(maxsize=1)
@@ -101,17 +99,20 @@ def _worldwide() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """First names, surnames and words of places in all languages of the package `faker` (MIT), lower case."""
     from faker.providers import address, person
 
-    first, last, places = set[str](), set[str](), set[str]()
-    for provider in (person, address):
-        for module in pkgutil.iter_modules(provider.__path__):
-            for name, said in _lists_of(f"{provider.__name__}.{module.name}"):
-                if provider is address:
-                    places |= said if name in _PLACES or "countr" in name else set()
-                elif "first_name" in name:
-                    first |= said
-                elif "last_name" in name or "surname" in name:
-                    last |= said
-    return frozenset(first), frozenset(last), frozenset(places)
+    people, places = (
+        [
+            (name, word)
+            for module in pkgutil.iter_modules(provider.__path__)
+            for name, said in _lists_of(f"{provider.__name__}.{module.name}")
+            for word in said
+        ]
+        for provider in (person, address)
+    )
+    first = frozenset(word for name, word in people if "first_name" in name)
+    last = frozenset(
+        word for name, word in people if "first_name" not in name and ("last_name" in name or "surname" in name)
+    )
+    return first, last, frozenset(word for name, word in places if name in _PLACES or "countr" in name)
 
 
 def _lists_of(module: str) -> Iterator[tuple[str, set[str]]]:
@@ -131,16 +132,12 @@ def lists_of(word: str) -> str:
     return "".join(sign for sign, lists in listed.items() if any(not each.isdisjoint(parts) for each in lists))
 
 
-_PARTICLES, _TITLES, _NAME_CUES, _STRONG_CUES, _NO_NAME_CUES, _NO_NAMES, _VERBS, _SMALL_CUES, _SMALL_WORDS = (
-    LISTS[name]
-    for name in (
-        *("particles", "titles", "name_cues", "strong_cues", "no_name_cues", "no_names", "verbs", "small_cues"),
-        "small_words",
-    )
+_PARTICLES, _TITLES, _NAME_CUES, _STRONG_CUES, _NO_NAME_CUES = (
+    LISTS[name] for name in ("particles", "titles", "name_cues", "strong_cues", "no_name_cues")
 )
-_COMMON_FIRST = LISTS["common_first"]
-_NO_FIRST = _COMMON_FIRST | _NO_NAMES | _SMALL_WORDS
-_NO_LAST = _NO_NAMES | _VERBS | _PARTICLES
+_NO_NAMES, _VERBS, _SMALL_CUES, _SMALL_WORDS, _COMMON_FIRST = (
+    LISTS[name] for name in ("no_names", "verbs", "small_cues", "small_words", "common_first")
+)
 _SMALL_NAME = re.compile(
     r"\b(?=(?P<cue>[A-Za-z']{2,12})[:)]? (?P<first>[^\W\d_A-Z]{3,15})\b(?: (?P<last>[^\W\d_A-Z]{3,15})\b)?)"
 )
@@ -164,10 +161,8 @@ def names(text: str) -> Iterable[Span]:
 def _is_subject(text: str, run: list[tuple[int, int]]) -> bool:
     """Whether a run at the beginning of a sentence is its subject, and not part of an order: "Meet Ann"."""
     first, owns = normalise_word(text, run[0]), text[run[-1][1] - 2 : run[-1][1]] in ("'s", "’s")
-    if owns or (first in census()[0] and first not in _COMMON_FIRST) or is_unheard_of(first):
-        return True
-    after = text[run[-1][1] : run[-1][1] + 20].split()
-    return bool(after) and len(run) > 1 and after[0].lower() in _VERBS
+    acts = len(run) > 1 and not _VERBS.isdisjoint(text[run[-1][1] : run[-1][1] + 20].lower().split()[:1])
+    return owns or (first in census()[0] and first not in _COMMON_FIRST) or is_unheard_of(first) or acts
 
 
 def _is_name(words: list[str], before: str) -> bool:
@@ -186,12 +181,7 @@ def _is_name(words: list[str], before: str) -> bool:
 def _without_common_words(text: str, run: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
     part: list[tuple[int, int]] = []
     for word in [*run, None]:
-        common = word is None or (
-            normalise_word(text, word) in _NO_NAMES
-            and not _is_surname(text, word, part)
-            and not _has_surname(text, word, run)
-            and not (normalise_word(text, word) in census()[0] and before_word(text, word[0]) in _STRONG_CUES)
-        )
+        common = word is None or (normalise_word(text, word) in _NO_NAMES and not _is_name_here(text, word, part, run))
         if word is not None and not common:
             part.append(word)
             continue
@@ -204,38 +194,38 @@ def _without_common_words(text: str, run: list[tuple[int, int]]) -> Iterator[lis
         part = []
 
 
-def _has_surname(text: str, word: tuple[int, int], run: list[tuple[int, int]]) -> bool:
-    """Whether a word such as "June" is a first name, and the run's last word a surname that isn't a common word."""
+def _is_name_here(text: str, word: tuple[int, int], part: list[tuple[int, int]], run: list[tuple[int, int]]) -> bool:
+    """Whether a common word is a name: "New" right after a first name, "June" after a word that names follow, or before
+    the run's last word, if that is a surname and no common word."""
     first, last = census()
-    end = normalise_word(text, run[-1])
-    surname = end in last and end not in _NO_NAMES and frequency(end) < 4.0
-    return surname and word != run[-1] and normalise_word(text, word) in first
+    said, end = normalise_word(text, word), normalise_word(text, run[-1])
+    before = normalise_word(text, part[-1]) if part else ""
+    if text[word[0]].isupper() and said in last and before in first and before not in _COMMON_FIRST:
+        return True
+    surname = word != run[-1] and end in last and end not in _NO_NAMES and frequency(end) < 4.0
+    return said in first and (surname or before_word(text, word[0]) in _STRONG_CUES)
 
 
 def _small_names(text: str) -> Iterator[Span]:
     """Names in lower case after words that names follow: "ring pamela may", "tell jojo", "add gerald and"."""
     first, last = census()
+    popular = [_census(f"{whose}.first", 800) for whose in ("female", "male")]
     for match in _SMALL_NAME.finditer(text):
         cue, one, two = match["cue"].lower(), match["first"], match["last"]
-        listed = one in first and one not in _NO_FIRST
-        if one in _VERBS | _NO_NAME_CUES:
+        if one in _VERBS or one in _NO_NAME_CUES:
             continue
+        listed = one in first and not any(one in each for each in (_COMMON_FIRST, _NO_NAMES, _SMALL_WORDS))
         strange = is_unheard_of(one)
-        surname = bool(two) and ((two in last and two not in _NO_LAST) or (strange and is_unheard_of(two)))
+        surname = bool(two) and (
+            (two in last and not any(two in each for each in (_NO_NAMES, _VERBS, _PARTICLES)))
+            or (strange and is_unheard_of(two))
+        )
         if surname and (listed or strange):
             yield Span(match.start("first"), match.end("last"), "person_name", 0.55)
         elif cue in _STRONG_CUES and (strange or (listed and frequency(one) <= 4.7)):
             yield Span(*match.span("first"), "person_name", 0.5)
-        elif cue in _SMALL_CUES and listed and one in popular() and frequency(one) <= 4.7:
+        elif cue in _SMALL_CUES and listed and frequency(one) <= 4.7 and any(one in each for each in popular):
             yield Span(*match.span("first"), "person_name", 0.45)
-
-
-def _is_surname(text: str, word: tuple[int, int], part: list[tuple[int, int]]) -> bool:
-    """Whether a word such as "New" follows a first name directly."""
-    first, last = census()
-    said = normalise_word(text, word)
-    before = normalise_word(text, part[-1]) if part else ""
-    return text[word[0]].isupper() and said in last and before in first and before not in _COMMON_FIRST
 
 
 def _is_name_word(word: str) -> bool:

@@ -19,7 +19,7 @@ from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, Mo
 from sdg.privacy.memory import PLACEHOLDER
 from sdg.prompts.fill import fence, one_line
 from sdg.prompts.replies import MAX_REPLY_CHARS
-from sdg.screen_agent.modes import TEXT, Mode, ShownScreen
+from sdg.screen_agent.modes import TEXT, Mode
 
 MOST_COMMANDS = 30
 """Commands of an answer that are carried out."""
@@ -69,11 +69,9 @@ def _objects(reply: str) -> list[dict[str, Any]]:
             break
         try:
             value, at = decoder.raw_decode(reply, at)
+            found.append(value)
         except (ValueError, RecursionError):
             at += 1
-            continue
-        if isinstance(value, dict):
-            found.append(value)
     return found
 
 
@@ -175,7 +173,7 @@ class UIEpisode:
 
 
 class Work:
-    """One episode, turn by turn, for a caller that has the model: `question`, then `answer` or `fail`, until there is
+    """One episode, turn by turn, for a caller that has the model: `question`, then `answer` or `hear`, until there is
     no question left; then `result`. Many episodes may be under way while their models think.
 
     More than `replans` refusals in a row (None: any number), or one by a person, end the task as infeasible.
@@ -214,10 +212,8 @@ class Work:
             self.stop("solved" if self._desktop.ending else "failed")
         if self._end is None and self._completions >= self._most:
             self.stop("out of completions")
-        if self._end is not None:
-            return None
         try:
-            return self._messages()
+            return self._messages() if self._end is None else None
         except BrokenDesktop as error:
             self.stop("page", str(error))
             return None
@@ -261,7 +257,7 @@ class Work:
         except BudgetExceeded:
             raise
         except ModelError as error:
-            self.fail(error)
+            self.stop("model", str(error))
 
     def take_turn(self, model: LanguageModel, *, sampling: Sampling = SAMPLING) -> bool:
         """Ask for one answer, after a description in modes that have one; False when the episode is over. For harnesses
@@ -274,20 +270,15 @@ class Work:
             self.hear(partial(model.complete, messages, sampling=sampling))
         return self._end is None and self._desktop.ending is None
 
-    def fail(self, error: ModelError) -> None:
-        """The model gave no answer."""
-        self.stop("model", str(error))
-
     def stop(self, end: End, detail: str = "") -> None:
         """End it, for this reason."""
         self._end, self._detail = end, one_line(detail, 500)
 
     def result(self) -> UIEpisode:
         """How it ended. RuntimeError while it goes on."""
-        if self.question() is not None:
+        if self.question() is not None or self._end is None:
             raise RuntimeError("the episode goes on: ask for its next question")
         spent = self._completions, self._prompt_tokens, self._completion_tokens
-        assert self._end is not None
         return UIEpisode(self._desktop.instruction, self._end, tuple(self._steps), *spent, self._detail)
 
     def _messages(self) -> tuple[Message, ...]:
@@ -304,14 +295,10 @@ class Work:
             "task": fence(task) + (HIDDEN if PLACEHOLDER.search(task) else ""),
             "past": "\n".join(self._told) or "(none)",
             "number": str(self._completions + 1),
+            "observation": fence(self._change + (self._desktop.list_marks() if self._mode.marks else seen.text)),
         }
-        numbered = self._desktop.list_marks() if self._mode.marks else ""
-        picture = self._desktop.picture(marks=False) if self._mode.sees and not self._mode.marks else b""
-        marked = self._desktop.picture(marks=True) if self._mode.marks else b""
-        shown = ShownScreen(
-            values, self._change + seen.text, self._change + numbered, picture, marked, self._desktop.prompt
-        )
-        return self._mode.first(shown) if self._described is None else self._mode.second(shown, self._described)
+        picture = self._desktop.picture(marks=self._mode.marks) if self._mode.sees else b""
+        return self._mode.question(self._desktop.prompt, values, picture, self._described)
 
     def _compare(self, seen: Observation) -> None:
         """Say what changed since the screen that the last answer was given to; once for each screen."""

@@ -19,21 +19,6 @@ _PLAIN = "The screenshot is attached."
 
 
 @dataclass(frozen=True, slots=True)
-class ShownScreen:
-    """What a question is made of: the prompt's texts, the observation, and its picture (PNG), plain and marked.
-
-    `prompt` names the prompt file; the file that asks for a description has "_describe" appended.
-    """
-
-    values: Mapping[str, str]
-    observation: str
-    numbered: str
-    picture: bytes
-    marked: bytes
-    prompt: str = "screen"
-
-
-@dataclass(frozen=True, slots=True)
 class Mode:
     """`name` as in `--mode`; whether pictures are sent, marks are on them, and a description comes first."""
 
@@ -42,24 +27,22 @@ class Mode:
     marks: bool = False
     describes: bool = False
 
-    def first(self, shown: ShownScreen) -> tuple[Message, ...]:
-        """The first question of a turn."""
-        return self._request(f"{shown.prompt}_describe" if self.describes else shown.prompt, shown, "")
+    def question(
+        self, prompt: str, values: Mapping[str, str], picture: bytes, described: str | None
+    ) -> tuple[Message, ...]:
+        """A question of a turn, made of a prompt's texts and the picture (PNG): with what was `described` the second.
 
-    def second(self, shown: ShownScreen, described: str) -> tuple[Message, ...]:
-        """The second question of a turn that began with a description."""
-        return self._request(shown.prompt, shown, f"You decided on this, now give its commands:\n{fence(described)}")
-
-    def _request(self, prompt: str, shown: ShownScreen, decided: str) -> tuple[Message, ...]:
-        look = _MARKS if self.marks else _PLAIN if self.sees else ""
-        text = shown.numbered if self.marks else shown.observation
-        values = {**shown.values, "look": look, "observation": fence(text)}
-        if prompt.endswith("_describe"):
+        `prompt` names the prompt file; the file that asks for a description has "_describe" appended.
+        """
+        values = {**values, "look": _MARKS if self.marks else _PLAIN if self.sees else ""}
+        if self.describes and described is None:
             values = {name: text for name, text in values.items() if name not in ("width", "height", "most", "ends")}
+            prompt = f"{prompt}_describe"
         *before, last = conversation(prompt, **values)
-        content = f"{last.content}\n\n{decided}" if decided else last.content
-        images = ((shown.marked if self.marks else shown.picture),) if self.sees else ()
-        return (*before, replace(last, content=content, images=images))
+        decided = (
+            f"\n\nYou decided on this, now give its commands:\n{fence(described)}" if described is not None else ""
+        )
+        return (*before, replace(last, content=last.content + decided, images=(picture,) if self.sees else ()))
 
 
 TEXT = Mode("xml-react")

@@ -30,6 +30,8 @@ DIRECTIONS: Mapping[str, tuple[int, int]] = {"up": (0, -1), "down": (0, 1), "lef
 """Where the finger goes: a list's end is seen by swiping up."""
 DISTANCES: Mapping[str, int] = {"short": 1, "medium": 2, "long": 10}
 """Tenths of the screen's width; twice as much up and down, as in AndroidLab's code."""
+PRESSING = ("Tap", "Long Press")
+"""Actions that press something."""
 MAX_TEXT = 1000
 MOST_ELEMENT = 9999
 MAX_SECONDS = 60
@@ -71,35 +73,45 @@ class PhoneAction:
     seconds: int = 2
 
     def __post_init__(self) -> None:
-        if self.name not in FORMS:
-            raise ActionError(f"there is no action {self.name!r:.60}; there are {', '.join(FORMS)}")
-        if not 0 <= self.element <= MOST_ELEMENT:
-            raise ActionError(f"elements have numbers from 1 to {MOST_ELEMENT}, not {self.element}")
-        if self.name in ("Tap", "Long Press") and not self.element and self.at is None:
-            raise ActionError(f"{self.name} needs its place: {FORMS[self.name]}")
-        if self.name == "Swipe" and (self.to is None) == (self.direction not in DIRECTIONS):
-            raise ActionError(f"Swipe needs a direction ({', '.join(DIRECTIONS)}) or its two ends: {FORMS['Swipe']}")
-        if self.to is not None and self.at is None:
-            raise ActionError(f"a Swipe to {list(self.to)} needs where it begins: {FORMS['Swipe']}")
-        if self.distance not in DISTANCES:
-            raise ActionError(f'"dist" is {", ".join(DISTANCES)}, not {self.distance!r:.40}')
-        if self.name == "Type" and not 0 < len(self.text) <= MAX_TEXT:
-            raise ActionError(f"Type types 1 to {MAX_TEXT} characters, not {len(self.text)}")
-        if not 1 <= self.seconds <= MAX_SECONDS:
-            raise ActionError(f"Wait waits 1 to {MAX_SECONDS} seconds, not {self.seconds}")
+        name, swipe = self.name, FORMS["Swipe"]
+        faults = (
+            (name not in FORMS, f"there is no action {name!r:.60}; there are {', '.join(FORMS)}"),
+            (
+                not 0 <= self.element <= MOST_ELEMENT,
+                f"elements have numbers from 1 to {MOST_ELEMENT}, not {self.element}",
+            ),
+            (name in PRESSING and not self.element and self.at is None, f"{name} needs its place: {FORMS.get(name)}"),
+            (
+                name == "Swipe" and (self.to is None) == (self.direction not in DIRECTIONS),
+                f"Swipe needs a direction ({', '.join(DIRECTIONS)}) or its two ends: {swipe}",
+            ),
+            (
+                self.to is not None and self.at is None,
+                f"a Swipe to {[*(self.to or ())]} needs where it begins: {swipe}",
+            ),
+            (self.distance not in DISTANCES, f'"dist" is {", ".join(DISTANCES)}, not {self.distance!r:.40}'),
+            (
+                name == "Type" and not 0 < len(self.text) <= MAX_TEXT,
+                f"Type types 1 to {MAX_TEXT} characters, not {len(self.text)}",
+            ),
+            (not 1 <= self.seconds <= MAX_SECONDS, f"Wait waits 1 to {MAX_SECONDS} seconds, not {self.seconds}"),
+        )
+        for wrong, said in faults:
+            if wrong:
+                raise ActionError(said)
 
     @property
     def argument(self) -> str:
         """The arguments as a text that `read_command` reads: what a gate is shown."""
-        if self.name in ("Type", "finish"):
-            return self.text
-        if self.name == "Wait":
-            return f"{self.seconds} s"
         place = f"element {self.element}" if self.element else f"{self.at[0]},{self.at[1]}" if self.at else ""
-        if self.name != "Swipe":
-            return place
         way = f"to {self.to[0]},{self.to[1]}" if self.to else f"{self.direction} {self.distance}"
-        return f"{place} {way}".strip()
+        others = {
+            "Type": self.text,
+            "finish": self.text,
+            "Wait": f"{self.seconds} s",
+            "Swipe": f"{place} {way}".strip(),
+        }
+        return others.get(self.name, place)
 
 
 def read_command(name: str, argument: str) -> PhoneAction:
@@ -113,9 +125,11 @@ def read_command(name: str, argument: str) -> PhoneAction:
     match = pattern.fullmatch(argument)
     if match is None:
         raise ActionError(f"{name} doesn't take {argument!r:.60}: {FORMS[name]}")
-    found: dict[str, Any] = {key: value for key, value in match.groupdict().items() if value is not None}
-    for key, value in found.items():
-        found[key] = _point(value.split(",")) if key in ("at", "to") else int(value) if value.isdigit() else value
+    found: dict[str, Any] = {
+        key: _point(value.split(",")) if key in ("at", "to") else int(value) if value.isdigit() else value
+        for key, value in match.groupdict().items()
+        if value is not None
+    }
     return PhoneAction(name, **found)
 
 
@@ -145,10 +159,8 @@ def read_action(written: object) -> PhoneAction:
     unknown = found.keys() - takes.get(name, "").split()
     if unknown:
         raise ActionError(f"{name} takes no {sorted(unknown)[0]!r:.40}: {FORMS[name]}")
-    for key in found.keys() & {"at", "to"}:
-        found[key] = _point(found[key])
-    for key in found.keys() & {"element", "seconds"}:
-        found[key] = _whole(key, found[key])
+    found |= {key: _point(found[key]) for key in ("at", "to") if key in found}
+    found |= {key: _whole(key, found[key]) for key in ("element", "seconds") if key in found}
     for key in found.keys() & {"direction", "distance", "text"}:
         if not isinstance(found[key], str):
             raise ActionError(f'"{key}" is a text, not {found[key]!r:.60}')

@@ -7,7 +7,6 @@ Letters beyond ASCII need ADBKeyboard on the phone: Android's own `input text` c
 
 import base64
 import re
-import struct
 import time
 from typing import Any
 
@@ -65,8 +64,7 @@ class AdbPhone:
         png = self._ask(["screencap", "-p"])
         if not png.startswith(_PNG) or len(png) < 24:
             raise DeviceLost(f"the phone gives no picture, but {png[:60]!r}")
-        width, height = struct.unpack(">II", png[16:24])
-        self._size = (width, height)
+        self._size = int.from_bytes(png[16:20], "big"), int.from_bytes(png[20:24], "big")
         return png
 
     def dump(self) -> str:

@@ -43,11 +43,11 @@ class PhoneAffordances(Affordances):
         elements = before.tree.elements
         target = _target(argument, elements)
         label = _words(target.text) if target else _words(argument)
-        here = [float(name in asks) for name in FORMS]
-        here += [float(target is not None and target.kind == kind) for kind in KINDS]
         look = target.look.split() if target else []
-        here += [float(word in look) for word in ("long-press", "scrollable", "selected", "disabled")]
-        here += [
+        here = [
+            *(float(name in asks) for name in FORMS),
+            *(float(target is not None and target.kind == kind) for kind in KINDS),
+            *(float(word in look) for word in ("long-press", "scrollable", "selected", "disabled")),
             float(target is not None),
             float(target is not None and target.checked),
             float(target is not None and target.focused),

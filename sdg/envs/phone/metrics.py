@@ -96,10 +96,13 @@ def summarise(scores: Sequence[TaskScore], tasks: int) -> dict[str, float | None
         raise ValueError(f"{len(scores)} tasks were played, so {tasks} can't be all of them")
     complete = [each for each in scores if each.complete]
     success = len(complete) / tasks
-    redundancy = sum(each.reversed_redundancy or 0.0 for each in complete)
     return {
         "success_rate": success,
         "sub_goal_success_rate": sum(each.sub_goals for each in scores) / tasks,
-        "reversed_redundancy_ratio": redundancy / len(complete) if success >= LEAST_SUCCESS else None,
+        "reversed_redundancy_ratio": (
+            sum(each.reversed_redundancy or 0.0 for each in complete) / len(complete)
+            if success >= LEAST_SUCCESS
+            else None
+        ),
         "reasonable_operation_ratio": sum(each.reasonable_operations for each in scores) / tasks,
     }

@@ -60,8 +60,7 @@ class PhoneTask:
 def embedded_tasks() -> tuple[PhoneTask, ...]:
     """The tasks of the embedded phone, sorted by id."""
     rows = json.loads(FILE.read_text("utf-8"))
-    lists = ("goals", "answers")
-    made = [PhoneTask(**row | {key: tuple(row[key]) for key in lists if key in row}) for row in rows]
+    made = [PhoneTask(**row | {key: tuple(row[key]) for key in ("goals", "answers") if key in row}) for row in rows]
     return tuple(sorted(made, key=lambda each: each.id))
 
 
@@ -181,6 +180,8 @@ def side_effects(task: PhoneTask, before: State, after: State) -> tuple[str, ...
     return tuple(dict.fromkeys(found))
 
 
+_NAMING = ("name", "title", "time")
+"""Fields that name an item of a list."""
 _UNASKED = frozenset({"maps.recent", "maps.by", "music.order"})
 
 
@@ -195,11 +196,12 @@ def _is_asked(item: Any, goals: Sequence[Mapping[str, Any]]) -> bool:
     if any("all" in goal for goal in goals):
         return True
     wanted = [goal[test] for goal in goals for test in ("has", "lacks") if test in goal]
-    names = ("name", "title", "time")
-    loose = [{key: each[key] for key in names if key in each} if isinstance(each, Mapping) else each for each in wanted]
+    loose = [
+        {key: each[key] for key in _NAMING if key in each} if isinstance(each, Mapping) else each for each in wanted
+    ]
     return any(each and _alike(item, each) for each in (*wanted, *loose))
 
 
 def _name_of(item: Any) -> str:
     fields = item if isinstance(item, Mapping) else {}
-    return str(next((fields[key] for key in ("name", "title", "time") if key in fields), item))[:60]
+    return str(next((fields[key] for key in _NAMING if key in fields), item))[:60]

@@ -64,13 +64,6 @@ class Node:
         """Its text, or what it is described as."""
         return self.text or self.description
 
-    def walk(self) -> Iterator[Node]:
-        """Itself and all nodes below it, in the order of the document."""
-        left = [self]
-        while left:
-            yield (node := left.pop())
-            left.extend(reversed(node.children))
-
 
 @dataclass(frozen=True, slots=True)
 class UiTree:
@@ -79,7 +72,7 @@ class UiTree:
 
     roots: tuple[Node, ...]
     elements: tuple[ScreenElement, ...]
-    depths: tuple[int, ...]
+    lines: tuple[str, ...]
     nodes: tuple[Node, ...] = ()
 
     @property
@@ -89,23 +82,25 @@ class UiTree:
 
     def walk(self) -> Iterator[Node]:
         """All nodes, in the order of the document."""
-        for root in self.roots:
-            yield from root.walk()
+        left = [*reversed(self.roots)]
+        while left:
+            yield (node := left.pop())
+            left.extend(reversed(node.children))
 
     def __str__(self) -> str:
-        rows = zip(self.elements, self.depths, strict=True)
-        return "\n".join(f"{'  ' * depth}[{each.id}] {each}" for each, depth in rows) or "(an empty screen)"
+        return "\n".join(self.lines) or "(an empty screen)"
 
 
 def parse_dump(xml: str) -> ElementTree.Element:
     """A dump's own nodes, each of their texts on one line with single blanks, cut: what everybody reads who reads a
     dump. Raises DumpError for one that is empty, malformed, too large or too deep."""
-    if not xml.strip():
-        raise DumpError("the dump is empty")
-    if len(xml) > MAX_DUMP_CHARS:
-        raise DumpError(f"the dump has {len(xml)} characters; at most {MAX_DUMP_CHARS} are read")
-    if "<!" in xml:
-        raise DumpError("the dump declares a document type or holds comments: uiautomator writes none")
+    for wrong, said in (
+        (not xml.strip(), "is empty"),
+        (len(xml) > MAX_DUMP_CHARS, f"has {len(xml)} characters; at most {MAX_DUMP_CHARS} are read"),
+        ("<!" in xml, "declares a document type or holds comments: uiautomator writes none"),
+    ):
+        if wrong:
+            raise DumpError(f"the dump {said}")
     try:
         top = ElementTree.fromstring(_NOT_XML.sub(" ", xml))
     except ElementTree.ParseError as error:
@@ -126,9 +121,9 @@ def read_dump(xml: str) -> UiTree:
     """The compressed tree of a dump. Raises DumpError for one that can't be parsed."""
     top = parse_dump(xml)
     roots = tuple(found for each in top for found in _compressed(each, None))
-    elements, depths = _elements(roots)
+    elements, lines = _elements(roots)
     nodes = tuple(found for each in top.iter() if (found := _node(each)))
-    return UiTree(roots, elements, depths, nodes)
+    return UiTree(roots, elements, lines, nodes)
 
 
 def _node(node: ElementTree.Element, children: tuple[Node, ...] = ()) -> Node | None:
@@ -165,13 +160,14 @@ def contains(outer: Sequence[int], inner: Sequence[int]) -> bool:
     return outer[0] <= inner[0] and outer[1] <= inner[1] and inner[2] <= outer[2] and inner[3] <= outer[3]
 
 
-def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[int, ...]]:
-    """A number, kind and words for each node; the words below something that can be pressed are its own.
+def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[str, ...]]:
+    """A number, kind and words for each node, and a line that says so; the words below something that can be pressed
+    are its own.
 
     A number goes by what an element is, not by where: it stays the same from screen to screen and run to run.
     """
     found: list[ScreenElement] = []
-    depths: list[int] = []
+    lines: list[str] = []
     taken: set[int] = set()
     # The labels of nodes that only show something, each once; those below a node are its span of them.
     said: list[str] = []
@@ -197,7 +193,7 @@ def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[i
             number = number % MAX_ID + 1
         taken.add(number)
         found.append(_element(number, node, label))
-        depths.append(depth)
+        lines.append(f"{'  ' * depth}[{number}] {found[-1]}")
         for child in node.children:
             if not (merged and child.label and not child.flags & _KEEPING and not child.children):
                 add(child, depth + 1)
@@ -205,7 +201,7 @@ def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[i
     for root in roots:
         gather(root)
         add(root, 0)
-    return tuple(found), tuple(depths)
+    return tuple(found), tuple(lines)
 
 
 def _element(number: int, node: Node, label: str) -> ScreenElement:
@@ -216,8 +212,9 @@ def _element(number: int, node: Node, label: str) -> ScreenElement:
     if kind == "textbox":  # its own words are what was typed; what it is for is part of its name
         look, label = f"{look} {node.description}".strip(), node.text
     words = label or ("" if kind == "textbox" else node.resource.replace("_", " ") if kind else "")
-    checked, focused = "checked" in node.flags, "focused" in node.flags
-    return ScreenElement(number, kind or "text", words, node.box, checked, focused, look)
+    return ScreenElement(
+        number, kind or "text", words, node.box, "checked" in node.flags, "focused" in node.flags, look
+    )
 
 
 def bounds_in(tree: UiTree, number: int) -> Bounds | None:

@@ -83,8 +83,7 @@ def asked_for(asks: AbstractSet[str], argument: str, elements: Sequence[ScreenEl
 
 def place_of(asks: AbstractSet[str], argument: str, elements: Sequence[ScreenElement]) -> tuple[int, ...]:
     """The box [x0, y0, x1, y1] of the element that a command means most likely; () on an empty screen."""
-    found = asked_for(asks, argument, elements)[1]
-    return found[0].element.box if found else ()
+    return next((each.element.box for each in asked_for(asks, argument, elements)[1]), ())
 
 
 def near(asks: AbstractSet[str], argument: str, *screens: SeenScreen) -> tuple[str, list[SeenScreen]]:
@@ -146,8 +145,11 @@ def _likeness_of_name(phrase: Phrase, found: Sequence[Match], elements: Sequence
     page = alike_page(elements)
     words = [alike(word) for word in phrase.words.split()]
     return [
-        *_best(same),
-        *_best(found),
+        *(
+            max((getattr(each, how) for each in some), default=0.0)
+            for some in (same, found)
+            for how in ("plain", "loose", "part")
+        ),
         float(found[0].kind) if found else 0.0,
         float(found[0].look) if found else 0.0,
         found[1].score if len(found) > 1 else 0.0,
@@ -164,11 +166,3 @@ def _likeness_of_name(phrase: Phrase, found: Sequence[Match], elements: Sequence
         *(float(phrase.kind == kind) for kind in KINDS),
         *(float(phrase.look == look) for look in LOOKS),
     ]
-
-
-def _best(found: Sequence[Match]) -> tuple[float, float, float]:
-    return (
-        max((each.plain for each in found), default=0.0),
-        max((each.loose for each in found), default=0.0),
-        max((each.part for each in found), default=0.0),
-    )

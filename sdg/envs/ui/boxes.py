@@ -10,7 +10,6 @@ from typing import Any
 from sdg.envs.ui.browser import SCALE, STRIP, Browser
 from sdg.envs.ui.commands import SCREEN
 
-KINDS = ("button", "textbox", "text area", "checkbox", "radio", "dropdown", "link", "tab", "icon", "shape", "text")
 _ICON_WORDS = {"star": "star", "trash": "trash", "search": "search", "reply": "reply", "forward": "forward",
     "retweet": "retweet", "like": "heart", "share": "share", "more": "more", "closethick": "close",
     "triangle-w": "left", "triangle-e": "right", "triangle-1-e": "right", "triangle-1-s": "updown",
@@ -21,8 +20,9 @@ _ICON_WORDS = {"star": "star", "trash": "trash", "search": "search", "reply": "r
 
 @dataclass(frozen=True, slots=True)
 class TrueElement:
-    """An element as the DOM has it: its kind (one of `KINDS`), its words, its box [x0, y0, x1, y1] in pixels of the
-    screenshot (half open, what is hidden is cut off), whether it is checked or has the focus, a shape's form."""
+    """An element as the DOM has it: its kind (of `sdg.envs.ui.captions.KINDS`), its words, its box [x0, y0, x1, y1] in
+    pixels of the screenshot (half open, what is hidden is cut off), whether it is checked or has the focus, a shape's
+    form."""
 
     kind: str
     text: str

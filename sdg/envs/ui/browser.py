@@ -133,6 +133,15 @@ def page_error() -> type[Exception]:
     return Error
 
 
+def _launch(playwright: Any, *flags: str) -> Any:
+    return playwright.chromium.launch(
+        executable_path=chromium(),
+        args=[*FLAGS, *flags],
+        chromium_sandbox=os.geteuid() != 0,  # its own sandbox refuses root
+        timeout=LOAD_TIMEOUT_MS,
+    )
+
+
 @contextlib.contextmanager
 def open_browser(*flags: str, address: str = "") -> Iterator[Any]:
     """A Chromium of its own with more flags, or the running one at a debugging address, which goes on afterwards.
@@ -143,13 +152,8 @@ def open_browser(*flags: str, address: str = "") -> Iterator[Any]:
         raise NoBrowser(f"a page needs {missing}")
     playwright, error = _DRIVER.begin(), page_error()
     try:
-        if address:
-            browser = playwright.chromium.connect_over_cdp(address, timeout=LOAD_TIMEOUT_MS)
-        else:
-            sandbox = os.geteuid() != 0  # Chromium's own sandbox refuses root
-            browser = playwright.chromium.launch(
-                executable_path=chromium(), args=[*FLAGS, *flags], chromium_sandbox=sandbox, timeout=LOAD_TIMEOUT_MS
-            )
+        running = playwright.chromium.connect_over_cdp(address, timeout=LOAD_TIMEOUT_MS) if address else None
+        browser = running or _launch(playwright, *flags)
         try:
             yield browser
         finally:
@@ -171,16 +175,14 @@ class Browser(contextlib.AbstractContextManager["Browser"]):
         if missing := what_is_missing(*(("playwright",) if folder else ())):
             raise NoBrowser(f"the UI needs {missing}")
         self.error = page_error()
-        self._pages, self._viewport = folder or Path(_package("miniwob")) / "html", viewport
+        own = importlib.util.find_spec("miniwob")
+        self._pages, self._viewport = folder or Path(own.origin).parent / "html", viewport  # type: ignore[union-attr, arg-type]
         self.pages = tuple(sorted(page.stem for page in (self._pages / "miniwob").glob("*.html")))
         self._chromium: Any = None
         playwright = _DRIVER.begin()
         self._is_open = True
         try:
-            sandbox = os.geteuid() != 0  # Chromium's own sandbox refuses root
-            self._chromium = playwright.chromium.launch(
-                executable_path=chromium(), args=FLAGS, chromium_sandbox=sandbox, timeout=LOAD_TIMEOUT_MS
-            )
+            self._chromium = _launch(playwright)
             self._open_page()
         except self.error as error:
             self.close()
@@ -307,9 +309,3 @@ class Browser(contextlib.AbstractContextManager["Browser"]):
         self.page.keyboard.press(KEYS[key])
         if key in ("C-c", "C-x"):
             self._clipboard = str(self.page.evaluate("() => navigator.clipboard.readText()"))
-
-
-def _package(name: str) -> str:
-    spec = importlib.util.find_spec(name)
-    assert spec is not None and spec.submodule_search_locations is not None  # noqa: PT018
-    return next(iter(spec.submodule_search_locations))

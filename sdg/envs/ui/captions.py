@@ -74,15 +74,13 @@ def caption_of(element: ScreenElement, elements: Sequence[ScreenElement]) -> Cap
 def _beside(element: ScreenElement, elements: Sequence[ScreenElement], *, right: bool) -> str:
     x0, y0, x1, y1 = element.box
     found = []
-    for other in elements:
-        if other.kind not in ("text", "link") or not other.text:
-            continue
+    for other in (each for each in elements if each.kind in ("text", "link") and each.text):
         a0, b0, a1, b1 = other.box
         gap = a0 - x1 if right else x0 - a1
         level = min(y1, b1) - max(y0, b0) > 0.5 * min(y1 - y0, b1 - b0)
         if level and -max(6, (a1 - a0) // 3) <= gap <= NEAR_X:  # a box that is found may begin inside its label
             found.append((gap, other.text))
-    return min(found)[1] if found else ""
+    return min(found, default=(0, ""))[1]
 
 
 def _above(element: ScreenElement, elements: Sequence[ScreenElement]) -> str:
@@ -92,17 +90,14 @@ def _above(element: ScreenElement, elements: Sequence[ScreenElement]) -> str:
         for other in elements
         if other.kind == "text" and -4 <= y0 - other.box[3] <= NEAR_Y and min(x1, other.box[2]) > max(x0, other.box[0])
     ]
-    return min(found)[1] if found else ""
+    return min(found, default=(0, ""))[1]
 
 
 @dataclass(frozen=True, slots=True)
-class Phrase:
+class Phrase(Caption):
     """What a command names: kind ("" for any), words, colour; `typed` is what is to be typed, None for no typing;
     `beside` are words that lie nearer to what is meant than to its namesakes."""
 
-    kind: str
-    words: str
-    look: str = ""
     typed: str | None = None
     beside: str = ""
 
@@ -135,8 +130,7 @@ def matches(phrase: Phrase, elements: Sequence[ScreenElement]) -> list[Match]:
 
 
 def _gap(box: Sequence[int], other: Sequence[int]) -> int:
-    across, down = (max(box[n] - other[n + 2], other[n] - box[n + 2], 0) for n in (0, 1))
-    return across + down
+    return sum(max(box[n] - other[n + 2], other[n] - box[n + 2], 0) for n in (0, 1))
 
 
 def _match(phrase: Phrase, element: ScreenElement, caption: Caption) -> Match:
@@ -163,10 +157,8 @@ def alike_page(elements: Sequence[ScreenElement]) -> str:
 def likeness(a: str, b: str) -> float:
     """How alike two texts are, in [0, 1]."""
     a, b = a[:MOST_CHARS], b[:MOST_CHARS]
-    if not a or not b:
+    if not a or not b or a == b:
         return float(a == b)
-    if a == b:
-        return 1.0
     matcher = SequenceMatcher(None, a, b, autojunk=False)
     return matcher.ratio() if matcher.real_quick_ratio() > 0.3 else 0.0
 

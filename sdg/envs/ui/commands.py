@@ -50,22 +50,25 @@ class ScreenCommand:
     argument: tuple[int, int] | str
 
     def __post_init__(self) -> None:
-        kind = ARGUMENTS.get(self.name)
-        if kind is None:
-            raise ScreenCommandError(f"there is no command {self.name!r:.60}; there are {', '.join(ARGUMENTS)}")
-        if kind == "coords":
-            point = self.argument
-            if not (isinstance(point, tuple) and len(point) == 2 and all(type(value) is int for value in point)):
-                raise ScreenCommandError(f"{self.name} takes a point [x, y] of whole pixels, not {point!r:.60}")
-            if not all(0 <= value < SCREEN for value in point):
-                inside = f"x and y are 0 to {SCREEN - 1}"
-                raise ScreenCommandError(f"{self.name} {list(point)!r:.60} is outside the screenshot: {inside}")
-        elif not isinstance(self.argument, str):
-            raise ScreenCommandError(f"{self.name} takes a {kind}, not {self.argument!r:.60}")
-        elif kind == "key" and self.argument not in KEYS:
-            raise ScreenCommandError(f"there is no key {self.argument!r:.40}; there are {', '.join(KEYS)}")
-        elif len(self.argument) > MOST_TEXT:
-            raise ScreenCommandError(f"TYPE_TEXT types at most {MOST_TEXT} characters, not {len(self.argument)}")
+        kind, given = ARGUMENTS.get(self.name), self.argument
+        point = given if isinstance(given, tuple) and all(type(value) is int for value in given) else ()
+        text = given if isinstance(given, str) else ""
+        for wrong, said in (
+            (kind is None, f"there is no command {self.name!r:.60}; there are {', '.join(ARGUMENTS)}"),
+            (
+                kind == "coords" and len(point) != 2,
+                f"{self.name} takes a point [x, y] of whole pixels, not {given!r:.60}",
+            ),
+            (
+                kind == "coords" and not all(0 <= value < SCREEN for value in point),
+                f"{self.name} {list(point)!r:.60} is outside the screenshot: x and y are 0 to {SCREEN - 1}",
+            ),
+            (kind != "coords" and not isinstance(given, str), f"{self.name} takes a {kind}, not {given!r:.60}"),
+            (kind == "key" and text not in KEYS, f"there is no key {given!r:.40}; there are {', '.join(KEYS)}"),
+            (len(text) > MOST_TEXT, f"TYPE_TEXT types at most {MOST_TEXT} characters, not {len(text)}"),
+        ):
+            if wrong:
+                raise ScreenCommandError(said)
 
     def __str__(self) -> str:
         return f"{self.name} {list(self.argument) if isinstance(self.argument, tuple) else self.argument}"
@@ -81,8 +84,7 @@ def command_from_json(value: object) -> ScreenCommand:
         return ScreenCommand(name, "")
     if not isinstance(arguments, Mapping) or kind not in arguments:
         raise ScreenCommandError(f'{name} needs "args": {{"{kind}": ...}}, not {arguments!r:.80}')
-    argument = arguments[kind]
-    return ScreenCommand(name, _point(name, argument) if kind == "coords" else argument)
+    return ScreenCommand(name, _point(name, arguments[kind]) if kind == "coords" else arguments[kind])
 
 
 def _point(name: str, value: object) -> tuple[int, int]:

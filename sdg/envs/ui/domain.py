@@ -5,7 +5,7 @@ A task of MiniWoB++ is a world: an instruction, a screenshot, nine commands, a r
 """
 
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -25,16 +25,48 @@ MAX_STEPS = 100
 """Commands an episode may take; the agent's limit of 10 completions ends it sooner."""
 
 
+ABOUT = """An element is what was found on the screenshot: `kind` (button, textbox, text area, checkbox, radio,
+dropdown, tab, icon, shape, text), `text` in it, `box` [x0, y0, x1, y1] in pixels, `checked`, `focused`, `look`, `name`,
+`middle`."""
+
+
+class ScreenPerception(PlainPerception):
+    """A parsed screenshot (`sdg.envs.world.Perception`)."""
+
+    api = ("get_elements", "find_elements")
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+
+    def get_elements(self) -> Sequence[ScreenElement]:
+        """All elements on the screen, from top to bottom."""
+        return self._screen.elements
+
+    def find_elements(self, kind: str) -> Sequence[ScreenElement]:
+        """The elements of a kind such as "button", from top to bottom."""
+        return [each for each in self._screen.elements if each.kind == str(kind)]
+
+    elements = get_elements
+
+    def describe(self) -> str:
+        """The screen as the paper writes it: text, then elements, a line each."""
+        return str(self._screen)
+
+
 class UIWorld(PlainWorld):
-    """An episode after another of one task in a browser, which worlds of several tasks may share one after another.
+    """An episode after another of one task in a browser, which worlds of several tasks may share one after another;
+    without one, in a page of this process's Chromium, which goes back to the pool when nobody holds the world.
 
     Success is a positive raw reward, as in the paper. Raises ValueError for a task that there isn't, `PageError` from
     `reset` and `step` when the page breaks: the episode is lost, the next `reset` begins anew.
     """
 
-    def __init__(self, task: str, *, browser: Browser) -> None:
+    def __init__(self, task: str, *, browser: Browser | None = None) -> None:
         super().__init__("", max_steps=MAX_STEPS, lift_time_limit=False)
-        self.task, self.browser = task_name(task), browser
+        self.task = task_name(task)
+        self.browser = browser or (_FREE.pop() if _FREE else _chromium().another())
+        if browser is None:
+            weakref.finalize(self, _FREE.append, self.browser)
         self.reward, self.done = 0.0, False
 
     def reset(self, seed: int) -> None:
@@ -62,6 +94,13 @@ class UIWorld(PlainWorld):
     def render(self) -> np.ndarray:
         """The same as RGB u8 (320, 320, 3)."""
         return picture_of(self.screenshot())
+
+    def perception(self) -> ScreenPerception:
+        """The screenshot of now, parsed."""
+        return ScreenPerception(parse(self.render()))
+
+    def begin_subgoal(self) -> None:
+        """Nothing is counted since."""
 
 
 NAMES, KEY_NAMES = tuple(ARGUMENTS), tuple(KEYS)
@@ -131,53 +170,6 @@ class UIEnv(gymnasium.Env):  # type: ignore[type-arg]
         return {"screenshot": self._world.render(), "instruction": words}
 
 
-ABOUT = """An element is what was found on the screenshot: `kind` (button, textbox, text area, checkbox, radio,
-dropdown, tab, icon, shape, text), `text` in it, `box` [x0, y0, x1, y1] in pixels, `checked`, `focused`, `look`, `name`,
-`middle`."""
-
-
-class ScreenPerception(PlainPerception):
-    """A parsed screenshot (`sdg.envs.world.Perception`)."""
-
-    api = ("get_elements", "find_elements")
-
-    def __init__(self, screen: Screen) -> None:
-        self._screen = screen
-
-    def get_elements(self) -> Sequence[ScreenElement]:
-        """All elements on the screen, from top to bottom."""
-        return self._screen.elements
-
-    def find_elements(self, kind: str) -> Sequence[ScreenElement]:
-        """The elements of a kind such as "button", from top to bottom."""
-        return [each for each in self._screen.elements if each.kind == str(kind)]
-
-    def elements(self) -> Sequence[ScreenElement]:
-        """All elements on the screen."""
-        return self._screen.elements
-
-    def describe(self) -> str:
-        """The screen as the paper writes it: text, then elements, a line each."""
-        return str(self._screen)
-
-
-class ScreenWorld(UIWorld):
-    """A `UIWorld` with what the seam asks of a `World`; its page goes back to the pool when nobody holds it."""
-
-    def __init__(self, task: str, *, parser: Callable[[np.ndarray], Screen] = parse) -> None:
-        browser = _free().pop() if _free() else _chromium().another()
-        super().__init__(task, browser=browser)
-        self._parser = parser
-        weakref.finalize(self, _free().append, browser)
-
-    def perception(self) -> ScreenPerception:
-        """The screenshot of now, parsed."""
-        return ScreenPerception(self._parser(self.render()))
-
-    def begin_subgoal(self) -> None:
-        """Nothing is counted since."""
-
-
 class ScreenInputs(PlainInputs):
     """Nothing is practised, so policies see nothing."""
 
@@ -217,9 +209,9 @@ class UIDomain(PlainDomain):
         """The task itself. ValueError, with close matches, when there is none."""
         return task_name(name)
 
-    def open(self, level: str, *, lift_time_limit: bool = False) -> ScreenWorld:
+    def open(self, level: str, *, lift_time_limit: bool = False) -> UIWorld:
         """A world of a task, in a page of this process's Chromium. Raises NoBrowser where there is none."""
-        return ScreenWorld(self.level_name(level))
+        return UIWorld(level)
 
 
 @cache
@@ -228,10 +220,8 @@ def _chromium() -> Browser:
     return Browser()
 
 
-@cache
-def _free() -> list[Browser]:
-    """Pages whose worlds are gone."""
-    return []
+_FREE: list[Browser] = []
+"""Pages whose worlds are gone."""
 
 
 UI = UIDomain()

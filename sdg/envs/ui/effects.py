@@ -22,7 +22,6 @@ SAME = 0.4
 CELL = 4
 NEAR = 24
 """Pixels, down, within which elements belong together."""
-Boxes = np.ndarray
 
 
 def changes(picture: np.ndarray, later: np.ndarray) -> np.ndarray:
@@ -65,8 +64,9 @@ def effects(
         changed.mean(),
         min(len(before) / 30, 2),
         min(len(after) / 30, 2),
+        *pairs.page(),
+        typed is not None,
     ]
-    page += [*pairs.page(), typed is not None]
     return np.hstack([rows, none, np.repeat([page], len(rows), axis=0)]).astype(np.float32)
 
 
@@ -78,21 +78,21 @@ class _Sums:
         np.cumsum(values, axis=0, dtype=np.int32, out=self._sums[1:, 1:])
         np.cumsum(self._sums[1:, 1:], axis=1, out=self._sums[1:, 1:])
 
-    def __call__(self, boxes: Boxes) -> np.ndarray:
+    def __call__(self, boxes: np.ndarray) -> np.ndarray:
         x0, y0, x1, y1 = np.clip(boxes, 0, SCREEN).T
         x1, y1 = np.maximum(x0, x1), np.maximum(y0, y1)
         return np.asarray(self._sums[y1, x1] - self._sums[y0, x1] - self._sums[y1, x0] + self._sums[y0, x0])
 
 
-def _grown(boxes: Boxes, by: int) -> Boxes:
+def _grown(boxes: np.ndarray, by: int) -> np.ndarray:
     return np.asarray(np.clip(boxes + np.array([-by, -by, by, by]), 0, SCREEN))
 
 
-def _areas(boxes: Boxes) -> np.ndarray:
+def _areas(boxes: np.ndarray) -> np.ndarray:
     return np.maximum((boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1]), 1)
 
 
-def _pixels(changed: np.ndarray, boxes: Boxes, kinds: np.ndarray) -> np.ndarray:
+def _pixels(changed: np.ndarray, boxes: np.ndarray, kinds: np.ndarray) -> np.ndarray:
     """Where pixels changed, seen from each box."""
     sums, total = _Sums(changed), max(int(changed.sum()), 1)
     x0, y0, x1, y1 = boxes.T
@@ -110,7 +110,9 @@ def _pixels(changed: np.ndarray, boxes: Boxes, kinds: np.ndarray) -> np.ndarray:
         (x0 - 8, y1 + MARGIN, x1 + 60, y1 + 60),
     ]  # fmt: skip
     around = [sums(np.stack(part, axis=1)) / total for part in parts]
-    most, most_alike, alike_changed = _rivals(share, kinds)
+    others = np.where(np.eye(len(share), dtype=bool), -1.0, share[None, :])
+    like = np.where(kinds[:, None] == kinds[None, :], others, -1.0)
+    most, most_alike = (np.maximum(each.max(axis=1), 0) for each in (others, like))
     ys, xs = np.nonzero(changed.reshape(SCREEN // CELL, CELL, SCREEN // CELL, CELL).any(axis=(1, 3)))
     ys, xs = ys * CELL + CELL // 2, xs * CELL + CELL // 2
     if len(ys):
@@ -129,25 +131,14 @@ def _pixels(changed: np.ndarray, boxes: Boxes, kinds: np.ndarray) -> np.ndarray:
             (outer - wide) / np.maximum(areas[2] - areas[1], 1), sums(centre) / _areas(centre),
             *around, nearest, *away, top, left, bottom, right, nearest == nearest.min(),
             share / max(float(share.max()), 1e-6), share >= most, share - most, share - most_alike,
-            (share > most_alike) & (share > 0), np.minimum(alike_changed / 5, 2), wide / total >= (wide / total).max(),
+            (share > most_alike) & (share > 0), np.minimum((like > 0.01).sum(axis=1) / 5, 2),
+            wide / total >= (wide / total).max(),
         ],
         axis=1,
     )  # fmt: skip
 
 
-def _rivals(share: np.ndarray, kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each element the most that another has, another of its kind, and how many of its kind changed."""
-    others = np.where(np.eye(len(share), dtype=bool), -1.0, share[None, :])
-    like = kinds[:, None] == kinds[None, :]
-    alike_others = np.where(like, others, -1.0)
-    return (
-        np.maximum(others.max(axis=1), 0),
-        np.maximum(alike_others.max(axis=1), 0),
-        (alike_others > 0.01).sum(axis=1),
-    )
-
-
-def _looks(picture: np.ndarray, later: np.ndarray, boxes: Boxes, kinds: np.ndarray) -> np.ndarray:
+def _looks(picture: np.ndarray, later: np.ndarray, boxes: np.ndarray, kinds: np.ndarray) -> np.ndarray:
     """How each element stands out among its like, then and now, and how its mean colour changed."""
     wide = _grown(boxes, MARGIN)
     old, new = _means(picture, boxes), _means(later, boxes)
@@ -172,7 +163,7 @@ def _looks(picture: np.ndarray, later: np.ndarray, boxes: Boxes, kinds: np.ndarr
     )  # fmt: skip
 
 
-def _means(picture: np.ndarray, boxes: Boxes) -> np.ndarray:
+def _means(picture: np.ndarray, boxes: np.ndarray) -> np.ndarray:
     """The mean colour of each box, (n, 3) in [0, 1]; every other pixel is looked at."""
     found = [picture[y0:y1:2, x0:x1:2].reshape(-1, 3) for x0, y0, x1, y1 in boxes]
     return np.array([each.mean(axis=0) / 255 if len(each) else np.zeros(3) for each in found])
@@ -239,24 +230,23 @@ def _overlaps(before: Sequence[ScreenElement], after: Sequence[ScreenElement]) -
 
 
 def _states(pairs: _Pairs) -> np.ndarray:
-    rows = []
     changed = [now is not None and alike(now.text) != words for now, words in zip(pairs.now, pairs.words, strict=True)]
-    for n, (old, now) in enumerate(zip(pairs.before, pairs.now, strict=True)):
-        rows.append(
-            [
-                now is not None, pairs.gone[n], old.checked, now is not None and now.checked,
-                now is not None and now.checked != old.checked,
-                now is not None and now.checked and not old.checked,
-                old.focused, now is not None and now.focused, now is not None and now.focused and not old.focused,
-                changed[n], now is not None and now.kind != old.kind, now is not None and now.look != old.look,
-                min((sum(changed) - changed[n]) / 5, 2),
-                len(now.text) > len(old.text) if now else False,
-            ]
-        )  # fmt: skip
+    rows = [
+        [
+            now is not None, pairs.gone[n], old.checked, now is not None and now.checked,
+            now is not None and now.checked != old.checked,
+            now is not None and now.checked and not old.checked,
+            old.focused, now is not None and now.focused, now is not None and now.focused and not old.focused,
+            changed[n], now is not None and now.kind != old.kind, now is not None and now.look != old.look,
+            min((sum(changed) - changed[n]) / 5, 2),
+            len(now.text) > len(old.text) if now else False,
+        ]
+        for n, (old, now) in enumerate(zip(pairs.before, pairs.now, strict=True))
+    ]  # fmt: skip
     return np.array(rows, float)
 
 
-def _moves(pairs: _Pairs, boxes: Boxes) -> np.ndarray:
+def _moves(pairs: _Pairs, boxes: np.ndarray) -> np.ndarray:
     """What came, went and moved beside, below and above each element."""
     moved = np.isfinite(pairs.moved) & (np.abs(np.nan_to_num(pairs.moved)) > 3)
     fresh = np.array([each.box for each in pairs.fresh], float).reshape(-1, 4)
@@ -279,7 +269,7 @@ def _moves(pairs: _Pairs, boxes: Boxes) -> np.ndarray:
     return np.array(rows, float)
 
 
-def _fresh_around(fresh: Boxes, box: np.ndarray) -> list[float]:
+def _fresh_around(fresh: np.ndarray, box: np.ndarray) -> list[float]:
     if not len(fresh):
         return [0.0, 0.0, 1.0, 1.0, 0.0]
     x0, y0, x1, y1 = (float(value) for value in box)
@@ -295,7 +285,7 @@ def _fresh_around(fresh: Boxes, box: np.ndarray) -> list[float]:
     ]
 
 
-def _words(pairs: _Pairs, names: Sequence[str], boxes: Boxes, typed: str | None) -> np.ndarray:
+def _words(pairs: _Pairs, names: Sequence[str], boxes: np.ndarray, typed: str | None) -> np.ndarray:
     """What was to be typed in each element then and now; whether its words, and those around it, stand there later."""
     new, old = set(pairs.new_words) - {""}, set(pairs.words) - {""}
     added, later = "\n".join(sorted(new - old)), "\n".join(sorted(new))
@@ -308,17 +298,16 @@ def _words(pairs: _Pairs, names: Sequence[str], boxes: Boxes, typed: str | None)
     sums = np.maximum(near.sum(axis=1), 1e-6)
     around, around_fresh = near @ kept / sums, near @ fresh / sums
     all_kept = kept.sum() / max(sum(len(said) > 2 for said in names), 1)
-    rows = []
-    for n, (said, now) in enumerate(zip(names, pairs.now, strict=True)):
-        rows.append(
-            [
-                _holds(asked, alike(now.text) if now else ""), _holds(asked, pairs.words[n]),
-                fresh[n], kept[n], kept[n] - all_kept, fresh[n] - fresh.mean(), around[n] - all_kept, around_fresh[n],
-                around_fresh[n] >= around_fresh.max() > 0, around[n] >= around.max() > 0,
-                min(len(said) / 20, 2),
-                sum(words == pairs.words[n] for words in pairs.words) > 1 and bool(pairs.words[n]),
-            ]
-        )  # fmt: skip
+    rows = [
+        [
+            _holds(asked, alike(now.text) if now else ""), _holds(asked, pairs.words[n]),
+            fresh[n], kept[n], kept[n] - all_kept, fresh[n] - fresh.mean(), around[n] - all_kept, around_fresh[n],
+            around_fresh[n] >= around_fresh.max() > 0, around[n] >= around.max() > 0,
+            min(len(said) / 20, 2),
+            sum(words == pairs.words[n] for words in pairs.words) > 1 and bool(pairs.words[n]),
+        ]
+        for n, (said, now) in enumerate(zip(names, pairs.now, strict=True))
+    ]  # fmt: skip
     return np.array(rows, float)
 
 
@@ -330,6 +319,4 @@ def _share_kept(said: str, later: str) -> float:
 
 
 def _holds(asked: str, text: str) -> float:
-    if not asked:
-        return 0.0
-    return 1.0 if asked in text else likeness(asked, text)
+    return 0.0 if not asked else 1.0 if asked in text else likeness(asked, text)

@@ -96,7 +96,8 @@ class PageWorld:
         self.page, self.mission, self.said = page, " ".join(task.split()), ""
         self.done, self.reward = False, 0.0
         self.notices: list[str] = []
-        self.error, self._access, self._agrees, self._owned = page_error(), access, agrees, owned
+        self.error, self._agrees, self._owned, self._bounded = page_error(), agrees, owned, access is not None
+        self._opens = access.opens if access else lambda address, part=False: True
         self._windows = Windows(page, owned=owned)
         self._session: Any = None
         self._watch: Watch | None = None
@@ -111,12 +112,12 @@ class PageWorld:
     def __enter__(self) -> PageWorld:
         for event, listener in self._listeners.items():
             self.page.on(event, listener)
-        if self._access is not None:
+        if self._bounded:
             (self.page.context if self._owned else self.page).route("**/*", self._let_through)
         if self._owned:
             self._windows.watch()
             self.page.context.add_init_script(NO_PEERS)
-        if self._access is not None and self._owned:
+        if self._bounded and self._owned:
             self.page.context.route_web_socket("**/*", self._let_socket_through)
         return self
 
@@ -124,7 +125,7 @@ class PageWorld:
         with contextlib.suppress(PageError), self._watched("can't be left"):  # it may be gone already
             for event, listener in self._listeners.items():
                 self.page.remove_listener(event, listener)
-            if self._access is not None:
+            if self._bounded:
                 (self.page.context if self._owned else self.page).unroute("**/*", self._let_through)
             if self._owned:
                 self._windows.unwatch()
@@ -138,7 +139,7 @@ class PageWorld:
 
     def open(self, address: str) -> None:
         """Lead the page to an address. Raises PageError where it doesn't come up or may not be opened."""
-        if self._access is not None and not self._access.opens(address):
+        if not self._opens(address):
             raise PageError(f"{address[:200]} isn't permitted")
         with self._watched("doesn't come up"):
             self.page.goto(address, timeout=LOAD_TIMEOUT_MS, wait_until="domcontentloaded")
@@ -213,7 +214,7 @@ class PageWorld:
                 self._act(name, argument, judged)
                 self._settle()
             self._take_over()
-            if self._access is not None and not self._access.opens(self.page.url):
+            if not self._opens(self.page.url):
                 self._note(f"the page led to {origin_of(self.page.url)}, which isn't permitted, and was led back")
                 self.page.goto(here, timeout=LOAD_TIMEOUT_MS, wait_until="domcontentloaded")
             if entries := self._ask(_ENTRIES, MOST_ENTRIES):
@@ -324,7 +325,7 @@ class PageWorld:
         """What a new window was to show is shown in the page itself: there is one page, and it is what is seen."""
         led = False
         for address, lead in self._windows.close():
-            takes = lead and not led and (self._access is None or self._access.opens(address))
+            takes = lead and not led and self._opens(address)
             self._note(f"the page opened a window, {address[:200]}: {'it is shown here' if takes else 'it was closed'}")
             if lead and takes:
                 led = True
@@ -352,21 +353,17 @@ class PageWorld:
             download.cancel()
 
     def _let_through(self, route: Any) -> None:
-        assert self._access is not None
         kind = route.request.resource_type
         free = not self._owned and kind != "document"
         with contextlib.suppress(self.error):  # the page may be gone by now
-            if free or self._access.opens(route.request.url, part=kind in PARTS):
-                route.fallback()
-                return
-            if kind == "document":
+            passes = free or self._opens(route.request.url, part=kind in PARTS)
+            if kind == "document" and not passes:
                 self._note(f"{route.request.url[:200]} isn't permitted and wasn't opened")
-            route.abort()
+            route.fallback() if passes else route.abort()
 
     def _let_socket_through(self, socket: Any) -> None:
-        assert self._access is not None
         with contextlib.suppress(self.error):
-            if self._access.opens(socket.url):
+            if self._opens(socket.url):
                 socket.connect_to_server()
 
     def _note(self, words: str) -> None:

@@ -19,9 +19,8 @@ def texts_of(page: Any) -> list[Placed]:
     """Each line of text, what is in each field or may be shown in it, and the entries of each dropdown, of a page of
     Playwright's in Chromium."""
     session = page.context.new_cdp_session(page)
-    asked = {"computedStyles": [], "includeDOMRects": True}
     try:
-        found = session.send("DOMSnapshot.captureSnapshot", asked)
+        found = session.send("DOMSnapshot.captureSnapshot", {"computedStyles": [], "includeDOMRects": True})
         places: dict[int, _Place] = {}
         return [each for n in range(len(found["documents"])) for each in _texts(session, found, n, places)]
     finally:

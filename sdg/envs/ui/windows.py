@@ -37,21 +37,22 @@ class Windows:
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
         """While a command runs: `watch`, where the browser isn't watched all the time."""
-        if self._owned:
-            yield
-            return
-        self.watch()
+        if not self._owned:
+            self.watch()
         try:
             yield
         finally:
-            self.unwatch()
+            if not self._owned:
+                self.unwatch()
 
     def close(self) -> Sequence[tuple[str, Callable[[], None] | None]]:
         """Close the windows. What they were to show: an address each, and what leads the page there, if anything."""
         if len(self._requests) > len(self.opened):  # a window may be told of later than its request
             self._page.wait_for_timeout(LATE_MS)
-        silent = self.opened[len(self._requests) :]
-        shown = [*((each.url, partial(self._lead, each)) for each in self._requests), *((w.url, None) for w in silent)]
+        shown = [
+            *((each.url, partial(self._lead, each)) for each in self._requests),
+            *((each.url, None) for each in self.opened[len(self._requests) :]),  # silent ones
+        ]
         for window in self.opened:
             with contextlib.suppress(self._error):
                 window.close()

@@ -16,7 +16,6 @@ from sdg.llm.model import Completion, Message, Sampling
 from sdg.llm.provider import Provider
 from sdg.llm.webrules.situation import read_situation
 
-NAME = "phonerules (rule-based planner, no language model)"
 MAX_SWIPES = 3
 """Swipes in a row after which it stops scrolling."""
 _ELEMENT = re.compile(r"^\s*\[(\d{1,4})\] (.{0,500}): \[\d+, \d+, \d+, \d+\]$")
@@ -92,38 +91,35 @@ class PhonePrompt:
 class PhoneRules:
     """A `sdg.llm.model.LanguageModel` made of rules."""
 
-    name = NAME
+    name = "phonerules (rule-based planner, no language model)"
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The first rule's action as JSON, or in words where the prompt asks for words."""
         name, arguments = next(rule for rule in _rules(read_moment(messages[-1].content)))
         if "without JSON" in messages[-1].content:
-            return Completion(f"{name} {json.dumps(arguments, ensure_ascii=False)}", NAME)
-        return Completion(json.dumps({"commands": [{"name": name, "args": arguments}]}, ensure_ascii=False), NAME)
+            return Completion(f"{name} {json.dumps(arguments, ensure_ascii=False)}", self.name)
+        said = {"commands": [{"name": name, "args": arguments}]}
+        return Completion(json.dumps(said, ensure_ascii=False), self.name)
 
 
 def read_moment(prompt: str) -> PhonePrompt:
     """What the user's turn of the prompt `phone` says; lines that can't be read are left out."""
     situation = read_situation(prompt)
-    rows = prompt.rpartition("\nObservation ")[2].splitlines()
-    return PhonePrompt(situation.task, tuple(each for row in rows for each in _element(row)), situation.done)
+    found = map(_ELEMENT.match, prompt.rpartition("\nObservation ")[2].splitlines())
+    elements = tuple(_element(int(match[1]), match[2]) for match in found if match)
+    return PhonePrompt(situation.task, elements, situation.done)
 
 
-def _element(row: str) -> Iterator[PhoneElement]:
-    match = _ELEMENT.match(row)
-    if match is None:
-        return
-    before, quote, rest = match[2].partition("'")
+def _element(number: int, said: str) -> PhoneElement:
+    before, quote, rest = said.partition("'")
     text, _, after = rest.rpartition("'")
     words = f"{before} {after}".replace("containing the text", "").split()
-    kind = words[-1] if quote == "" or after.strip() else "textbox" if "textbox" in words else "text"
     states = frozenset(words) & set(_STATES)
     if "textbox" in words:
         label = " ".join(word for word in words if word not in (*_STATES, "empty", "textbox"))
-        yield PhoneElement(int(match[1]), "textbox", label, text, states)
-        return
+        return PhoneElement(number, "textbox", label, text, states)
     label, _, beside = text.partition(" | ")
-    yield PhoneElement(int(match[1]), kind, label, beside, states)
+    return PhoneElement(number, words[-1] if not quote or after.strip() else "text", label, beside, states)
 
 
 Act = tuple[str, dict[str, Any]]
@@ -170,12 +166,11 @@ def value_for(label: str, task: str) -> str:
     for word, form in _FORMS:
         if word in words.split() and (match := re.search(form, task)):
             return match[match.lastindex or 0]
-    quotations = re.findall(r'"([^"]+)"', task)
     for word in words.split():
         mention = re.search(rf'\b{re.escape(word)}\w*(?: is| of)?[:]? "([^"]+)"', task, re.IGNORECASE)
         if mention and len(word) > 2:
             return mention[1]
-    texts = [each for each in quotations if re.search(r"[^\W\d]", each)]
+    texts = [each for each in re.findall(r'"([^"]+)"', task) if re.search(r"[^\W\d]", each)]
     return texts[0] if texts and words.split()[-1:] in (["name"], ["title"]) else ""
 
 
@@ -186,9 +181,9 @@ def _press_named(now: PhonePrompt) -> Iterator[Act]:
     for each in sorted(now.live, key=lambda each: -len(plain(each.label))):
         name = plain(each.label)
         is_named = len(name) > 2 and f" {name} " in task and name not in ("save", "back", "cancel")
-        if is_named and not (now.was_pressed(each) or "selected" in each.states):
-            if each.kind != "checkbox" or ("checked" in each.states) == is_off:
-                yield "Tap", {"element": each.number}
+        is_so = "selected" in each.states or (each.kind == "checkbox" and ("checked" in each.states) != is_off)
+        if is_named and not is_so and not now.was_pressed(each):
+            yield "Tap", {"element": each.number}
 
 
 def _hold_named(now: PhonePrompt) -> Iterator[Act]:
@@ -209,9 +204,9 @@ def _open_topic(now: PhonePrompt) -> Iterator[Act]:
 def _press_beside(now: PhonePrompt) -> Iterator[Act]:
     """Press elements whose second line has a word of the task."""
     task = {word for word in plain(now.task).split() if len(word) > 3}
-    candidates = [each for each in now.live if each.beside and task & set(plain(each.beside).split())]
-    rest = [each for each in candidates if not now.was_pressed(each) and "·" not in each.beside]
-    yield from (("Tap", {"element": each.number}) for each in rest)
+    for each in now.live:
+        if task & set(plain(each.beside).split()) and "·" not in each.beside and not now.was_pressed(each):
+            yield "Tap", {"element": each.number}
 
 
 def _press_verb(now: PhonePrompt) -> Iterator[Act]:
@@ -230,15 +225,12 @@ def _press_verb(now: PhonePrompt) -> Iterator[Act]:
 def _answer(now: PhonePrompt, *, certain: bool) -> Iterator[Act]:
     """A question's answer: the text beside or below the words that it asks about."""
     task = set(plain(now.task).split())
-    rows = [each for each in now.elements if each.kind in ("text", "button") and plain(each.label)]
-    beside = [
-        after.label
-        for each, after in pairwise([each for each in now.elements if each.kind == "text"])
-        if len(plain(each.label).split()) <= 2 and set(plain(each.label).split()) <= task and len(now.past) > 1
-    ]
-    if beside:
-        yield "finish", {"message": beside[-1]}
+    for after, each in pairwise([each for each in reversed(now.elements) if each.kind == "text"]):
+        words = plain(each.label).split()
+        if len(words) <= 2 and set(words) <= task and len(now.past) > 1:
+            yield "finish", {"message": after.label}
     if not certain:
+        rows = [each for each in now.elements if each.kind in ("text", "button") and plain(each.label)]
         best = max(rows, key=lambda each: len(set(plain(f"{each.label} {each.beside}").split()) & task), default=None)
         parts = f"{best.label} | {best.beside}".split(" | ") if best else []
         yield "finish", {"message": ", ".join(part for part in parts if not set(plain(part).split()) <= task)}
@@ -290,8 +282,8 @@ class ClumsyPresses:
         )
         if rng.random() < self._rate:
             name, arguments = self._spoil(now, name, arguments, rng)
-        command = {"name": name, "args": arguments}
-        return Completion(json.dumps({"thoughts": {"plan": f"meant {intention}"}, "commands": [command]}), self.name)
+        said = {"thoughts": {"plan": f"meant {intention}"}, "commands": [{"name": name, "args": arguments}]}
+        return Completion(json.dumps(said), self.name)
 
     def _spoil(self, now: PhonePrompt, name: str, arguments: dict[str, Any], rng: random.Random) -> Act:
         if name == "Type":

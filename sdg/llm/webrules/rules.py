@@ -34,10 +34,9 @@ def tick(now: Situation) -> RuleAnswer | None:
     match = re.match(r"(?:select|choose|check|tick)\s+(.+?)(?:\s+and\s+(?:click|press|hit)\b.*)?$", now.task, re.I)
     if not ticks or match is None:
         return None
-    names = wanted_names(now.task)
     labels = [(label_right(now, each), each) for each in ticks]
     commands = []
-    for words in [] if plain(match[1]) in ("nothing", "none") else names:
+    for words in [] if plain(match[1]) in ("nothing", "none") else wanted_names(now.task):
         scores = [(2.0 if text == words else likeness(text, words), each) for text, each in labels if text]
         best = max(scores, key=lambda pair: pair[0], default=(0.0, None))
         if best[1] is not None and best[0] > 0.6 and not best[1].is_checked:
@@ -64,19 +63,15 @@ def label_right(now: Situation, thing: SeenElement) -> str:
 
 def label_of(now: Situation, field: SeenElement) -> str:
     """The words beside or above a field."""
-    best, label = 1e9, ""
+    labels: list[tuple[float, str]] = []
     for each in now.of_kind("text"):
         left = field.place[0] - each.place[2]
         above = field.place[1] - each.place[3]
         if abs(each.y - field.y) < 18 and -8 <= left < 150:
-            cost = 0.2 * max(left, 0)
+            labels.append((0.2 * max(left, 0), each.text))
         elif -8 <= above < 50 and each.place[0] < field.place[2] and each.place[2] > field.place[0] - 30:
-            cost = 20.0 + above
-        else:
-            continue
-        if cost < best:
-            best, label = cost, each.text
-    return label
+            labels.append((20.0 + above, each.text))
+    return min(labels, key=lambda each: each[0], default=(0, ""))[1]
 
 
 def labelled_fields(now: Situation) -> RuleAnswer | None:
@@ -126,18 +121,14 @@ def clicked_in_order(now: Situation) -> RuleAnswer | None:
     """Click what the task names, part by part."""
     if not re.search(r"\b(click|press|close|hit|tap|push)\b", now.lower):
         return None
-    commands: list[Written] = []
-    for part in re.split(r",?\s*\bthen\b\s*", now.task):
-        element = _element_named(now, part)
-        if element is not None:
-            commands.append(click(element))
+    named = [_element_named(now, part) for part in re.split(r",?\s*\bthen\b\s*", now.task)]
+    commands = [click(each) for each in named if each]
     return RuleAnswer(commands, "clicked") if commands else None
 
 
 def _element_named(now: Situation, part: str) -> SeenElement | None:
-    quotations = re.findall(r'"([^"]+)"', part)
     kinds = ("button", "link", "tab", "text", "icon")
-    for words in quotations:
+    for words in re.findall(r'"([^"]+)"', part):
         element = _exactly(now, words, *kinds) or icon(now, words) or now.find_named(words, *kinds)
         if element:
             return element
@@ -201,13 +192,10 @@ def fill(field: SeenElement, text: str) -> list[Written]:
     return [click(field), *deletions, {"name": "TYPE_TEXT", "args": {"text": text}}]
 
 
-NAME = "webrules (rule-based planner, no language model)"
-
-
 class WebRules:
     """A `sdg.llm.model.LanguageModel` made of rules."""
 
-    name = NAME
+    name = "webrules (rule-based planner, no language model)"
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The first rule's commands as JSON; prose where no rule knows what to do."""
@@ -218,9 +206,9 @@ class WebRules:
             ending = ("GIVE_UP", "no rule knows what to do") if stuck else ("FINISH", "done as far as the rules know")
             plan = RuleAnswer([{"name": ending[0], "args": {"text": ending[1]}}])
         if plan is None:
-            return Completion("No rule of mine knows what to do here.", NAME)
+            return Completion("No rule of mine knows what to do here.", self.name)
         thoughts = {"text": f"{len(now.elements)} elements", "plan": plan.note}
-        return Completion(json.dumps({"thoughts": thoughts, "commands": list(plan.commands)[:30]}), NAME)
+        return Completion(json.dumps({"thoughts": thoughts, "commands": list(plan.commands)[:30]}), self.name)
 
 
 WEBRULES = Provider(lambda settings: WebRules(), rule_based=True)

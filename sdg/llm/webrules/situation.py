@@ -83,11 +83,10 @@ class Situation:
         """The button that ends the task."""
         buttons = self.of_kind("button")
         for words in (*self.quotations, "Submit", "Search", "Login", "Go!", "OK", "Send", "Done"):
-            if plain(words) in self.lower or words in ("Submit", "OK", "Go!"):
-                pool = [*buttons, *(self.of_kind("text") if words == "Submit" else ())]
-                button = next((each for each in pool if plain(each.text) == plain(words)), None)
-                if button:
-                    return button
+            is_meant = plain(words) in self.lower or words in ("Submit", "OK", "Go!")
+            for each in (*buttons, *(self.of_kind("text") if words == "Submit" else ())):
+                if is_meant and plain(each.text) == plain(words):
+                    return each
         return buttons[-1] if len(buttons) == 1 else None
 
 
@@ -125,11 +124,11 @@ def alike(one: str, other: str) -> bool:
 
 def read_situation(prompt: str) -> Situation:
     """What the user's turn of the prompt `screen` says; what can't be read is left out."""
-    task = " ".join(_block(prompt, "Task:"))
     past = prompt.partition("\nPast commands:\n")[2].partition("\nObservation ")[0].splitlines()
+    found = [_ELEMENT.match(row.strip()) for row in _block(prompt, "Observation ")]
     return Situation(
-        task,
-        tuple(element for row in _block(prompt, "Observation ") if (element := _element(row)) is not None),
+        " ".join(_block(prompt, "Task:")),
+        tuple(_element(*match.groups()) for match in found if match),
         tuple(row.partition(". ")[2] for row in past if row[:1].isdigit()),
     )
 
@@ -144,17 +143,11 @@ def _block(prompt: str, heading: str) -> Sequence[str]:
     return lines[start + 2 : next((n for n in range(start + 2, len(lines)) if lines[n] == fence), len(lines))]
 
 
-def _element(row: str) -> SeenElement | None:
-    match = _ELEMENT.match(row.strip())
-    if match is None:
-        return None
-    x0, y0, x1, y1 = map(int, match.groups()[1:])
-    text, name = "", match[1]
-    if "'" in name:
-        before, _, rest = name.partition("'")
-        text, _, after = rest.rpartition("'")
-        name = f"{before} {after}"
-    name = name.replace("containing the text", "").replace("empty ", "").partition(" on ")[0]
-    words = " ".join(name.split())
+def _element(name: str, *place: str) -> SeenElement:
+    before, _, rest = name.partition("'")
+    text, _, after = rest.rpartition("'")
+    named = f"{before} {after}".replace("containing the text", "").replace("empty ", "").partition(" on ")[0]
+    words = " ".join(named.split())
     kind = next((kind for kind in KINDS if words.endswith(kind)), "text" if not words else "icon")
+    x0, y0, x1, y1 = map(int, place)
     return SeenElement(kind, text, (x0, y0, x1, y1), words.removesuffix(kind).strip())

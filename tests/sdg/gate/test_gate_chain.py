@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from sdg.envs.world import Observation
-from sdg.gate.executor import Command, FailClosed, GuardChain, OpenGate, Verdict
+from sdg.gate.executor import Command, GuardChain, OpenGate, Verdict
 from sdg.llm.model import BudgetExceeded
 
 
@@ -90,7 +90,7 @@ def test_the_least_sure_of_those_that_pass_speaks_for_the_chain() -> None:
     ],  # type: ignore[arg-type]
 )  # fmt: skip
 def test_a_guard_that_fails_or_gives_no_verdict_refuses_by_name(verb: str, answer: object) -> None:
-    for gate in (FailClosed(Guard("screen-net", answer)), GuardChain(learned=[Guard("screen-net", answer)])):
+    for gate in (GuardChain(rules=[Guard("screen-net", answer)]), GuardChain(learned=[Guard("screen-net", answer)])):
         verdict = ask(gate, verb)
         assert verdict.passed is False
         assert verdict.source == "screen-net"
@@ -103,7 +103,7 @@ def test_a_guard_without_the_verb_refuses() -> None:
         def feasible(self, command: Command, observation: Observation) -> Verdict:
             return Verdict(True, "fine")
 
-    assert not ask(FailClosed(Half()), "complete").passed  # type: ignore[arg-type]
+    assert not ask(GuardChain(rules=[Half()]), "complete").passed  # type: ignore[list-item]
 
 
 def test_a_spent_budget_is_no_verdict() -> None:

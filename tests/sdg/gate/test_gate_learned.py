@@ -13,7 +13,7 @@ import pytest
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.envs.world import Observation
-from sdg.gate.executor import Command, FailClosed
+from sdg.gate.executor import Command, GuardChain
 from sdg.gate.learned import COMPLETENESS, FEASIBILITY, GuardNetwork, LearnedGuard, load
 from sdg.gate.rules import Usage
 
@@ -48,7 +48,7 @@ def test_a_verdict_takes_less_than_a_millisecond() -> None:
 
 @pytest.mark.parametrize("command", [Command(""), Command("fly", "x"), Command("go", "the shiny thing")])
 def test_what_it_cannot_judge_is_refused(command: Command) -> None:
-    guard = FailClosed(LearnedGuard(USAGES, BABYAI.affordances))
+    guard = GuardChain(rules=[LearnedGuard(USAGES, BABYAI.affordances)])
     assert not guard.feasible(command, observed()).passed
     assert not guard.complete(command, observed(), observed()).passed
     assert not guard.feasible(Command("go", "red ball"), Observation("a text alone")).passed
@@ -61,7 +61,7 @@ def test_a_damaged_file_is_an_error_that_says_what_to_do(tmp_path: Path, text: s
     with pytest.raises(ValueError, match="install sdg again"):
         load(place)
     assert (
-        not FailClosed(LearnedGuard(USAGES, BABYAI.affordances, place=place))
+        not GuardChain(rules=[LearnedGuard(USAGES, BABYAI.affordances, place=place)])
         .feasible(Command("go", "red ball"), observed())
         .passed
     )

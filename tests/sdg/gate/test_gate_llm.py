@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from sdg.envs.world import Observation
-from sdg.gate.executor import Command, FailClosed
+from sdg.gate.executor import Command, GuardChain
 from sdg.gate.llm import LlmGuard, question, read_verdict
 from sdg.llm.model import BudgetExceeded, Completion, Message, ModelError, Sampling
 
@@ -74,19 +74,19 @@ def test_a_plain_answer_is_a_verdict(word: str) -> None:
 def test_any_other_answer_keeps_the_gate_shut(reply: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  any of them
         read_verdict(reply, "Feasible")
-    verdict = FailClosed(LlmGuard(Model(reply))).feasible(COMMAND, NOW)
+    verdict = GuardChain(rules=[LlmGuard(Model(reply))]).feasible(COMMAND, NOW)
     assert not verdict.passed
     assert "llm" in verdict.reason
 
 
 @pytest.mark.parametrize("error", [ModelError("timed out"), TimeoutError(), RecursionError()])
 def test_a_model_that_fails_keeps_the_gate_shut(error: Exception) -> None:
-    assert not FailClosed(LlmGuard(Model(error))).complete(COMMAND, NOW, NOW).passed
+    assert not GuardChain(rules=[LlmGuard(Model(error))]).complete(COMMAND, NOW, NOW).passed
 
 
 def test_a_spent_budget_ends_the_run() -> None:
     with pytest.raises(BudgetExceeded):
-        FailClosed(LlmGuard(Model(BudgetExceeded("spent")))).feasible(COMMAND, NOW)
+        GuardChain(rules=[LlmGuard(Model(BudgetExceeded("spent")))]).feasible(COMMAND, NOW)
 
 
 def test_texts_that_talk_to_the_guard_stay_in_their_blocks() -> None:

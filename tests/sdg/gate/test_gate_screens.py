@@ -14,7 +14,7 @@ from sdg.envs.ui.presses import Press
 from sdg.envs.ui.tasks import UNSEEN
 from sdg.envs.world import Observation
 from sdg.gate.confirm import ConfirmGuard, final_press
-from sdg.gate.executor import Command, FailClosed, GuardChain
+from sdg.gate.executor import Command, GuardChain
 from sdg.gate.registry import gate_of
 from sdg.gate.screens import PLACE, ScreenGuard
 
@@ -141,7 +141,7 @@ def test_a_verdict_takes_less_than_50_milliseconds() -> None:
 
 @pytest.mark.parametrize("argument", ["", "17", "a,b", "1,2,3"])
 def test_what_it_cannot_judge_is_refused(argument: str) -> None:
-    guard = FailClosed(ScreenGuard())
+    guard = GuardChain(rules=[ScreenGuard()])
     assert not guard.feasible(Command("CLICK_COORDS", argument), NOW).passed
     assert not guard.feasible(Command("click", "the 'Cancel' button"), Observation("a text alone")).passed
 

@@ -10,27 +10,25 @@ from sdg.llm import exchange
 from sdg.llm.model import Message, Sampling
 from sdg.llm.openai.client import OpenAIModel
 from sdg.llm.provider import ModelSettings
-from sdg.screen_agent.modes import MODES, TEXT, ShownScreen
+from sdg.screen_agent.agent import Work
+from sdg.screen_agent.modes import MODES, TEXT
 from tests.sdg.screen_agent.test_ui_agent import Pad, Passing, Says, press
 from tests.sdg.screen_agent.ui_agent import UIAgent
 
-NAMES = ("commands", "exemplar", "task", "past", "number", "width", "height", "most", "ends")
-SHOWN = ShownScreen(
-    dict.fromkeys(NAMES, "x"), "'Ok' button: [1, 2, 3, 4]", "[1] 'Ok' button: [1, 2, 3, 4]", b"plain", b"marks"
-)
-
 
 def test_text_alone_sends_no_picture() -> None:
-    assert all(not message.images for message in TEXT.first(SHOWN))
+    question = Work(Pad(), Passing(), mode=TEXT).question()
+    assert question
+    assert all(not message.images for message in question)
 
 
 @pytest.mark.parametrize(
     ("mode", "image"), [("picture", b"plain"), ("som-react", b"marks"), ("seeact", b"plain"), ("som-seeact", b"marks")]
 )
 def test_models_that_see_get_the_picture(mode: str, image: bytes) -> None:
-    *_, last = MODES[mode].first(SHOWN)
+    *_, last = Work(Pad(), Passing(), mode=MODES[mode]).question() or ()
     assert last.images == (image,)
-    assert ("[1] 'Ok'" in last.content) == MODES[mode].marks
+    assert ("[1] 'A'" in last.content) == MODES[mode].marks
 
 
 def test_a_description_comes_first_and_is_grounded() -> None:

@@ -79,10 +79,9 @@ def network() -> Any:
 
 def detect(picture: np.ndarray) -> Sequence[Detection]:
     """The elements of a picture, RGB u8 (h, w, 3), the surest first. RuntimeError without weights."""
-    found = _detect_at(picture, 1.0)
-    if picture.shape[:2] != (SCREEN, SCREEN):
-        found = suppress(sorted((*found, *_detect_at(picture, ENLARGED)), key=lambda each: -each.score))
-    return found
+    scales = (1.0,) if picture.shape[:2] == (SCREEN, SCREEN) else (1.0, ENLARGED)
+    found = [each for scale in scales for each in _detect_at(picture, scale)]
+    return suppress(sorted(found, key=lambda each: -each.score))
 
 
 def _detect_at(picture: np.ndarray, scale: float) -> Sequence[Detection]:

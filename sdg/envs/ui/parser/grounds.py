@@ -12,10 +12,9 @@ GAP = (48, 24)
 """Pixels, across and down, within which elements are neighbours."""
 ALIGNED = 8
 """Pixels by which the left sides of neighbours one below the other may differ."""
-Box = Sequence[int]
 
 
-def telling_grounds(picture: np.ndarray, kinds: Sequence[str], boxes: Sequence[Box]) -> dict[int, np.ndarray]:
+def telling_grounds(picture: np.ndarray, kinds: Sequence[str], boxes: Sequence[Sequence[int]]) -> dict[int, np.ndarray]:
     """The grounds, RGB, of those boxes of a picture, RGB u8 (h, w, 3), that have a neighbour with another ground.
 
     Left out are those on the page's own ground, and neighbours there that are only text.
@@ -32,7 +31,7 @@ def telling_grounds(picture: np.ndarray, kinds: Sequence[str], boxes: Sequence[B
     }
 
 
-def _ground(picture: np.ndarray, box: Box) -> np.ndarray:
+def _ground(picture: np.ndarray, box: Sequence[int]) -> np.ndarray:
     """The colour that most of a box has."""
     x0, y0, x1, y1 = box
     pixels = picture[y0:y1, x0:x1].reshape(-1, 3)
@@ -46,7 +45,7 @@ def _differ(one: np.ndarray, other: np.ndarray) -> bool:
     return bool(np.abs(one - other).sum() >= DIFFERENT)
 
 
-def _are_neighbours(one: Box, other: Box) -> bool:
+def _are_neighbours(one: Sequence[int], other: Sequence[int]) -> bool:
     """Whether they lie close to each other in a row, or in a column with the same left side."""
     across, down = (max(one[n], other[n]) - min(one[n + 2], other[n + 2]) for n in (0, 1))
     in_row = 2 * -down > max(one[3] - one[1], other[3] - other[1]) and 0 <= across + 4 <= GAP[0]

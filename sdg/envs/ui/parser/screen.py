@@ -117,8 +117,7 @@ def merge(picture: np.ndarray, detections: Sequence[Detection], lines: Sequence[
     words: list[list[TextLine]] = [[] for _ in detections]
     alone: list[TextLine] = []
     for line in lines:
-        held = [n for n, each in enumerate(detections) if _share(line.box, each.box) >= INSIDE]
-        holders = [(_area(detections[n].box), n) for n in held]
+        holders = [(_area(each.box), n) for n, each in enumerate(detections) if _share(line.box, each.box) >= INSIDE]
         (words[min(holders)[1]] if holders else alone).append(line)
     found = [_element(picture, each, inside) for each, inside in zip(detections, words, strict=True)]
     found += [_written(picture, line) for line in alone]
@@ -127,9 +126,8 @@ def merge(picture: np.ndarray, detections: Sequence[Detection], lines: Sequence[
 
 
 def _element(picture: np.ndarray, found: Detection, inside: Sequence[TextLine]) -> ScreenElement:
-    text = " ".join(line.text for line in inside)
-    if found.kind.endswith("icon") or found.kind in ("checkbox", "radio"):
-        text = ""  # a star or a tick isn't text
+    drawn = found.kind.endswith("icon") or found.kind in ("checkbox", "radio")  # a star or a tick isn't text
+    text = "" if drawn else " ".join(line.text for line in inside)
     look = f"{colour_of(picture, found.box)} {form_of(picture, found.box)}".strip() if found.kind == "shape" else ""
     return ScreenElement(0, found.kind, text, found.box, found.checked, found.focused, look)
 
