@@ -14,7 +14,7 @@ MODULES: dict[str, str] = {
     "numpy": "write sums and distances with sum(...), min(...), max(...) and abs(...)",
     "random": "there is no chance here: choose with min(...), max(...), sorted(...) or next(...)",
     "time": "there is no clock here: count steps with the functions that were described",
-    "collections": "use a dict with counts.get(key, 0) + 1 or d.setdefault(key, []), and a list as a queue",
+    "collections": "deque is all that collections has; use a dict with counts.get(key, 0) + 1 or d.setdefault(key, [])",
     "itertools": "write nested loops or comprehensions",
     "functools": "write a loop",
     "operator": "write a lambda, such as key=lambda o: o.name",
@@ -56,6 +56,7 @@ _ATTRIBUTES: dict[str, str] = {
     "push": "write items.append(value)", "x": "a pair has no names: write x, y = pair",
     "y": "a pair has no names: write x, y = pair", "encode": "texts stay texts", "fromkeys": "write {key: 0 for ...}",
     "appendleft": "write items.insert(0, value)", "popleft": "write items.pop(0)", "has_key": "write `key in d`",
+    "Counter": "use a dict with counts.get(key, 0) + 1", "defaultdict": "use a dict with d.setdefault(key, [])",
     "iteritems": "write d.items()", "trim": "write text.strip()", "toLowerCase": "write text.lower()",
 }  # fmt: skip
 
@@ -76,7 +77,8 @@ def statement(node: ast.AST) -> str:
     name = type(node).__name__
     if isinstance(node, ast.Import | ast.ImportFrom):
         module = str(node.module if isinstance(node, ast.ImportFrom) else node.names[0].name).partition(".")[0]
-        return f"Imports are not available: {MODULES.get(module, 'use only the functions that were described')}."
+        start = "This import is" if module in IMPORTABLE else "Imports are"
+        return f"{start} not available: {MODULES.get(module, 'use only the functions that were described')}."
     return _WORDS.get(name, f"{name} is not allowed here: use plain functions, loops, conditions and expressions.")
 
 
