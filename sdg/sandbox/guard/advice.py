@@ -1,7 +1,5 @@
 """What to write instead: refusals worded for the language model that wrote the code."""
 
-from __future__ import annotations
-
 import ast
 import difflib
 from collections.abc import Collection, Iterable
@@ -14,7 +12,7 @@ MODULES: dict[str, str] = {
     "numpy": "write sums and distances with sum(...), min(...), max(...) and abs(...)",
     "random": "there is no chance here: choose with min(...), max(...), sorted(...) or next(...)",
     "time": "there is no clock here: count steps with the functions that were described",
-    "collections": "deque is all that collections has; use a dict with counts.get(key, 0) + 1 or d.setdefault(key, [])",
+    "collections": "of collections only deque is here, so use a dict with counts.get(key, 0) + 1 or d.setdefault(key, [])",
     "itertools": "write nested loops or comprehensions",
     "functools": "write a loop",
     "operator": "write a lambda, such as key=lambda o: o.name",
@@ -77,8 +75,7 @@ def statement(node: ast.AST) -> str:
     name = type(node).__name__
     if isinstance(node, ast.Import | ast.ImportFrom):
         module = str(node.module if isinstance(node, ast.ImportFrom) else node.names[0].name).partition(".")[0]
-        start = "This import is" if module in IMPORTABLE else "Imports are"
-        return f"{start} not available: {MODULES.get(module, 'use only the functions that were described')}."
+        return f"Imports are not available: {MODULES.get(module, 'use only the functions that were described')}."
     return _WORDS.get(name, f"{name} is not allowed here: use plain functions, loops, conditions and expressions.")
 
 

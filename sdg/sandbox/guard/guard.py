@@ -10,8 +10,6 @@ and record types that it is given and nothing about any world: exact types go to
 Only source is sent elsewhere (`Guarded.source`), never compiled code.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import sys
@@ -79,7 +77,7 @@ class Signature:
     """Whether the source may define this name and its definition wins; other names cannot be bound."""
 
     @classmethod
-    def of(cls, name: str, function: Callable[..., object]) -> Signature:
+    def of(cls, name: str, function: Callable[..., object]) -> "Signature":
         """The signature of a Python function, from its parameters."""
         parameters = list(inspect.signature(function).parameters.values())
         plain = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -148,16 +146,16 @@ class Guard:
             if not name.isidentifier() or name.startswith("_") or name in BUILTINS:
                 raise ValueError(f"function {name!r}: the name is not safe to give to generated code")
 
-    def load(self, source: str, *, entry: str = "") -> Guarded:
+    def load(self, source: str, *, entry: str = "") -> "Guarded":
         """Compile source whose function `entry` (by default its last one) takes no arguments.
 
         Raises `Refused` with all that is wrong, with line numbers where they are known.
         """
-        fixed_names = {name for name, signature in self.signatures.items() if not signature.weak}
+        kept = {*(name for name, each in self.signatures.items() if not each.weak), *(self.errors.keys() - EXCEPTIONS)}
         try:
             tree = parse(source, at_most=self.source_bytes)
             weaver = Weaver(tree, fields=self.fields, functions=self.signatures, errors=self.errors,
-                            bound=names_bound(tree), kept=fixed_names | (self.errors.keys() - EXCEPTIONS))  # fmt: skip
+                            bound=names_bound(tree), kept=kept)  # fmt: skip
             entry_name = entry_of(tree, entry, weaver.refuse, is_truth=self.returns is bool)
             static, code = is_static(tree), weaver.compiled(tree)
         except RecursionError:

@@ -1,7 +1,5 @@
 """What generated code can call: operators, builtins, methods of plain values, and what models import."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import operator
@@ -17,7 +15,6 @@ from sdg.sandbox.guard.meter import (
     HASHED,
     MAX_KEY,
     NUMBERS,
-    SIZED,
     TABLES,
     Lazy,
     Meter,
@@ -151,7 +148,7 @@ class Library(Meter):
     def _charge(self, name: str, left: Any, right: Any) -> None:
         """Charge an operator on two values that aren't both numbers."""
         kinds, what = {type(left), type(right)}, str if str in (type(left), type(right)) else list
-        size = sum(len(side) for side in (left, right) if type(side) in SIZED)
+        size = sum(len(side) for side in (left, right) if type(side) in CONTAINERS | {str})
         if name == "or_" and type(left) is dict and type(right) is not dict:
             raise TypeError("| joins two dicts: use update for pairs")
         if kinds <= HASHED:

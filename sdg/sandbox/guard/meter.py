@@ -4,8 +4,6 @@ A budget is counted in units, 24 to a step. A unit is about a node of the syntax
 twenty bytes. Every helper charges its work by the sizes of its arguments and of its result.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -34,7 +32,6 @@ TABLES: frozenset[type] = frozenset({dict, set, frozenset})
 SETS: frozenset[type] = frozenset({set, frozenset})
 HASHED: frozenset[type] = TABLES | {type({}.keys()), type({}.values()), type({}.items())}
 CONTAINERS: frozenset[type] = frozenset({list, tuple, deque}) | HASHED
-SIZED: frozenset[type] = CONTAINERS | {str}
 LIMITS: dict[type, tuple[int, str]] = dict.fromkeys(CONTAINERS, (MAX_ITEMS, "items")) | {
     str: (10_000, "characters"), int: (4_096, "bits")
 }  # fmt: skip
@@ -208,7 +205,7 @@ class Lazy:
         self._units = 2 + width + (4 if type(items) is str else 0)
         meter.tick(14 + 6 * width + (self._items.__sizeof__() >> 4))
 
-    def __iter__(self) -> Lazy:
+    def __iter__(self) -> "Lazy":
         return self
 
     def __next__(self) -> Any:

@@ -4,8 +4,6 @@ a node becomes once its parts are woven.
 Everything that is not listed is refused with a message for the model that wrote it; all refusals come at once.
 """
 
-from __future__ import annotations
-
 import ast
 import warnings
 from collections.abc import Callable, Iterator
@@ -140,13 +138,6 @@ def loads(node: ast.AST) -> Iterator[str]:
             parts += [each for each in inner if isinstance(each, ast.AST) and not isinstance(each, ast.Constant)]
 
 
-def own_parts(function: ast.AST) -> list[ast.AST]:
-    """The nodes of a function without those of functions inside it."""
-    others = [part for part in ast.walk(function) if isinstance(part, ast.FunctionDef) and part is not function]
-    inner = {part for other in others for part in ast.walk(other)}
-    return [part for part in ast.walk(function) if part not in inner]
-
-
 def load(name: str) -> ast.expr:
     return ast.Name(id=name, ctx=ast.Load())
 
@@ -216,6 +207,7 @@ REFUSED: tuple[Rule, ...] = (
         ),
         f"more than {MAX_STARS} stars in one place",
     ),
+    (ast.Raise, lambda node: node.cause, "raise takes an error and no `from`"),
     (
         ast.Raise,
         lambda node: isinstance(node.exc, ast.Call) and (node.exc.keywords or len(node.exc.args) > 1),

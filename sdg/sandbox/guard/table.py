@@ -12,8 +12,6 @@ further arguments); results are charged by their size.
     l  iterated over, each item counted                   c  the same, where one item is taken for each that is given
 """
 
-from __future__ import annotations
-
 import builtins
 import heapq
 import itertools

@@ -10,8 +10,6 @@ Names of the guard's own functions begin with a dot, which no source can spell, 
 or functions of the host affects only itself. Members of modules are named `.x_MODULE.NAME`, methods `.m_NAME`.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Collection, Mapping
 from itertools import count
@@ -182,9 +180,6 @@ class Weaver(ast.NodeTransformer):
             node.exc = call(".error", load(f".e_{name}"), *texts)
         elif kind is not None and (kind is not node.exc or name not in self._bindings):
             self.refuse(node, f"raise one of these, as in raise ValueError('...'): {', '.join(self._errors)}")
-        if node.cause:
-            self.visit(node.cause)  # judged like all code, then left out
-        node.cause = None
         return self.generic_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.Assign:

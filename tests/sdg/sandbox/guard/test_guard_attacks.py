@@ -187,8 +187,8 @@ def test_iterators_in_one_another_are_counted(chain: str) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        "try:\n    while True:\n        pass\nfinally:\n    act('red key')",
-        "try:\n    while True:\n        pass\nfinally:\n    for i in range(9):\n        act('red key')",
+        "try:\n    while True:\n        pass\nexcept:\n    act('red key')",
+        "try:\n    while True:\n        pass\nexcept Exception:\n    for i in range(9):\n        act('red key')",
     ],
 )
 def test_nothing_reaches_the_host_after_the_budgets_end(body: str) -> None:
