@@ -12,7 +12,7 @@ MODULES: dict[str, str] = {
     "numpy": "write sums and distances with sum(...), min(...), max(...) and abs(...)",
     "random": "there is no chance here: choose with min(...), max(...), sorted(...) or next(...)",
     "time": "there is no clock here: count steps with the functions that were described",
-    "collections": "of collections only deque is here, so use a dict with counts.get(key, 0) + 1 or d.setdefault(key, [])",
+    "collections": "only deque is here; use a dict with counts.get(key, 0) + 1 or d.setdefault(key, [])",
     "itertools": "write nested loops or comprehensions",
     "functools": "write a loop",
     "operator": "write a lambda, such as key=lambda o: o.name",

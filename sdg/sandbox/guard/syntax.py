@@ -207,7 +207,6 @@ REFUSED: tuple[Rule, ...] = (
         ),
         f"more than {MAX_STARS} stars in one place",
     ),
-    (ast.Raise, lambda node: node.cause, "raise takes an error and no `from`"),
     (
         ast.Raise,
         lambda node: isinstance(node.exc, ast.Call) and (node.exc.keywords or len(node.exc.args) > 1),

@@ -180,7 +180,9 @@ class Weaver(ast.NodeTransformer):
             node.exc = call(".error", load(f".e_{name}"), *texts)
         elif kind is not None and (kind is not node.exc or name not in self._bindings):
             self.refuse(node, f"raise one of these, as in raise ValueError('...'): {', '.join(self._errors)}")
-        return self.generic_visit(node)
+        self.generic_visit(node)  # the cause is judged like all code, then left out
+        node.cause = None
+        return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.Assign:
         """A function makes the new value, which replaces the old one; an item's subscript is evaluated only once."""
