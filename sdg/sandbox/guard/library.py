@@ -55,9 +55,12 @@ class Library(Meter):
             "l": lambda part, first: self._lazy_part(part),
             "c": lambda part, first: self.ordered(part),
         }
-        self.calls: dict[str, Any] = self._operators() | self._builtins() | self._modules()
-        for (prefix, module), rows in FUNCTIONS.items():
-            self.calls |= {prefix + name: function for name, function in self._row(module, rows)}
+        rows_of_modules = {
+            prefix + name: function
+            for (prefix, module), rows in FUNCTIONS.items()
+            for name, function in self._row(module, rows)
+        }
+        self.calls: dict[str, Any] = self._operators() | self._builtins() | self._modules() | rows_of_modules
         self.calls |= {".set": self.calls["set"], ".dict": self.calls["dict"]}
         self._types = {self.calls[name]: kind for name, kind in PLAIN_TYPES.items()} | {None: type(None)}
         methods = self._methods()
@@ -103,7 +106,8 @@ class Library(Meter):
     # Operators ------------------------------------------------------------------------------------------------------
 
     def _operators(self) -> dict[str, Any]:
-        operators: dict[str, Any] = {
+        in_place = {name: getattr(operator, f"i{name.strip('_')}") for name in BINARY.values()}
+        return {
             ".in": self.contains, ".notin": lambda item, inside: not self.contains(item, inside), ".items": self,
             ".slice": lambda *bounds: slice(*map(few, bounds, repeat(MAX_KEY))), ".lazy": self.lazy,
             ".tick": self.tick, ".caught": self.caught, ".key": self.key,
@@ -115,13 +119,10 @@ class Library(Meter):
             ".counted": lambda units: lambda function: (
                 lambda *given, **named: self.nested(units, function, *given, **named)
             ),
+            **{f".{name}": self._binary(name, getattr(operator, name), in_place=False) for name in BINARY.values()},
+            **{f".i{name}": self._binary(name, function, in_place=True) for name, function in in_place.items()},
+            **{f".{name}": self._comparison(getattr(operator, name)) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
         }  # fmt: skip
-        for name in BINARY.values():
-            operators[f".{name}"] = self._binary(name, getattr(operator, name), in_place=False)
-            operators[f".i{name}"] = self._binary(name, getattr(operator, "i" + name.strip("_")), in_place=True)
-        for name in ("eq", "ne", "lt", "le", "gt", "ge"):
-            operators[f".{name}"] = self._comparison(getattr(operator, name))
-        return operators
 
     def _binary(self, name: str, function: Method, *, in_place: bool) -> Method:
         """An operator: bounded on numbers, checked and charged on everything else."""

@@ -137,8 +137,7 @@ class Weaver(ast.NodeTransformer):
     def visit_For(self, node: ast.For | ast.While) -> ast.AST:
         ticks = ast.Expr(call(".tick", units(*node.body, *([node.test] if isinstance(node, ast.While) else []))))
         self.generic_visit(node)
-        unpacked = self._bind(node) if isinstance(node, ast.For) else []
-        node.body[:0] = [ticks, *unpacked]
+        node.body[:0] = [ticks, *(self._bind(node) if isinstance(node, ast.For) else ())]
         return node
 
     visit_While = visit_For

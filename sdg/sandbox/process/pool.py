@@ -321,10 +321,9 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
         member.process.kill()
         member.process.wait()
         member.outbox.put(b"")
-        for stream in (member.process.stdin, member.process.stdout, member.errors):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+        for stream in filter(None, (member.process.stdin, member.process.stdout, member.errors)):
+            with contextlib.suppress(OSError):
+                stream.close()
         member.board.close()
         self._members.remove(member)
 
