@@ -73,8 +73,8 @@ class Recorded:
 class Replayed:
     """A model that repeats a transcript's replies; equal questions get theirs in the recorded order.
 
-    With `in_turn` an episode's n-th question gets its n-th recorded reply, whatever is asked now: for a transcript whose
-    prompts have changed since, so that today's code carries out the recorded answers. The stage and the seed of its
+    With `in_turn` an episode's n-th question gets its n-th recorded reply, whatever is asked now: for a transcript
+    whose prompts have changed since: today's code carries out the recorded answers. The stage and the seed of its
     questions identify an episode.
     """
 
