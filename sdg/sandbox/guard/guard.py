@@ -172,6 +172,8 @@ class Guarded(Library):
     `GeneratedError` with a line.
     """
 
+    _stop_error: BaseException | None
+
     def __init__(self, guard: Guard, *, source: str, entry: str, code: CodeType, is_static: bool) -> None:
         super().__init__(guard.records)
         self.source, self.entry, self.budget_steps, self._returns = source, entry, guard.budget_steps, guard.returns
@@ -188,7 +190,7 @@ class Guarded(Library):
 
     def __call__(self, functions: Functions) -> Any:
         self.left, self.depth, self._functions = self.budget_steps * UNITS_PER_STEP, 0, functions
-        self._host_errors, self._stop_error = [], None
+        self._host_errors, self._stop_error = list[Exception](), None
         try:
             names = self._module
             if not names:  # nothing lasts between calls: the module is made again, and can't read what it was before

@@ -261,13 +261,13 @@ class Weaver(ast.NodeTransformer):
         generators, node.generators = node.generators, []
         for generator, tick in zip(generators, ticks, strict=True):
             tests, generator.ifs = [tick, *generator.ifs], []
-            inner = [
+            unpacked = [
                 ast.comprehension(
                     target=each.targets[0], iter=ast.List(elts=[each.value], ctx=ast.Load()), ifs=[], is_async=0
                 )
                 for each in self._bind(generator)
             ]
-            node.generators += [generator, *inner]
+            node.generators += [generator, *unpacked]
             node.generators[-1].ifs = tests
         return node
 
