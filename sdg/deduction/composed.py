@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from sdg.deduction.robot import Robot, describe_argument
 from sdg.gate.executor import IllegalCommand
 from sdg.sandbox.guard import Refused, Signature
-from sdg.sandbox.guard.border import NUMBER as RETURNS_NUMBER
 from sdg.skills.library.composed import (
     BEGIN,
     NUMBER,
@@ -20,8 +19,7 @@ from sdg.skills.library.composed import (
 )
 
 SIGNATURES: Mapping[str, Signature] = {
-    name: Signature(name, count, count, returns=RETURNS_NUMBER)
-    for name, count in ((REQUIRE, 3), (BEGIN, 2), (RESULT, 3))
+    name: Signature(name, count, count) for name, count in ((REQUIRE, 3), (BEGIN, 2), (RESULT, 3))
 }
 """The host's functions as linked source calls them."""
 

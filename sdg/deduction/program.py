@@ -18,7 +18,6 @@ from sdg.envs.domain import Domain
 from sdg.errors import SDGError
 from sdg.gate.executor import Command, GatedExecutor, IllegalCommand, Outcome, Verdict
 from sdg.sandbox.guard import FILENAME, Guard, GuardError, Refused, Signature
-from sdg.sandbox.guard.border import NUMBER
 from sdg.skills.library.composed import ComposedSkill
 
 MAX_IDLE_CALLS = 1000
@@ -210,7 +209,7 @@ def program_guard(
     signatures: dict[str, Callable[..., object] | Signature] = dict(functions)
     for name, skill in skills.items():
         arity = int(skill.takes_argument)
-        signatures[name] = Signature(name, arity, arity, returns=NUMBER, keywords=ARGUMENT_NAMES, weak=True)
+        signatures[name] = Signature(name, arity, arity, keywords=ARGUMENT_NAMES, weak=True)
     return Guard(
         signatures,
         records=domain.perceivable.records,

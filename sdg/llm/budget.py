@@ -4,8 +4,6 @@ Many questions may be under way at once. Near the limit, when those under way mi
 waits for them. With several processes each may overdraw the budget by one reply.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import math
@@ -193,7 +191,7 @@ class Estimate:
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
-    def plus(self, typical: Typical, units: int) -> Estimate:
+    def plus(self, typical: Typical, units: int) -> "Estimate":
         """The same with `units` more of a kind of work."""
         more = round(typical.questions * units)
         return Estimate(

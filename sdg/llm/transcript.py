@@ -71,63 +71,46 @@ class Recorded:
 
 
 class Replayed:
-    """A model that repeats a transcript's replies; equal questions get theirs in the recorded order."""
+    """A model that repeats a transcript's replies; equal questions get theirs in the recorded order.
 
-    def __init__(self, path: Path) -> None:
-        self._path, self.name = path, ""
+    With `in_turn` an episode's n-th question gets its n-th recorded reply, whatever is asked now: for a transcript
+    whose prompts have changed since: today's code carries out the recorded answers. The stage and the seed of its
+    questions identify an episode.
+    """
+
+    def __init__(self, path: Path, *, in_turn: bool = False) -> None:
+        self._path, self._in_turn, self.name = path, in_turn, ""
         self._turn = threading.Lock()
         self._replies: dict[Hashable, list[Completion | str]] = {}
         self._counts: Counter[Hashable] = Counter()
         for entry in entries(path):
             self.name = self.name or str(entry.get("model", ""))  # of who was recorded: it is part of a question's key
-            self._replies.setdefault(self._key_of(entry), []).append(_reply(entry))
+            key = (entry["stage"], entry["sampling"].get("seed")) if in_turn else entry["key"]
+            self._replies.setdefault(key, []).append(_reply(entry))
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        """The recorded reply. Raises ModelError where there is none, or where a failure was recorded."""
-        key = self._key(messages, sampling)
+        """The recorded reply; the last one is repeated where a question is asked more often, but not `in_turn`.
+
+        Raises ModelError where there is none (NotRecorded `in_turn`), or where a failure was recorded.
+        """
+        place = sampling.stage, sampling.seed
+        key: Hashable = place if self._in_turn else exchange.key(self.name, messages, sampling)
         with self._turn:
             self._counts[key] += 1
-            reply = self._choose(self._replies.get(key, []), self._counts[key], key)
-        if isinstance(reply, str):
-            raise ModelError(reply)
-        return reply
-
-    def _key_of(self, entry: Mapping[str, Any]) -> Hashable:
-        return str(entry["key"])
-
-    def _key(self, messages: Sequence[Message], sampling: Sampling) -> Hashable:
-        return exchange.key(self.name, messages, sampling)
-
-    def _choose(self, replies: Sequence[Completion | str], number: int, key: Hashable) -> Completion | str:
-        """The last reply is repeated where a question is asked more often."""
+            number, replies = self._counts[key], self._replies.get(key, [])
+        if self._in_turn and number > len(replies):
+            raise NotRecorded(
+                f"The transcript {self._path} has {len(replies)} replies to {key}, one more is asked for."
+            )
         if not replies:
             raise ModelError(
                 f"The transcript {self._path} has no reply to this conversation: prompts, seed and config must be "
                 "those of the run that it was recorded in."
             )
-        return replies[min(number, len(replies)) - 1]
-
-
-class RepliedInTurn(Replayed):
-    """A model that answers an episode's n-th question with its n-th recorded reply, whatever is asked now.
-
-    The stage and the seed of its questions identify an episode. For a transcript whose prompts have changed since:
-    today's code carries out the recorded answers.
-    """
-
-    def _key_of(self, entry: Mapping[str, Any]) -> Hashable:
-        return str(entry["stage"]), entry["sampling"].get("seed")
-
-    def _key(self, messages: Sequence[Message], sampling: Sampling) -> Hashable:
-        return sampling.stage, sampling.seed
-
-    def _choose(self, replies: Sequence[Completion | str], number: int, key: Hashable) -> Completion | str:
-        """Raises NotRecorded where none is left."""
-        if number > len(replies):
-            raise NotRecorded(
-                f"The transcript {self._path} has {len(replies)} replies to {key}, one more is asked for."
-            )
-        return replies[number - 1]
+        reply = replies[min(number, len(replies)) - 1]
+        if isinstance(reply, str):
+            raise ModelError(reply)
+        return reply
 
 
 def entries(path: Path) -> Iterator[dict[str, Any]]:
@@ -213,4 +196,4 @@ def _file(settings: ModelSettings) -> Path:
 
 
 PROVIDER = Provider(lambda settings: Replayed(_file(settings)), needs=("transcript",))
-IN_TURN = Provider(lambda settings: RepliedInTurn(_file(settings)), needs=("transcript",))
+IN_TURN = Provider(lambda settings: Replayed(_file(settings), in_turn=True), needs=("transcript",))

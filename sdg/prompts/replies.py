@@ -4,8 +4,6 @@ Replies are hostile data; nothing is run here. Each line is looked at once and n
 that degenerates into blanks must cost nothing.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import takewhile
 

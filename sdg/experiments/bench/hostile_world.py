@@ -17,7 +17,6 @@ from sdg.deduction.deduce import DeductionSettings
 from sdg.prompts.replies import extract_code
 from sdg.prompts.sources import prune_source
 from sdg.sandbox.guard import BudgetSpent, GeneratedError, Guard, Guarded, Refused, Signature
-from sdg.sandbox.guard.border import NUMBER
 from sdg.sandbox.guard.guard import BUDGET_STEPS
 from sdg.sandbox.process.job import BEAT_SECONDS
 
@@ -117,7 +116,7 @@ class SnippetWorld:
 def guards(skills: tuple[tuple[str, int, int], ...], budget: int | None = None) -> dict[str, Guard]:
     """The guard for checks and the one for programs, with the budgets in BUDGETS or with `budget`."""
     blank = SnippetWorld.__new__(SnippetWorld).perception()
-    actions = {name: Signature(name, least, most, returns=NUMBER, keywords=_WORDS) for name, least, most in skills}
+    actions = {name: Signature(name, least, most, keywords=_WORDS) for name, least, most in skills}
     return {
         "check": Guard(blank, records=(SnippetThing,), returns=bool, budget_steps=budget or BUDGETS["check"]),
         "program": Guard({**blank, **actions}, records=(SnippetThing,), budget_steps=budget or BUDGETS["program"]),

@@ -4,8 +4,6 @@
 host's own functions are not wrapped: they pass through as they are.
 """
 
-from __future__ import annotations
-
 
 class GuardError(Exception):
     """Generated code could not be used; `str()` is a message for its author.

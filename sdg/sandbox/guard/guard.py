@@ -6,21 +6,21 @@
 
 A whitelist of syntax and names decides what is accepted; accepted code runs without builtins, under a budget of steps
 that is woven into it (deterministic: no clock), with operations that check sizes first. The guard knows the functions
-and record types that it is given and nothing about any world. Only source is sent elsewhere (`Guarded.source`), never
-compiled code.
+and record types that it is given and nothing about any world: exact types go to the host, fresh plain data comes back.
+Only source is sent elsewhere (`Guarded.source`), never compiled code.
 """
 
-from __future__ import annotations
-
+import dataclasses
+import inspect
 import sys
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from traceback import walk_tb
-from types import CodeType
+from types import BuiltinFunctionType, CodeType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
-from sdg.sandbox.guard.border import Border, Functions, HostFault, Signature, fields_of
-from sdg.sandbox.guard.errors import BudgetSpent, BudgetStop, GeneratedError, GuardError, Refused
-from sdg.sandbox.guard.library import BUILTINS, MODULES
+from sdg.sandbox.guard.errors import BudgetSpent, BudgetStop, GeneratedError, GuardError, Refused, TooLarge
+from sdg.sandbox.guard.library import BUILTINS, METHODS, MODULES, Library
 from sdg.sandbox.guard.meter import FILENAME, UNITS_PER_STEP
 from sdg.sandbox.guard.outline import entry_of, is_static, names_bound
 from sdg.sandbox.guard.syntax import MAX_SOURCE_BYTES, parse
@@ -32,6 +32,19 @@ __all__ = [
     "reserved_names",
 ]  # fmt: skip
 
+Functions = Mapping[str, Callable[..., Any]]
+
+MAX_ARGUMENT_CHARACTERS = 2_000
+"""Longest argument as text; each of its parts counts for two more."""
+_ARGUMENT_KINDS: frozenset[type] = frozenset({list, tuple, dict})
+_VALUE_KINDS: frozenset[type] = frozenset({list, tuple, dict, set, frozenset})
+_FLAT = frozenset({"int", "float", "bool", "str", "None", "tuple", "..."})
+_RESERVED_NAMES = frozenset(
+    name
+    for kind in (str, int, float, list, dict, set, tuple, range, type, Exception, AttributeError, UnicodeDecodeError,
+                 FunctionType, BuiltinFunctionType, GeneratorType, MethodType, deque)
+    for name in dir(kind)
+) - {"name"}  # fmt: skip
 BUDGET_STEPS = 20_000
 MAX_MESSAGE_CHARACTERS = 500
 STACK = 5000
@@ -46,6 +59,53 @@ _HINTS = {
     "function'": "call the function first, as in name()", "'method'": "call the function first, as in name()",
     "'NoneType' object": "it is None here: ask `is not None` first",
 }  # fmt: skip
+
+
+class HostFault(BaseException):
+    """A host function broke its promise. Not an `Exception`: generated code must not go on with it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Signature:
+    """A function that generated code may call: how many arguments it takes and under which names."""
+
+    name: str
+    least: int = 0
+    most: int = 0
+    keywords: frozenset[str] = frozenset()
+    weak: bool = False
+    """Whether the source may define this name and its definition wins; other names cannot be bound."""
+
+    @classmethod
+    def of(cls, name: str, function: Callable[..., object]) -> "Signature":
+        """The signature of a Python function, from its parameters."""
+        parameters = list(inspect.signature(function).parameters.values())
+        plain = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        return cls(
+            name=name,
+            least=sum(p.default is p.empty for p in plain),
+            most=1000 if any(p.kind is p.VAR_POSITIONAL for p in parameters) else len(plain),
+            keywords=frozenset(p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)),
+        )
+
+
+def fields_of(records: Collection[type]) -> tuple[str, ...]:
+    """Names of the fields of all record types.
+
+    Raises `ValueError` for a record that is not a frozen dataclass, and for a field that generated code could misuse:
+    one that is not flat, or whose name is an attribute of a plain value (`format`, `gi_frame`, `mro`, ...).
+    """
+    for record in records:
+        if not getattr(getattr(record, "__dataclass_params__", None), "frozen", False):
+            raise ValueError(f"{record.__name__} must be a frozen dataclass")
+        for field in dataclasses.fields(record):
+            annotation = inspect.formatannotation(field.type).translate(str.maketrans("[],|'\"", "      "))
+            is_taken = METHODS.intersection(dir(record)) or field.name in _RESERVED_NAMES
+            if is_taken or field.name.startswith("_") or not field.name.isascii():
+                raise ValueError(f"field {record.__name__}.{field.name}: the name is not safe as an allowed attribute")
+            if not annotation.strip() or not _FLAT.issuperset(annotation.split()):
+                raise ValueError(f"field {record.__name__}.{field.name}: {field.type} is not a flat, immutable type")
+    return tuple(dict.fromkeys(field.name for record in records for field in dataclasses.fields(record)))
 
 
 def reserved_names(records: Collection[type] = ()) -> frozenset[str]:
@@ -86,16 +146,16 @@ class Guard:
             if not name.isidentifier() or name.startswith("_") or name in BUILTINS:
                 raise ValueError(f"function {name!r}: the name is not safe to give to generated code")
 
-    def load(self, source: str, *, entry: str = "") -> Guarded:
+    def load(self, source: str, *, entry: str = "") -> "Guarded":
         """Compile source whose function `entry` (by default its last one) takes no arguments.
 
         Raises `Refused` with all that is wrong, with line numbers where they are known.
         """
-        fixed_names = {name for name, signature in self.signatures.items() if not signature.weak}
+        kept = {*(name for name, each in self.signatures.items() if not each.weak), *(self.errors.keys() - EXCEPTIONS)}
         try:
             tree = parse(source, at_most=self.source_bytes)
             weaver = Weaver(tree, fields=self.fields, functions=self.signatures, errors=self.errors,
-                            bound=names_bound(tree), kept=fixed_names | (self.errors.keys() - EXCEPTIONS))  # fmt: skip
+                            bound=names_bound(tree), kept=kept)  # fmt: skip
             entry_name = entry_of(tree, entry, weaver.refuse, is_truth=self.returns is bool)
             static, code = is_static(tree), weaver.compiled(tree)
         except RecursionError:
@@ -103,7 +163,7 @@ class Guard:
         return Guarded(self, source=source, entry=entry_name, code=code, is_static=static)
 
 
-class Guarded(Border):
+class Guarded(Library):
     """Accepted code, ready to run. Not for two threads at once: load the source once in each.
 
     Calling it with the functions' mapping runs the entry function and returns its value. Raises `BudgetSpent` or
@@ -111,6 +171,8 @@ class Guarded(Border):
     caught them. Only a plain `ValueError` or `TypeError`, by which a function refuses an argument, becomes a
     `GeneratedError` with a line.
     """
+
+    _stop_error: BaseException | None
 
     def __init__(self, guard: Guard, *, source: str, entry: str, code: CodeType, is_static: bool) -> None:
         super().__init__(guard.records)
@@ -128,7 +190,7 @@ class Guarded(Border):
 
     def __call__(self, functions: Functions) -> Any:
         self.left, self.depth, self._functions = self.budget_steps * UNITS_PER_STEP, 0, functions
-        self._host_errors, self._stop_error = [], None
+        self._host_errors, self._stop_error = list[Exception](), None
         try:
             names = self._module
             if not names:  # nothing lasts between calls: the module is made again, and can't read what it was before
@@ -141,6 +203,70 @@ class Guarded(Border):
         except (Exception, BudgetStop) as error:
             raise self._error_for_caller(error) from None
         raise self._error_for_caller(BudgetStop())
+
+    def wrap(self, signature: Signature) -> Callable[..., Any]:
+        """The function under a signature's name, with its arguments and its value checked.
+
+        Each call costs a step, so that none is possible when the budget is spent.
+        """
+        name, least, most, words = signature.name, signature.least, signature.most, signature.keywords
+
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            self.tick(UNITS_PER_STEP)
+            count = len(arguments) + len(keywords)
+            if not least <= count <= most or not words.issuperset(keywords):
+                stranger = next((word for word in keywords if word not in words), "")
+                problem = f"and none is named {stranger}: give arguments by position" if stranger else f"{count} given"
+                range_text = f"{least}" if least == most else f"{least} to {most}"
+                raise TypeError(f"{name}() takes {range_text} argument{'' if range_text == '1' else 's'}, {problem}")
+            values = [self.receive(argument) for argument in arguments]
+            keyword_values = keywords and {word: self.receive(value) for word, value in keywords.items()}
+            try:
+                value = self._functions[name](*values, **keyword_values)
+            except (RecursionError, MemoryError):
+                raise  # generated code can cause these in any function, by deep calls or by filling memory
+            except Exception as error:
+                self.tick(2 * UNITS_PER_STEP)  # the error is kept with its frames
+                self._host_errors.append(error)
+                raise
+            except BaseException as error:
+                self._stop(self._stop_error or error)
+                raise
+            return value if type(value) in self.flat else self._fresh(value, name)
+
+        call.__qualname__ = name
+        return call
+
+    def _stop(self, error: BaseException) -> BaseException:
+        """End the run for the host: no budget is left, so no further call reaches the host."""
+        self._stop_error, self.left = error, -1
+        return error
+
+    def _fresh(self, value: Any, name: str) -> Any:
+        """A function's return value as fresh plain data. Raises `HostFault` for anything else."""
+        try:
+            return self.made(self._copy(value, _VALUE_KINDS))
+        except TypeError as error:
+            raise self._stop(HostFault(f"{name}() returned what generated code may not hold: {error}")) from None
+
+    def receive(self, value: Any) -> Any:
+        """An argument on its way to the host: plain types, or records that it returned; containers are copied."""
+        size = 0 if type(value) in self.flat - {str} else len(value if type(value) is str else self.text(value))
+        if size > MAX_ARGUMENT_CHARACTERS:
+            raise TooLarge(f"an argument of {size} characters; at most {MAX_ARGUMENT_CHARACTERS} are allowed")
+        return self._copy(value, _ARGUMENT_KINDS)
+
+    def _copy(self, value: Any, containers: frozenset[type]) -> Any:
+        """Plain data without anything that can be changed elsewhere. Raises TypeError for all else."""
+        kind = type(value)
+        if kind in self.flat:
+            return value
+        if kind not in containers:
+            raise TypeError(f"a {kind.__name__} cannot be an argument: give plain values or what a function returned")
+        if kind is dict:
+            return {self._copy(key, containers): self._copy(value[key], containers) for key in value}
+        is_flat = kind is list and self.flat.issuperset(map(type, value))
+        return value.copy() if is_flat else kind([self._copy(item, containers) for item in value])
 
     def line_of(self, error: BaseException) -> int:
         """The line of the source that an exception passed through last, 0 when none."""

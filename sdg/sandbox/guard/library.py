@@ -1,11 +1,9 @@
 """What generated code can call: operators, builtins, methods of plain values, and what models import."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import operator
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from itertools import chain, repeat
@@ -14,13 +12,10 @@ from typing import Any
 
 from sdg.sandbox.guard.meter import (
     CONTAINERS,
-    DICTS,
     HASHED,
     MAX_KEY,
     NUMBERS,
-    SIZED,
     TABLES,
-    Defaults,
     Lazy,
     Meter,
     few,
@@ -60,9 +55,12 @@ class Library(Meter):
             "l": lambda part, first: self._lazy_part(part),
             "c": lambda part, first: self.ordered(part),
         }
-        self.calls: dict[str, Any] = self._operators() | self._builtins() | self._modules()
-        for (prefix, module), rows in FUNCTIONS.items():
-            self.calls |= {prefix + name: function for name, function in self._row(module, rows)}
+        rows_of_modules = {
+            prefix + name: function
+            for (prefix, module), rows in FUNCTIONS.items()
+            for name, function in self._row(module, rows)
+        }
+        self.calls: dict[str, Any] = self._operators() | self._builtins() | self._modules() | rows_of_modules
         self.calls |= {".set": self.calls["set"], ".dict": self.calls["dict"]}
         self._types = {self.calls[name]: kind for name, kind in PLAIN_TYPES.items()} | {None: type(None)}
         methods = self._methods()
@@ -108,23 +106,23 @@ class Library(Meter):
     # Operators ------------------------------------------------------------------------------------------------------
 
     def _operators(self) -> dict[str, Any]:
-        operators: dict[str, Any] = {
+        in_place = {name: getattr(operator, f"i{name.strip('_')}") for name in BINARY.values()}
+        return {
             ".in": self.contains, ".notin": lambda item, inside: not self.contains(item, inside), ".items": self,
             ".slice": lambda *bounds: slice(*map(few, bounds, repeat(MAX_KEY))), ".lazy": self.lazy,
             ".tick": self.tick, ".caught": self.caught, ".key": self.key,
             ".text": self.text, ".star": self.bulk, ".shown": self.show,
-            ".ordered": self.ordered, ".unpacked": self.row_of, ".unpacked_each": self.rows_of,
+            ".ordered": self.ordered, ".chain": self.chain, ".is_": operator.is_, ".is_not": operator.is_not,
             ".joined": lambda *parts: self.made("".join(parts)),
             ".error": lambda kind, *texts: kind(*map(self.text, texts)),
             ".merged": lambda items: self.calls[".or_"]({}, items),
-            ".counted": lambda units: lambda function: self.counted(units, function),
+            ".counted": lambda units: lambda function: (
+                lambda *given, **named: self.nested(units, function, *given, **named)
+            ),
+            **{f".{name}": self._binary(name, getattr(operator, name), in_place=False) for name in BINARY.values()},
+            **{f".i{name}": self._binary(name, function, in_place=True) for name, function in in_place.items()},
+            **{f".{name}": self._comparison(getattr(operator, name)) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
         }  # fmt: skip
-        for name in BINARY.values():
-            operators[f".{name}"] = self._binary(name, getattr(operator, name), in_place=False)
-            operators[f".i{name}"] = self._binary(name, getattr(operator, "i" + name.strip("_")), in_place=True)
-        for name in ("eq", "ne", "lt", "le", "gt", "ge"):
-            operators[f".{name}"] = self._comparison(getattr(operator, name))
-        return operators
 
     def _binary(self, name: str, function: Method, *, in_place: bool) -> Method:
         """An operator: bounded on numbers, checked and charged on everything else."""
@@ -151,8 +149,8 @@ class Library(Meter):
     def _charge(self, name: str, left: Any, right: Any) -> None:
         """Charge an operator on two values that aren't both numbers."""
         kinds, what = {type(left), type(right)}, str if str in (type(left), type(right)) else list
-        size = sum(len(side) for side in (left, right) if type(side) in SIZED)
-        if name == "or_" and type(left) in DICTS and type(right) not in DICTS:
+        size = sum(len(side) for side in (left, right) if type(side) in CONTAINERS | {str})
+        if name == "or_" and type(left) is dict and type(right) is not dict:
             raise TypeError("| joins two dicts: use update for pairs")
         if kinds <= HASHED:
             self.weigh(self.keys(left), self.keys(right))
@@ -170,10 +168,19 @@ class Library(Meter):
                 if type(left) in HASHED and type(right) in HASHED:
                     self.keys(left)
                     self.keys(right)
-                self.weigh(*(left, right) if Counter in (type(left), type(right)) else [min(left, right, key=len)])
+                self.weigh(min(left, right, key=len))
             return function(left, right)
 
         return compare
+
+    def chain(self, left: Any, *rest: Any) -> bool:
+        """left < b < c, where `rest` is a comparison and a function without arguments for each further part."""
+        for compare, part in zip(rest[::2], rest[1::2], strict=True):
+            self.tick(2)
+            if not compare(left, right := part()):
+                return False
+            left = right
+        return True
 
     def contains(self, item: Any, inside: Any) -> Any:
         kind = type(inside)
@@ -193,7 +200,7 @@ class Library(Meter):
 
     def __getitem__(self, place: tuple[Any, Any]) -> Any:
         value, index = place
-        if type(value) in DICTS:
+        if type(value) is dict:
             self.key(index, len(value))
         elif type(value) is deque:  # whose items are reached from its nearer end, block by block
             self.tick(len(value) >> 10)
@@ -202,9 +209,9 @@ class Library(Meter):
     def __setitem__(self, place: tuple[Any, Any], new: Any) -> None:
         value, index = place
         self.tick(6 + (len(value) >> 10 if type(value) is deque else 0))
-        if type(value) not in DICTS | {list, deque} or (type(value) is Counter and type(new) not in NUMBERS):
+        if type(value) not in (dict, list, deque):
             raise TypeError(f"the items of a {type(value).__name__} cannot be set so: make a list or dict of your own")
-        if type(value) in DICTS:
+        if type(value) is dict:
             self.key(index, len(value))
         elif type(index) is slice:
             new = self.bulk(new)
@@ -214,7 +221,7 @@ class Library(Meter):
 
     def __delitem__(self, place: tuple[Any, Any]) -> None:
         value, index = place
-        if type(value) in DICTS:
+        if type(value) is dict:
             self.key(index, len(value))
         else:
             self.tick(len(value) >> 4)
@@ -227,7 +234,7 @@ class Library(Meter):
         """Builtins without a row."""
         return {
             "callable": lambda value: isinstance(value, FunctionType | MethodType | BuiltinMethodType),
-            "dict": lambda *items, **named: self.built({}, *items, **named),
+            "dict": self.new_dict,
             "isinstance": self.isinstance,
             "iter": lambda items: items if type(items) is Lazy else self.lazy(items),
             "max": self._extreme(max),
@@ -289,10 +296,6 @@ class Library(Meter):
     def _modules(self) -> dict[str, Any]:
         return {f".x_math.{name}": getattr(math, name) for name in ("e", "inf", "nan", "pi", "tau")} | {
             ".x_math.prod": lambda items, *, start=1: reduce(self.calls[".mul"], self.bulk(items), start),
-            ".x_collections.Counter": lambda *items, **named: self.built(Counter(), *items, **named),
-            ".x_collections.defaultdict": lambda factory=None, /, *items, **named: self.built(
-                Defaults(factory), *items, **named
-            ),
             ".x_collections.deque": lambda items=(), maxlen=None: self.made(deque(self.bulk(items), maxlen)),
             ".x_heapq.nlargest": lambda n, items, key=None: self.sorted(items, key=key, reverse=True)[: max(0, n)],
             ".x_heapq.nsmallest": lambda n, items, key=None: self.sorted(items, key=key)[: max(0, n)],
@@ -324,28 +327,20 @@ class Library(Meter):
         return {
             "join": {str: self._look(_join, "sb")}, "replace": {str: self._look(_replace, "sts")},
             "sort": {list: lambda items, **by: operator.setitem(items, slice(None), self.sorted(items, **by))},
-            "update": dict.fromkeys(DICTS, self.update),
-            "most_common": {Counter: lambda items, n=None: self.sorted(items.items(), key=operator.itemgetter(1),
-                                                                       reverse=True)[:n]},
+            "update": {dict: self.update},
             "index": dict.fromkeys((list, deque), self._look(_index, "w")),
             "remove": dict.fromkeys((list, deque), remove), "is_integer": {int: lambda number: True},
             "pop": {set: self._look(self.pop, "o")},
         }  # fmt: skip
 
     def update(self, items: Any, more: Any = (), /, **words: Any) -> None:
-        """`items.update(more)` of a dict or a Counter, whose counts are numbers."""
-        items_to_add: Any = self.keys(more) if type(more) in DICTS else self.bulk(more)
-        if type(more) not in DICTS and type(items) is Counter:
-            items_to_add = Counter(self.keys(items_to_add))
-        elif type(more) not in DICTS:
-            items_to_add = [self.bulk(pair) for pair in items_to_add]
-            self.keys([pair[0] for pair in items_to_add if pair])
-        if type(items) is Counter and not NUMBERS.issuperset(map(type, [*items_to_add.values(), *words.values()])):
-            raise TypeError("a Counter's counts are numbers")
-        items.update(items_to_add, **words)
+        """`items.update(more)` of a dict."""
+        pairs = more if type(more) is dict else [self.bulk(pair) for pair in self.bulk(more)]
+        self.keys(pairs if pairs is more else [pair[0] for pair in pairs if pair])
+        items.update(pairs, **words)
 
-    def built(self, made: Any, /, *items: Any, **named: Any) -> Any:
-        """A new dict, Counter or defaultdict with its first items."""
+    def new_dict(self, /, *items: Any, **named: Any) -> Any:
+        made: dict[Any, Any] = {}
         self.update(made, *items, **named)
         return self.made(made)
 

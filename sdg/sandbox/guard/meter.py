@@ -4,10 +4,8 @@ A budget is counted in units, 24 to a step. A unit is about a node of the syntax
 twenty bytes. Every helper charges its work by the sizes of its arguments and of its result.
 """
 
-from __future__ import annotations
-
-from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import chain, islice
 from sys import getsizeof
@@ -28,17 +26,12 @@ MAX_CALL_DEPTH = 60
 TooDeep: type[RecursionError] = type("RecursionError", (RecursionError,), {})
 """Generated code nested more calls than it may: unlike the interpreter's own limit, which depends on the caller's
 depth, this one is the same in each run."""
-Defaults: type[defaultdict[Any, Any]] = type("defaultdict", (defaultdict,), {"__slots__": ()})
-"""Chains of these can be freed however long they are; chains of C's own class run out of stack."""
 SCALARS: frozenset[type] = frozenset({int, float, bool, str, type(None)})
 NUMBERS: frozenset[type] = frozenset({int, float, bool})
-DICTS: frozenset[type] = frozenset({dict, Defaults, Counter})
-EMPTIED: frozenset[type] = frozenset({set}) | DICTS
-TABLES: frozenset[type] = frozenset({frozenset}) | EMPTIED
+TABLES: frozenset[type] = frozenset({dict, set, frozenset})
 SETS: frozenset[type] = frozenset({set, frozenset})
 HASHED: frozenset[type] = TABLES | {type({}.keys()), type({}.values()), type({}.items())}
 CONTAINERS: frozenset[type] = frozenset({list, tuple, deque}) | HASHED
-SIZED: frozenset[type] = CONTAINERS | {str}
 LIMITS: dict[type, tuple[int, str]] = dict.fromkeys(CONTAINERS, (MAX_ITEMS, "items")) | {
     str: (10_000, "characters"), int: (4_096, "bits")
 }  # fmt: skip
@@ -65,25 +58,21 @@ class Meter:
             raise BudgetStop
         return True
 
-    def counted(self, units: int, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of the code: each call costs `units` and counts as nested.
+    def nested(self, units: int, function: Callable[..., Any], /, *given: Any, **named: Any) -> Any:
+        """Call a function of the code: it costs `units` and counts as nested.
 
         It doesn't call `tick`, because every call of every function of the code passes here.
         """
-
-        def call(*given: Any, **named: Any) -> Any:
-            self.left -= units
-            if self.left < 0:
-                raise BudgetStop
-            if (depth := self.depth) >= MAX_CALL_DEPTH:
-                raise TooDeep(f"more than {MAX_CALL_DEPTH} calls inside one another")
-            self.depth = depth + 1
-            try:
-                return function(*given, **named)
-            finally:
-                self.depth = depth
-
-        return call
+        self.left -= units
+        if self.left < 0:
+            raise BudgetStop
+        if (depth := self.depth) >= MAX_CALL_DEPTH:
+            raise TooDeep(f"more than {MAX_CALL_DEPTH} calls inside one another")
+        self.depth = depth + 1
+        try:
+            return function(*given, **named)
+        finally:
+            self.depth = depth
 
     def caught(self, error: Exception) -> None:
         """An exception that generated code handles loses its history, which could grow without end. The code must not
@@ -110,37 +99,26 @@ class Meter:
 
         Without it a chain of sixty pairs, each twice in the next, hangs ==, hash and repr, and a deep tuple ends the
         process. A value to be `shown` as text must be plain and short: functions and iterators would reveal addresses.
-        Raises `TooLarge`, `BudgetStop` when the walk costs more than is left, TypeError for a value without text and
-        for a Counter in a value to be compared: its == is Python code, and goes through the longer of two.
+        Raises `TooLarge`, `BudgetStop` when the walk costs more than is left, TypeError for a value without text.
         """
         size, level = 0, list(values)
         for depth in range(MAX_DEPTH + 1):
             if not level:
                 return size
-            if depth and not shown and not HASHED.isdisjoint(map(type, level)):
-                self._charge_tables(level)
+            for table in level if depth and not shown else ():
+                if type(table) in HASHED:
+                    self.keys(table)
             characters = sum(map(_text_size, level))
             self.tick(10 + 3 * len(level) + (characters >> 2))
             size += characters
             if shown:
                 fit(size, str)
                 self.tick(characters >> 1)
-                self._check_plain(level)
+                for part in level:
+                    if type(part) not in self.flat | CONTAINERS and not isinstance(part, range | Exception):
+                        raise TypeError(f"a {type(part).__name__} cannot be turned into text")
             level = list(islice(chain.from_iterable(map(_parts, level)), self.left + 1))
         raise TooLarge(f"a value is nested more than {MAX_DEPTH} levels deep")
-
-    def _charge_tables(self, parts: list[Any]) -> None:
-        for part in parts:
-            if type(part) is Counter:
-                raise TypeError("Counters are compared one with one, not within other values")
-            if type(part) in HASHED:
-                self.keys(part)
-
-    def _check_plain(self, parts: list[Any]) -> None:
-        for part in parts:
-            kind = type(part)
-            if kind is Defaults or not (kind in self.flat or kind in CONTAINERS or isinstance(part, range | Exception)):
-                raise TypeError(f"a {kind.__name__} cannot be turned into text")
 
     def key(self, value: Any, among: int = 0) -> Any:
         """The value, charged for a look-up `among` so many keys. Raises `TooLarge` for a number that is too long and
@@ -165,10 +143,10 @@ class Meter:
 
     def thin(self, value: Any) -> None:
         """Free the slots of a set's or dict's removed members, because each walk over it would visit them."""
-        if type(value) in EMPTIED and value.__sizeof__() >> 9 > 8 + len(value):
+        if type(value) in (dict, set) and value.__sizeof__() >> 9 > 8 + len(value):
             members = value.copy()
             value.clear()
-            (dict if type(value) in DICTS else set).update(value, members)
+            value.update(members)
 
     def ordered(self, items: Any) -> Any:
         """A set's items in an order that is the same in each process; anything else, and numbers, as they are.
@@ -186,26 +164,6 @@ class Meter:
         size = self.weigh(*items)
         self.tick(12 * len(items) + (size * len(items).bit_length() >> 2))
         return sorted(items, key=_plain_text)
-
-    def row_of(self, value: Any, shape: tuple[Any, ...]) -> Any:
-        """What a pattern of this shape unpacks: sets in order, in the patterns within it, too; True is a star."""
-        items = self.ordered(value)
-        if not any(shape) or not isinstance(items, Iterable):
-            return items
-        if True in shape:
-            row, star = self.bulk(items), shape.index(True)
-            shape = (*shape[:star], *[None] * (len(row) - len(shape) + 1), *shape[star + 1 :])
-        else:
-            row = list(islice(items, len(shape) + 1))
-        if len(row) != len(shape):
-            return row
-        return [self.row_of(item, within) if within else item for item, within in zip(row, shape, strict=True)]
-
-    def rows_of(self, items: Any, shape: tuple[Any, ...]) -> Iterator[Any]:
-        """The items of a loop over a pattern, each as `row_of` gives it."""
-        if any(shape):
-            return (self.row_of(item, shape) for item in self.ordered(items))
-        return (self.ordered(item) if type(item) in SETS else item for item in self.ordered(items))
 
     def bulk(self, items: Iterable[Any], *, in_order: bool = True) -> list[Any]:
         """A new list of the items, as many as one operation may have; four times that if each was counted before."""
@@ -236,8 +194,7 @@ class Meter:
 class Lazy:
     """The only iterator that generated code can hold: it counts each item, and how deeply iterators are nested.
 
-    Without it a chain of 50,000 generators ends the process, and any() over a long one costs nothing. It counts by
-    itself what `counted` does, because a closure for each iterator takes four times the memory.
+    Without it a chain of 50,000 generators ends the process, and any() over a long one costs nothing.
     """
 
     __slots__ = ("_items", "_meter", "_units")
@@ -248,45 +205,34 @@ class Lazy:
         self._units = 2 + width + (4 if type(items) is str else 0)
         meter.tick(14 + 6 * width + (self._items.__sizeof__() >> 4))
 
-    def __iter__(self) -> Lazy:
+    def __iter__(self) -> "Lazy":
         return self
 
     def __next__(self) -> Any:
-        meter = self._meter
-        meter.tick(self._units)
-        if (depth := meter.depth) >= MAX_CALL_DEPTH:
-            raise TooDeep(f"more than {MAX_CALL_DEPTH} calls inside one another")
-        meter.depth = depth + 1
-        try:
-            item = next(self._items)
-        finally:
-            meter.depth = depth
+        item = self._meter.nested(self._units, next, self._items)
         if type(item) is tuple:  # as wide as C code was asked for
-            meter.tick(len(item))
+            self._meter.tick(len(item))
         return item
+
+
+_FORMS: dict[type, str] = {
+    list: "[{}]", tuple: "({})", dict: "{{{}}}", set: "{{{}}}", frozenset: "frozenset({{{}}})", deque: "deque([{}])",
+    **{kind: f"{kind.__name__}([{{}}])" for kind in HASHED - TABLES},
+}  # fmt: skip
 
 
 def _plain_text(value: Any, write: Callable[[Any], str] = repr) -> str:
     """The text of nested values with sets in the order of their items' texts, because Python's differs by process."""
     kind, inside = type(value), partial(_plain_text, write=ascii if write is ascii else repr)
-    if kind in SETS and value:
-        inner = f"{{{', '.join(sorted(map(inside, value)))}}}"
-        return inner if kind is set else f"frozenset({inner})"
-    if kind is tuple:
-        return f"({', '.join(map(inside, value))}{',' * (len(value) == 1)})"
-    if kind is list:
-        return f"[{', '.join(map(inside, value))}]"
-    if kind is dict:
-        return f"{{{', '.join(f'{inside(key)}: {inside(item)}' for key, item in value.items())}}}"
-    if kind is Counter and value:
-        return f"Counter({inside(dict(value.most_common()))})"
-    if kind is deque:
-        return f"deque({inside(list(value))}{'' if value.maxlen is None else f', maxlen={value.maxlen}'})"
-    if kind in HASHED - TABLES:
-        return f"{kind.__name__}({inside(list(value))})"
-    if isinstance(value, Exception) and write is not str:
-        return f"{kind.__name__}({', '.join(map(inside, value.args))})"
-    return write(value)
+    form = _FORMS.get(kind, f"{kind.__name__}({{}})" if isinstance(value, Exception) and write is not str else "")
+    if not form or (kind in SETS and not value):
+        return write(value)
+    if kind is deque and value.maxlen is not None:
+        form = f"deque([{{}}], maxlen={value.maxlen})"
+    pairs = value.items() if kind is dict else ()
+    words = [f"{inside(key)}: {inside(item)}" for key, item in pairs] or [inside(part) for part in _parts(value)]
+    text = ", ".join(sorted(words) if kind in SETS else words)
+    return form.format(f"{text}," if kind is tuple and len(words) == 1 else text)
 
 
 def _has_nan(value: Any) -> bool:
@@ -304,7 +250,7 @@ def _text_size(part: Any) -> int:
 
 def _parts(value: Any) -> Iterable[Any]:
     """What C code visits in a container, an exception or a slice."""
-    if type(value) in DICTS:
+    if type(value) is dict:
         return chain.from_iterable(value.items())
     if type(value) is slice:
         return (value.start, value.stop, value.step)

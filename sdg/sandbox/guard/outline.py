@@ -1,11 +1,9 @@
 """What a source has at its top level: functions, docstrings and constants, and which function is the entry."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from sdg.sandbox.guard.syntax import loads, own_parts
+from sdg.sandbox.guard.syntax import loads
 
 _MUTATORS = frozenset(
     str.split(
@@ -64,8 +62,10 @@ def entry_of(tree: ast.Module, entry: str, refuse: Refuse, *, is_truth: bool = F
         return ""
     if ast.unparse(functions[entry].args):
         refuse(functions[entry], f"{entry}() must take no arguments: write def {entry}():")
-    for node in own_parts(functions[entry]) if is_truth else ():
-        if isinstance(node, ast.Return) and isinstance(node.value, ast.BoolOp):
+    inside = {part for node in functions[entry].body for inner in ast.walk(node) if isinstance(inner, ast.FunctionDef)
+              for part in ast.walk(inner)}  # fmt: skip
+    for node in ast.walk(functions[entry]) if is_truth else ():
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.BoolOp) and node not in inside:
             node.value = ast.UnaryOp(op=ast.Not(), operand=ast.UnaryOp(op=ast.Not(), operand=node.value))
     return entry
 

@@ -4,8 +4,6 @@ a node becomes once its parts are woven.
 Everything that is not listed is refused with a message for the model that wrote it; all refusals come at once.
 """
 
-from __future__ import annotations
-
 import ast
 import warnings
 from collections.abc import Callable, Iterator
@@ -24,8 +22,6 @@ MAX_NESTING = 60
 MAX_BLOCKS = 16
 """Most nested loops, comprehensions and handlers, because the compilers of Python 3.12 and 3.13 crash where a
 comprehension is the 21st open block."""
-MAX_COPIED = 10_000
-"""Most nodes that a finally may come to: 16 kB of source could take ten seconds and a gigabyte to compile."""
 _BLOCKS: dict[type[ast.AST], int] = {
     ast.For: 1, ast.While: 1, ast.ListComp: 1, ast.SetComp: 1, ast.DictComp: 1, ast.GeneratorExp: 1, ast.Try: 3,
 }  # fmt: skip
@@ -93,22 +89,20 @@ def parse(source: str, *, at_most: int = MAX_SOURCE_BYTES) -> ast.Module:
             f"The code has {size} bytes; at most {at_most} are allowed: leave out comments and what isn't called."
         )
     tree: ast.Module = compile_tree(source, flags=ast.PyCF_ONLY_AST)
-    level: list[tuple[ast.AST, int]] = [(tree, 0)]
-    depth = 0
-    while level and depth <= MAX_NESTING and max(blocks for _, blocks in level) <= MAX_BLOCKS:
-        depth += 1
-        level = [
-            (child, blocks + _BLOCKS.get(type(child), 0))
-            for node, blocks in level
+    nodes: list[tuple[ast.AST, int, int]] = [(tree, 0, 0)]
+    for node, depth, blocks in nodes:  # which grows meanwhile
+        if depth > MAX_NESTING or blocks > MAX_BLOCKS:
+            raise Refused(
+                f"The code is nested more than {MAX_NESTING} levels, or {MAX_BLOCKS} loops, comprehensions and "
+                "handlers deep.",
+                line=getattr(node, "lineno", 0),
+            )
+        nodes += [
+            (child, depth + 1, blocks + _BLOCKS.get(type(child), 0))
             for child in ast.iter_child_nodes(node)
             if type(child) not in _LEAVES and child._fields  # operators and contexts have none
         ]
-    if not level:
-        return tree
-    raise Refused(
-        f"The code is nested more than {MAX_NESTING} levels, or {MAX_BLOCKS} loops, comprehensions and handlers deep.",
-        line=min(getattr(node, "lineno", 0) for node, _ in level),
-    )
+    return tree
 
 
 def parse_code(code: str) -> ast.Module | None:
@@ -142,13 +136,6 @@ def loads(node: ast.AST) -> Iterator[str]:
             value = getattr(part, name, None)
             inner = value if isinstance(value, list) else [value]
             parts += [each for each in inner if isinstance(each, ast.AST) and not isinstance(each, ast.Constant)]
-
-
-def own_parts(function: ast.AST) -> list[ast.AST]:
-    """The nodes of a function without those of functions inside it."""
-    others = [part for part in ast.walk(function) if isinstance(part, ast.FunctionDef) and part is not function]
-    inner = {part for other in others for part in ast.walk(other)}
-    return [part for part in ast.walk(function) if part not in inner]
 
 
 def load(name: str) -> ast.expr:
@@ -199,6 +186,11 @@ REFUSED: tuple[Rule, ...] = (
     ),
     (ast.comprehension, lambda node: node.is_async, "async is not allowed"),
     (ast.Expr, lambda node: isinstance(node.value, ast.Starred), "a star cannot stand alone"),
+    (
+        ast.Starred,
+        lambda node: isinstance(node.ctx, ast.Store) and not isinstance(node.value, ast.Name),
+        "a star is for one name: unpack the list that it makes in a line of its own",
+    ),
     (ast.AnnAssign, lambda node: not isinstance(node.target, ast.Name), "only names can have type hints"),
     (ast.Constant, lambda node: type(node.value) is int and node.value.bit_length() > 64, "the number is too large"),
     (
@@ -232,7 +224,11 @@ REFUSED: tuple[Rule, ...] = (
     ),
     (
         ast.BinOp,
-        lambda node: isinstance(node.op, ast.Mod) and is_text(node.left),
+        lambda node: (
+            isinstance(node.op, ast.Mod)
+            and isinstance(node.left, ast.Constant | ast.JoinedStr)
+            and type(getattr(node.left, "value", "")) is str
+        ),
         "% is for numbers: write an f-string, such as f'{name} {number}'",
     ),
     (
@@ -240,21 +236,7 @@ REFUSED: tuple[Rule, ...] = (
         lambda node: any(isinstance(item, ast.Slice) for item in node.elts),
         "a slice stands alone between brackets, as in items[1:2]",
     ),
-    (
-        ast.Try,
-        lambda node: any(getattr(part, "finalbody", []) for inner in node.finalbody for part in ast.walk(inner)),
-        "a finally inside a finally is not allowed: write it in a function of its own",
-    ),
-    (
-        ast.Try,
-        lambda node: count_copied(node) > MAX_COPIED,
-        "a finally is compiled anew for every return, break and continue before it: make it shorter, or have fewer",
-    ),
-    (
-        ast.Try,
-        lambda node: any(map(leaves, node.finalbody)),
-        "a finally is not left by return, break or continue: write that after it",
-    ),
+    (ast.Try, lambda node: node.finalbody, "finally is not allowed: write its lines after the try, or in its handlers"),
     (
         ast.Call,
         lambda node: len(node.keywords) > 1 and any(part.arg is None for part in node.keywords),
@@ -287,7 +269,6 @@ WOVEN: dict[type[ast.AST], Callable[[Any], ast.AST | list[ast.stmt]]] = {
     ast.Slice: lambda node: call(
         ".slice", *(bound or ast.Constant(value=None) for bound in (node.lower, node.upper, node.step))
     ),
-    ast.Assign: lambda node: assignments(node),
     ast.AnnAssign: lambda node: ast.Assign(targets=[node.target], value=node.value) if node.value else ast.Pass(),
     ast.keyword: lambda node: node if node.arg else ast.keyword(arg=None, value=call(".merged", node.value)),
     ast.GeneratorExp: lambda node: call(".lazy", node),
@@ -317,33 +298,11 @@ WOVEN: dict[type[ast.AST], Callable[[Any], ast.AST | list[ast.stmt]]] = {
 """What replaces a node once its parts are woven."""
 
 
-def compare_values(op: ast.cmpop, left: ast.expr, right: ast.expr) -> ast.expr:
-    """`x is "red"` is meant as ==; whether `is` holds there depends on the interpreter."""
-    is_text = any(isinstance(side, ast.Constant) and type(side.value) in (str, int, float) for side in (left, right))
-    if isinstance(op, ast.Is | ast.IsNot) and not is_text:
-        return ast.Compare(left=left, ops=[op], comparators=[right])
-    return call(f".{COMPARE.get(type(op).__name__) or ('eq' if isinstance(op, ast.Is) else 'ne')}", left, right)
-
-
-def leaves(node: ast.AST, in_loop: bool = False) -> bool:
-    """Whether a statement leaves the block that it stands in other than by an exception, which would be lost."""
-    if isinstance(node, ast.FunctionDef | ast.Lambda):
-        return False
-    if isinstance(node, ast.Return) or (isinstance(node, ast.Break | ast.Continue) and not in_loop):
-        return True
-    in_loop = in_loop or isinstance(node, ast.For | ast.While)
-    return any(leaves(child, in_loop) for child in ast.iter_child_nodes(node))
-
-
-def count_copied(node: ast.Try) -> int:
-    """Nodes of a finally, as often as it is compiled: once for each statement that leaves what comes before it."""
-    exits = sum(isinstance(part, ast.Return | ast.Break | ast.Continue) for part in ast.walk(node))
-    return exits * sum(1 for final in node.finalbody for _ in ast.walk(final))
-
-
-def is_text(node: ast.AST | None) -> bool:
-    """Whether a node is a text, whatever is in it."""
-    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and type(node.value) is str)
+def name_of(op: ast.cmpop, *sides: ast.expr) -> str:
+    """A comparison's function. `x is "red"` is meant as ==; whether `is` holds there depends on the interpreter."""
+    is_text = any(isinstance(side, ast.Constant) and type(side.value) in (str, int, float) for side in sides)
+    name = COMPARE[type(op).__name__]
+    return f".{ {'is_': 'eq', 'is_not': 'ne'}.get(name, name) if is_text else name }"
 
 
 def is_short_format(pieces: list[ast.expr]) -> bool:
@@ -355,34 +314,15 @@ def is_short_format(pieces: list[ast.expr]) -> bool:
     return _SPEC_CHARACTERS.issuperset(body) and all(len(run) <= 2 for run in digits)
 
 
-_VALUE = ".v"
-"""What is assigned to several targets; no source can spell it."""
-
-
-def assignments(node: ast.Assign) -> ast.stmt | list[ast.stmt]:
-    """An assignment, or one for each of its targets where any is a pattern, because a pattern may get another value."""
-    if len(node.targets) == 1:
-        return ast.Assign(targets=node.targets, value=in_pattern(node.targets[0], node.value))
-    if all(shape(target) is None for target in node.targets):
-        return node
-    values = [node.value, *(in_pattern(target, load(_VALUE)) for target in node.targets)]
-    targets = [ast.Name(id=_VALUE, ctx=ast.Store()), *node.targets]
-    return [ast.copy_location(ast.Assign(targets=[t], value=v), node) for t, v in zip(targets, values, strict=True)]
-
-
-def in_pattern(target: ast.expr, value: ast.expr, *, each: str = "") -> ast.expr:
-    """A value, or `each` item of it, as C code may unpack it: sets in order, in nested patterns, too, and no more items
-    at once than are allowed."""
-    within = shape(target)
-    if within is None:
-        return call(".ordered", value) if each else value
-    if not each and not any(within):
-        return call(".ordered", value)
-    return call(f".unpacked{each}", value, ast.parse(repr(within), mode="eval").body)
-
-
-def shape(target: ast.expr) -> tuple[Any, ...] | None:
-    """The patterns in a pattern, True for a star in it; None for what is none."""
+def unpack(target: ast.expr, value: ast.expr, names: Iterator[str]) -> list[ast.Assign]:
+    """Assignments of a value to a target, one for each pattern in it: sets are unpacked in order, and no more items at
+    once than are allowed."""
     if not isinstance(target, ast.Tuple | ast.List):
-        return None
-    return tuple(True if isinstance(each, ast.Starred) else shape(each) for each in target.elts)
+        return [ast.Assign(targets=[target], value=value)]
+    has_star, inner = any(isinstance(each, ast.Starred) for each in target.elts), list[ast.Assign]()
+    for place, each in enumerate(target.elts):
+        if isinstance(each, ast.Tuple | ast.List):
+            name = next(names)
+            target.elts[place] = ast.Name(id=name, ctx=ast.Store())
+            inner += unpack(each, load(name), names)
+    return [ast.Assign(targets=[target], value=call(".star" if has_star else ".ordered", value)), *inner]

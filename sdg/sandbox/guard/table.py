@@ -12,18 +12,14 @@ further arguments); results are charged by their size.
     l  iterated over, each item counted                   c  the same, where one item is taken for each that is given
 """
 
-from __future__ import annotations
-
 import builtins
 import heapq
 import itertools
 import math
 import operator
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
 from typing import Any
-
-from sdg.sandbox.guard.meter import Defaults
 
 EXCEPTIONS: dict[str, type[Exception]] = {
     name: getattr(builtins, name)
@@ -42,7 +38,8 @@ BINARY = {
     "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow",
     "LShift": "lshift", "RShift": "rshift", "BitOr": "or_", "BitAnd": "and_", "BitXor": "xor",
 }  # fmt: skip
-COMPARE = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "In": "in", "NotIn": "notin"}
+COMPARE = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "In": "in", "NotIn": "notin",
+           "Is": "is_", "IsNot": "is_not"}  # fmt: skip
 UNARY = {"USub": "neg", "UAdd": "pos", "Invert": "invert"}
 
 FUNCTIONS: dict[tuple[str, Any], dict[str, str]] = {
@@ -64,7 +61,6 @@ FUNCTIONS: dict[tuple[str, Any], dict[str, str]] = {
 }  # fmt: skip
 """Functions by the prefix of their names and their module, then by letters."""
 
-_DICT = {".": "clear items keys popitem values", "s": "copy", ".k.": "get pop setdefault"}
 _SET = {"s": "copy", "sm": "difference intersection isdisjoint issubset issuperset symmetric_difference union"}
 METHOD_ROWS: dict[type, dict[str, str]] = {
     str: {
@@ -75,7 +71,7 @@ METHOD_ROWS: dict[type, dict[str, str]] = {
     },
     list: {".": "append clear", "o.": "insert pop", "s": "copy reverse", "w": "count", ".b": "extend"},
     tuple: {"w": "count index"}, range: {"sw": "count index"},
-    dict: _DICT, Counter: _DICT, Defaults: _DICT,
+    dict: {".": "clear items keys popitem values", "s": "copy", ".k.": "get pop setdefault"},
     set: _SET | {
         ".": "clear", ".k": "add discard remove",
         "sm": _SET["sm"] + " difference_update intersection_update symmetric_difference_update update",

@@ -10,8 +10,6 @@ Names of the guard's own functions begin with a dot, which no source can spell, 
 or functions of the host affects only itself. Members of modules are named `.x_MODULE.NAME`, methods `.m_NAME`.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Collection, Mapping
 from itertools import count
@@ -29,11 +27,11 @@ from sdg.sandbox.guard.syntax import (
     REFUSED,
     WOVEN,
     call,
-    compare_values,
     compile_tree,
-    in_pattern,
     load,
     loads,
+    name_of,
+    unpack,
 )
 from sdg.sandbox.guard.table import BINARY, PLAIN_TYPES
 
@@ -54,7 +52,7 @@ _CONSUMERS = frozenset({"any", "all", "sum", "list", "tuple", "set", "frozenset"
 """Builtins that keep no iterator after they return."""
 
 
-_PAIR = ast.arguments(posonlyargs=[], args=[ast.arg(".a"), ast.arg(".b")], kwonlyargs=[], kw_defaults=[], defaults=[])
+_NONE = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
 
 
 class Weaver(ast.NodeTransformer):
@@ -139,12 +137,29 @@ class Weaver(ast.NodeTransformer):
     def visit_For(self, node: ast.For | ast.While) -> ast.AST:
         ticks = ast.Expr(call(".tick", units(*node.body, *([node.test] if isinstance(node, ast.While) else []))))
         self.generic_visit(node)
-        if isinstance(node, ast.For):
-            node.iter = in_pattern(node.target, node.iter, each="_each")
-        node.body.insert(0, ticks)
+        node.body[:0] = [ticks, *(self._bind(node) if isinstance(node, ast.For) else ())]
         return node
 
     visit_While = visit_For
+
+    def _bind(self, loop: ast.For | ast.comprehension) -> list[ast.Assign]:
+        """Let a loop go over sets in order, and bind a name where it bound a pattern, which is unpacked then."""
+        loop.iter, target = call(".ordered", loop.iter), loop.target
+        if not isinstance(target, ast.Tuple | ast.List):
+            return []
+        name = next(self._temporaries)
+        loop.target = ast.Name(id=name, ctx=ast.Store())
+        return unpack(target, load(name), self._temporaries)
+
+    def visit_Assign(self, node: ast.Assign) -> list[ast.Assign]:
+        """An assignment for each target and each pattern in it, because a pattern may get another value."""
+        self.generic_visit(node)
+        value, made = node.value, list[ast.Assign]()
+        if len(node.targets) > 1:
+            name = next(self._temporaries)
+            value, made = load(name), [ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=value)]
+        made += [each for target in node.targets for each in unpack(target, value, self._temporaries)]
+        return [ast.copy_location(each, node) for each in made]
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.ExceptHandler:
         kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type or load("Exception")]
@@ -164,10 +179,9 @@ class Weaver(ast.NodeTransformer):
             node.exc = call(".error", load(f".e_{name}"), *texts)
         elif kind is not None and (kind is not node.exc or name not in self._bindings):
             self.refuse(node, f"raise one of these, as in raise ValueError('...'): {', '.join(self._errors)}")
-        if node.cause:
-            self.visit(node.cause)  # judged like all code, then left out
+        self.generic_visit(node)  # the cause is judged like all code, then left out
         node.cause = None
-        return self.generic_visit(node)
+        return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.Assign:
         """A function makes the new value, which replaces the old one; an item's subscript is evaluated only once."""
@@ -244,27 +258,32 @@ class Weaver(ast.NodeTransformer):
         inner = [[generator.iter] for generator in node.generators[1:]]  # evaluated again for each outer item
         ticks = [call(".tick", units(*parts, *tests, *iters)) for iters in (*inner, [])]
         self.generic_visit(node)
-        for generator, tick in zip(node.generators, ticks, strict=True):
-            generator.ifs.insert(0, tick)
-            generator.iter = in_pattern(generator.target, generator.iter, each="_each")
+        generators, node.generators = node.generators, []
+        for generator, tick in zip(generators, ticks, strict=True):
+            tests, generator.ifs = [tick, *generator.ifs], []
+            unpacked = [
+                ast.comprehension(
+                    target=each.targets[0], iter=ast.List(elts=[each.value], ctx=ast.Load()), ifs=[], is_async=0
+                )
+                for each in self._bind(generator)
+            ]
+            node.generators += [generator, *unpacked]
+            node.generators[-1].ifs = tests
         return node
 
     visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        """a < b < c with each part evaluated once and only when needed: a lambda holds both sides of an operator."""
+        """a < b < c with each part evaluated once and only when needed: a lambda holds each but the first."""
         for name in filter(self._functions.__contains__, map(self._free_name, (node.left, *node.comparators))):
             self.refuse(node, f"{name} is a function: call it, as in {name}()")
         self.generic_visit(node)
-        if len(node.ops) == 1:
-            return compare_values(node.ops[0], node.left, node.comparators[0])
-        rest = list[ast.expr]()
-        for op, side in reversed(list(zip(node.ops, node.comparators, strict=True))):
-            tests = [compare_values(op, load(".a"), load(".b")), *rest]
-            pair = ast.Lambda(args=_PAIR, body=ast.BoolOp(op=ast.And(), values=tests) if rest else tests[0])
-            both = ast.Call(func=call(".counted", ast.Constant(value=2)), args=[pair], keywords=[])
-            rest = [ast.Call(func=both, args=[load(".b"), side], keywords=[])]
-        return ast.Call(func=both, args=[node.left, side], keywords=[])
+        sides = [node.left, *node.comparators]
+        tests = [load(name_of(op, *sides[place : place + 2])) for place, op in enumerate(node.ops)]
+        if len(tests) == 1:
+            return ast.Call(func=tests[0], args=sides, keywords=[])
+        parts = [ast.Lambda(args=_NONE, body=side) for side in node.comparators]
+        return call(".chain", node.left, *(part for pair in zip(tests, parts, strict=True) for part in pair))
 
 
 def units(*nodes: ast.AST) -> ast.expr:

@@ -5,8 +5,6 @@ which code ran when a process dies, hangs in C or fills its memory, without a me
 second. A worker that was taken over can blame another source, but can't do more with the page.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import mmap
@@ -37,7 +35,7 @@ class Board:
         """How many sources were begun; it tells one call of a check from the next."""
 
     @classmethod
-    def new(cls) -> Board:
+    def new(cls) -> "Board":
         """A blank page, which no process can make shorter: to read it would kill the parent. Raises OSError where there
         is no space for it."""
         descriptor = os.memfd_create("board", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)

@@ -321,10 +321,9 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
         member.process.kill()
         member.process.wait()
         member.outbox.put(b"")
-        for stream in (member.process.stdin, member.process.stdout, member.errors):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+        for stream in filter(None, (member.process.stdin, member.process.stdout, member.errors)):
+            with contextlib.suppress(OSError):
+                stream.close()
         member.board.close()
         self._members.remove(member)
 
@@ -356,12 +355,14 @@ def _script_of(function: Callable[[Any], Any]) -> dict[str, Any]:
 def clean_environment() -> dict[str, str]:
     """The variables that a worker needs: one thread each, and the same hashes of texts in all workers, because the
     order of a set depends on them."""
-    variables = {
+    kept = {
         name: text for name, text in os.environ.items() if name in _VARIABLES or name.startswith(_VARIABLE_FAMILIES)
     }
-    own = {"PYTHONDONTWRITEBYTECODE": "1", READ_ONLY: "1", "TORCHINDUCTOR_CACHE_DIR": os.curdir}  # torch would make one
-    own["PYTHONHASHSEED"] = "0"
-    return variables | own | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return kept | {
+        **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+        "PYTHONDONTWRITEBYTECODE": "1", READ_ONLY: "1", "PYTHONHASHSEED": "0",
+        "TORCHINDUCTOR_CACHE_DIR": os.curdir,  # torch would make one
+    }  # fmt: skip
 
 
 def make_sendable(error: Exception) -> Exception:

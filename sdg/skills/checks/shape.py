@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from sdg.skills.checks.template import MAX_SOURCE, is_answer, parse_source, parsed_check
+from sdg.sandbox.guard.syntax import MAX_PARSED_CHARS, parse_code
+from sdg.skills.checks.template import is_answer, parsed_check
 from sdg.skills.subgoal import CheckFunction
 
 ARGUMENT = "ARGUMENT"
@@ -31,14 +32,14 @@ def canonical_source(source: str, *, argument: str, description: str = "", api: 
     argument when all its words are words of the argument, and OTHER when they are words of the description that
     are not part of the API name. Everything else ("open", numbers) has a meaning and stays.
     """
-    tree = parse_source(source)
+    tree = parse_code(source)
     if tree is None:
-        return " ".join(source[:MAX_SOURCE].split())
+        return " ".join(source[:MAX_PARSED_CHARS].split())
     slots = _Slots(_words(argument), _words(description) - _words(api.replace("_", " ")), _local_names(tree))
     try:
         return ast.unparse(ast.fix_missing_locations(slots.visit(tree)))
     except RecursionError:
-        return " ".join(source[:MAX_SOURCE].split())
+        return " ".join(source[:MAX_PARSED_CHARS].split())
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
@@ -59,7 +60,7 @@ def core(canonical: str) -> str:
     Those are `if ...: return False` statements before the first mention of the argument, and assignments that nothing
     else needs. Source with only such clauses, or that never names an argument, is returned as it is.
     """
-    tree = parse_source(canonical)
+    tree = parse_code(canonical)
     function = tree.body[0] if tree is not None and len(tree.body) == 1 else None
     if not isinstance(function, ast.FunctionDef) or ARGUMENT not in canonical:
         return canonical

@@ -12,29 +12,17 @@ from typing import Any
 
 from sdg.envs.domain import Language
 from sdg.errors import SDGError
+from sdg.sandbox.guard.syntax import parse_code
 from sdg.skills.subgoal import CheckFunction
-
-MAX_SOURCE = 16_384
-"""Most characters of source that are read; the guard admits at most 8 KB of code."""
 
 
 @lru_cache(maxsize=4096)
 def parsed_check(source: str) -> ast.Module | None:
-    """The tree of a check's source, shared by all who only read it; None as in `parse_source`."""
-    return parse_source(source)
+    """The tree of a check's source, shared by all who only read it; None as in `parse_code`.
 
-
-def parse_source(source: str) -> ast.Module | None:
-    """A new tree, for the caller to change; None for source that is too long or doesn't parse.
-
-    It isn't cached, because copying a tree takes longer than parsing its source again; readers share `parsed_check`.
+    Who changes a tree parses the source again, because copying a tree takes longer.
     """
-    if len(source) > MAX_SOURCE:
-        return None
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # hostile nesting ends in any of the four
-        return None
+    return parse_code(source)
 
 
 @lru_cache(maxsize=4096)
@@ -84,7 +72,7 @@ def _mentioned_or_any(check: CheckFunction, language: Language) -> frozenset[Any
 
 def parse_check(check: CheckFunction) -> ast.Module:
     """A new tree of the check's source, for the caller to change. Raises Unfit where it doesn't parse."""
-    tree = parse_source(check.source)
+    tree = parse_code(check.source)
     if tree is None:
         raise Unfit(f"the check {check.name} doesn't parse")
     return tree

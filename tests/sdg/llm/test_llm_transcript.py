@@ -20,7 +20,7 @@ from sdg.llm.model import Message, ModelError, Sampling
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build
 from sdg.llm.secrets import hider
-from sdg.llm.transcript import Recorded, Replayed, RepliedInTurn, entries
+from sdg.llm.transcript import Recorded, Replayed, entries
 from tests.sdg.llm.faulty import Faulty
 from tests.sdg.llm.scripted import Scripted, ask
 
@@ -48,7 +48,7 @@ def test_replies_can_be_given_in_turn_whatever_is_asked(tmp_path: Path) -> None:
     for seed in (0, 5, 0, 0):
         with suppress(ModelError):
             ask(recorded, f"hi {seed}", seed=seed)
-    in_turn = RepliedInTurn(path)
+    in_turn = Replayed(path, in_turn=True)
     assert [ask(in_turn, "other words"), ask(in_turn, "more", seed=5)] == ["one", "two"]
     with pytest.raises(ModelError, match="down"):
         ask(in_turn, "other")

@@ -1,7 +1,7 @@
 """Replays a recorded run from its transcript: the same rows or an error.
 
 At the commit that the recording names, every question must equal the recorded one. If that commit is missing (the
-history was cut), the source of `EARLIER` carries out the recorded replies in turn (`RepliedInTurn`); if that is missing
+history was cut), the source of `EARLIER` carries out the recorded replies in turn (`Replayed`); if that is missing
 too (an installed package), today's source does. Prompt tokens are then those of the recording.
 """
 

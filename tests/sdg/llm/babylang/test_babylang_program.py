@@ -23,8 +23,7 @@ from sdg.llm.babylang import reading
 from sdg.llm.babylang.model import BabyLang
 from sdg.llm.babylang.program import MAX_BYTES
 from sdg.prompts.replies import extract_code
-from sdg.sandbox.guard import Guard
-from sdg.sandbox.guard.border import Signature
+from sdg.sandbox.guard import Guard, Signature
 
 MODEL = BabyLang()
 PROMPTS = Prompts(BABYAI)
