@@ -110,8 +110,15 @@ def deduce(
     Raises `ModelError` (or `BudgetExceeded`) when the planner's model gives no reply: the episode is then unfinished.
     """
     rng = np.random.default_rng(seed)
-    limits = {"attempts": settings.attempts, "draws": settings.draws}
-    embody = partial(Robot, world, toolkit.skills, domain=toolkit.domain, rng=rng, **limits)
+    embody = partial(
+        Robot,
+        world,
+        toolkit.skills,
+        domain=toolkit.domain,
+        rng=rng,
+        attempts=settings.attempts,
+        draws=settings.draws,
+    )
     robot = embody()
     interactions: list[Interaction] = []
     actions: list[Any] = []
@@ -130,9 +137,8 @@ def deduce(
             if not interactions:
                 raise
             break
-        if robot.ending.done or (robot.ending.over and restart is None):
-            break
-        if not is_judged(world) and interactions[-1].cause == UNFINISHED:
+        is_left = not is_judged(world) and interactions[-1].cause == UNFINISHED
+        if robot.ending.done or (robot.ending.over and restart is None) or is_left:
             break
     return Episode(
         instruction=world.mission,
@@ -211,13 +217,13 @@ class _Session:
 
 def _judge(outcome: ProgramResult, robot: Robot) -> tuple[str, str]:
     """The message for the debug prompt and the cause of failure; both empty when the mission is done."""
-    if robot.ending.done:
-        return "", ""
-    if robot.ending.failed:
-        return "The mission has failed: it was done in a way or an order that it doesn't allow.", MISSION_FAILED
-    if robot.ending.out_of_time:
-        return "The time limit of the mission is reached.", OUT_OF_TIME
-    if outcome.error:
-        return outcome.error, outcome.cause
-    cause = UNFINISHED if all(call.success for call in outcome.calls) else SKILL_FAILED
-    return "The program ended, but the instruction is not carried out.", cause
+    unfinished = UNFINISHED if all(call.success for call in outcome.calls) else SKILL_FAILED
+    failed = "The mission has failed: it was done in a way or an order that it doesn't allow."
+    ends = (
+        (robot.ending.done, "", ""),
+        (robot.ending.failed, failed, MISSION_FAILED),
+        (robot.ending.out_of_time, "The time limit of the mission is reached.", OUT_OF_TIME),
+        (outcome.error, outcome.error, outcome.cause),
+        (True, "The program ended, but the instruction is not carried out.", unfinished),
+    )
+    return next((error, cause) for holds, error, cause in ends if holds)

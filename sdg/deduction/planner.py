@@ -32,28 +32,25 @@ class Prompts:
 
     def generate(self, instruction: str, *, skills: Sequence[Documented], limits: ProgramLimits) -> tuple[Message, ...]:
         """Role, rules, skills, perception functions, example, output format; then the instruction as data."""
-        task = text(
-            "program", instruction=_task(instruction), state=fence(limits.state or "nothing"), **_limit_texts(limits)
-        )
-        return self._request(skills, limits, task)
+        return self._request("program", instruction, skills, limits, state=fence(limits.state or "nothing"))
 
     def debug(
         self, instruction: str, *, skills: Sequence[Documented], limits: ProgramLimits, failure: Interaction
     ) -> tuple[Message, ...]:
         """The same rules; then instruction, failed program, its error, its calls and what is known now."""
         lines = [f"{number:3} {line}".rstrip() for number, line in enumerate(failure.program.splitlines(), start=1)]
-        message = text(
+        return self._request(
             "debug",
-            instruction=_task(instruction),
+            instruction,
+            skills,
+            limits,
             program=fence("\n".join(lines), "python"),
             error=fence(failure.error),
             calls=fence("\n".join(told_calls(failure.calls)) or "none"),
             state=fence(failure.state),
             began=str(failure.began),
             ended=str(failure.ended),
-            **_limit_texts(limits),
         )
-        return self._request(skills, limits, message)
 
     def mend(self, asked: Sequence[Message], *, reply: str, problem: str) -> tuple[Message, ...]:
         """The same conversation with the reply that couldn't be used and why."""
@@ -63,7 +60,11 @@ class Prompts:
             *conversation("program_repair", problem=fence(problem)),
         )
 
-    def _request(self, skills: Sequence[Documented], limits: ProgramLimits, task: str) -> tuple[Message, ...]:
+    def _request(
+        self, name: str, instruction: str, skills: Sequence[Documented], limits: ProgramLimits, **values: str
+    ) -> tuple[Message, ...]:
+        values |= {"steps": str(limits.steps), "programs": str(limits.programs)}
+        task = text(name, instruction=fence(one_line(instruction, 1000)), **values)
         # One turn: some servers' chat templates refuse two user turns in a row.
         return (Message("user", f"{self.rules(skills, budget=limits.budget)}\n\n{task}"),)
 
@@ -131,10 +132,9 @@ def told_calls(calls: Sequence[Call]) -> Iterator[str]:
         for run in group_runs if is_shown else ():
             often = f"{len(run)} times alike, {sum(call.steps for call in run)} steps in all: " if len(run) > 1 else ""
             yield one_line(f"{often}{run[0]}")
-        if is_shown:
-            continue
-        left_out = [call for run in group_runs for call in run]
-        yield f"({len(left_out)} calls, {sum(call.steps for call in left_out)} steps)"
+        if not is_shown:
+            left_out = [call for run in group_runs for call in run]
+            yield f"({len(left_out)} calls, {sum(call.steps for call in left_out)} steps)"
 
 
 def _unconditional(example: str) -> str:
@@ -145,11 +145,3 @@ def _unconditional(example: str) -> str:
             if " " in rest:
                 return rest
     return example
-
-
-def _task(instruction: str) -> str:
-    return fence(one_line(instruction, 1000))
-
-
-def _limit_texts(limits: ProgramLimits) -> dict[str, str]:
-    return {"steps": str(limits.steps), "programs": str(limits.programs)}

@@ -120,9 +120,9 @@ class Scope:
 
     def guard(self, *, budget: int, source_bytes: int = SOURCE_BYTES) -> Guard:
         """The guard that knows these names, how each is called, and the error that a refused command raises."""
-        functions: dict[str, Callable[..., object] | Signature] = dict(self._robot.functions())
-        functions |= {**self._forgets(), **self.composed.signatures()}
         robot = self._robot
+        functions: dict[str, Callable[..., object] | Signature] = dict(self.composed.signatures())
+        functions |= {**robot.functions(), **self._forgets()}
         return program_guard(robot.skills, robot.domain, functions, budget=budget, source_bytes=source_bytes)
 
     def _forgets(self) -> dict[str, Callable[..., object]]:
@@ -207,12 +207,10 @@ def program_guard(
     source_bytes: int = SOURCE_BYTES,
 ) -> Guard:
     """The guard of programs: it knows skills and functions, how each is called, and the error of a refused command."""
-    signatures: dict[str, Callable[..., object] | Signature] = dict(functions)
-    for name, skill in skills.items():
-        arity = int(skill.takes_argument)
-        signatures[name] = Signature(name, arity, arity, returns=NUMBER, keywords=ARGUMENT_NAMES, weak=True)
+    as_called = partial(Signature, returns=NUMBER, keywords=ARGUMENT_NAMES, weak=True)
+    calls = {name: as_called(name, int(each.takes_argument), int(each.takes_argument)) for name, each in skills.items()}
     return Guard(
-        signatures,
+        {**functions, **calls},
         records=domain.perceivable.records,
         errors=(CommandError,),
         budget_steps=budget,

@@ -116,7 +116,7 @@ class Robot:
         self._world.begin_subgoal()
         self._snapshot = self._functions = None
         fires = self._check(skill, command)
-        began, place, far = len(self.actions), self._place(), self._gauge(command)
+        began, place, far = len(self.actions), self._sense.place(self.perception()), self._gauge(command)
         if fires(self.perception()):
             return SkillResult(True, 0, 0)
         fruitless, counts = 0, defaultdict[Hashable, Counter[bytes]](Counter)
@@ -184,15 +184,12 @@ class Robot:
 
     def _reason_to_stop(self, command: Command, *, place: Hashable, fruitless: int) -> str:
         """Why no further attempt is made, as a key of `Persistence.reasons`; "" to go on."""
-        if self._place() != place:
+        if self._sense.place(self.perception()) != place:
             return "strayed"
         if fruitless == FRUITLESS_ATTEMPTS and not (command.argument and self._is_seen(command)):
             return "unseen"
         elsewhere = fruitless and command.argument and self._sense.is_elsewhere(self.perception(), command.argument)
         return "elsewhere" if elsewhere else ""
-
-    def _place(self) -> Hashable:
-        return self._sense.place(self.perception())
 
     def knowledge(self) -> int:
         """How much of the world is known, see `Persistence`: while it is equal, nothing new was seen."""

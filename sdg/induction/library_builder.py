@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from sdg.deduction.library_skills import CONDITIONS, learn_conditions, learn_usage, stored_form
+from sdg.deduction.library_skills import CONDITIONS, learn_needs, stored_form
 from sdg.envs.domain import Domain, Language
 from sdg.induction.induce import Discovery
 from sdg.skills.checks.shape import is_tied_to_its_layout
@@ -14,7 +15,6 @@ from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary, name_
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.fresh_starts import Member
 from sdg.skills.search.skill_calls import USAGES
-from sdg.skills.subgoal import Experience
 
 MAX_TEMPLATES = 8
 MAX_MEMBERS = 200
@@ -44,21 +44,25 @@ def library(
             entries[label] = _entry(found, label, checks=checks, figures=measured[label], names=names, learner=learner)
     reasons = without_a_skill(found, policies, domain.language)
     left_out = {LEFT_OUT: reasons} if reasons else {}
-    usages = {
-        entry.name: learn_usage(
-            _with_arguments(found.members[label]), domain=domain, takes_argument=entry.takes_argument
+    needs = {
+        entry.name: learn_needs(
+            [(member, member.stage.argument) for member in found.members[label]],
+            domain=domain,
+            takes_argument=entry.takes_argument,
         )
         for label, entry in entries.items()
     }
-    conditions = {
-        entry.name: asdict(learn_conditions(_with_arguments(found.members[label]), domain=domain))
-        for label, entry in entries.items()
-    }
+    usages = {name: usage for name, (usage, _) in needs.items()}
     return SkillLibrary(
         domain=domain.name,
         skills=tuple(entries.values()),
         weights={entry.name: dict(policies[label].weights) for label, entry in entries.items()},
-        provenance=dict(provenance) | {USAGES: stored_form(usages), CONDITIONS: conditions} | left_out,
+        provenance=dict(provenance)
+        | {
+            USAGES: stored_form(usages),
+            CONDITIONS: {name: asdict(conditions) for name, (_, conditions) in needs.items()},
+        }
+        | left_out,
     )
 
 
@@ -130,15 +134,12 @@ def _commonest(
     counts: Counter[str] = Counter()
     examples: dict[str, CheckTemplate] = {}
     for each in candidates:
-        try:
+        with suppress(Unfit, ValueError):
             shape = rewrite(each.check, {each.argument: language.example} if each.argument else {}, language)
-        except (Unfit, ValueError):
-            continue
-        if each.argument and len(mentioned_things(shape, language) - beside) > 1:
-            continue
-        body = shape.source.split("\n", 1)[-1]
-        counts[body] += 1
-        examples.setdefault(body, each)
+            if not each.argument or len(mentioned_things(shape, language) - beside) <= 1:
+                body = shape.source.split("\n", 1)[-1]
+                counts[body] += 1
+                examples.setdefault(body, each)
     bodies = sorted(counts, key=lambda body: (-counts[body], len(body), body))
     return tuple(examples[body] for body in bodies[:MAX_TEMPLATES])
 
@@ -151,7 +152,3 @@ def _widen(template: CheckTemplate, language: Language) -> CheckTemplate:
         return CheckTemplate(rewrite(template.check, words, language), template.argument)
     except (Unfit, ValueError, SyntaxError):
         return template
-
-
-def _with_arguments(members: Sequence[Member]) -> list[tuple[Experience, str]]:
-    return [(member, member.stage.argument) for member in members]

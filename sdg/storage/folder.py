@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import platform
 import shutil
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -12,11 +14,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sdg.envs.files import TEMPORARY_SUFFIX, compress_lines, read_file, strangers_below
+from sdg.envs.files import TEMPORARY_SUFFIX, compress_lines, strangers_below
 from sdg.storage.files import Journal, RunError, RunFolderError, atomic_write, explaining, plain, read_json, torn_line
 from sdg.storage.lock import Lock
 from sdg.storage.metrics import Metrics
-from sdg.storage.provenance import machine, revision, versions
+from sdg.storage.provenance import revision, versions
 
 SCHEMA = 1
 """Version of a run folder's files; one with another number is refused rather than misread."""
@@ -83,17 +85,6 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
             lock.release()
             raise
         return cls(path, lock, notices)
-
-    @classmethod
-    def open(cls, path: Path) -> RunFolder:
-        """Go on with a run as it is. Raises as `start` does, and when there is no run in `path`."""
-        description = read_description(path)
-        with explaining(path / "config.yaml"):
-            config_text = read_file(path / "config.yaml") if (path / "config.yaml").exists() else b""
-        settings = RunSettings(
-            description["config"], config_text.decode(errors="replace"), description["seed"], description["command"]
-        )
-        return cls.start(path, settings)
 
     def journal(self, name: str) -> Journal:
         """The journal `NAME.jsonl`; the same object each time."""
@@ -231,7 +222,7 @@ def _begin(path: Path, settings: RunSettings) -> None:
         "created": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "git": revision(Path(__file__).parent),
         "versions": versions(),
-        "machine": machine(),
+        "machine": {"system": platform.system(), "machine": platform.machine(), "cores": os.cpu_count() or 0},
         "config": settings.config,
         "resumed": [],
     }
