@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -26,7 +26,6 @@ from sdg.skills.practice.fresh_starts import ChainStep, Member
 from sdg.skills.settings import Count, Share, Size
 from sdg.skills.subgoal import Experience, SkillCall
 
-LAST_ROUND = 3
 LEAST_AGREEMENT = 0.3
 """Below this adjusted Rand index between the clusters before and after the review, those of k-means are dropped, and a
 cluster for each API name is reviewed instead."""
@@ -69,7 +68,7 @@ class InduceSettings:
         """The settings of a round: 1 has only restored starts and can't be judged well, 3 follows rehearsals."""
         steps = {1: self.first_timesteps, 2: self.train.total_timesteps, 3: self.last_timesteps}[number]
         train = replace(self.train, total_timesteps=steps, patience=3 if number == 1 else self.train.patience)
-        if number < min(self.rounds, LAST_ROUND):
+        if number < self.rounds:
             train = replace(train, target_success=min(train.target_success, self.rough_success), confirmations=1)
         return replace(self, train=train)
 
@@ -90,12 +89,11 @@ class Discovery:
     @property
     def doubt(self) -> str:
         """Why k-means' clusters were dropped, as a sentence; "" where they weren't."""
-        if self.agreement >= LEAST_AGREEMENT:
-            return ""
-        return (
+        told = (
             f"k-means' clusters were let go: they agree by {self.agreement:.2f} with what the checks ask (at least "
             f"{LEAST_AGREEMENT}); each API name was taken for a cluster and reviewed"
         )
+        return told if self.agreement < LEAST_AGREEMENT else ""
 
     def name(self, label: int) -> str:
         """The commonest API name among the members of a cluster."""
@@ -120,7 +118,7 @@ class Discovery:
             "adjusted_rand": ours.adjusted_rand,
             "agreement": self.agreement,
             "doubt": self.doubt,
-            "decisions": self.reviewed.to_json()["decisions"],
+            "decisions": [asdict(each) for each in self.reviewed.decisions],
             "clusters": [
                 {
                     "label": label,

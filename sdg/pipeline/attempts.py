@@ -73,19 +73,12 @@ class Attempts:
         jobs = [_Jobs((self._job(row),)) for row in rows if row.subgoals and row.unit not in self._verifications]
         return self._search_missing(rows, self._verifications, title=self._title("verification", attempt), chains=jobs)
 
-    def compare(self, search: Search, name: str, *, learns: bool = False) -> list[Verification]:
-        """Verify every first hypothesis by another search with the same step limit; rows of `NAME.jsonl`.
-
-        A search that `learns` takes a level's hypotheses one after the other, and all again if one is missing.
-        """
+    def compare(self, search: Search, name: str) -> list[Verification]:
+        """Verify every first hypothesis by another search with the same step limit; rows of `NAME.jsonl`."""
         rows = [row for row in self._hypotheses if row.unit.endswith("/0") and row.subgoals]
         journal = verifications(self.run.folder, name)
         new_rows = [row for row in rows if row.unit not in journal]
-        by_level = (
-            [row for row in rows if row.level == level] for level in dict.fromkeys(row.level for row in new_rows)
-        )
-        together = by_level if learns else ([row] for row in new_rows)
-        chains = [_Jobs(tuple(replace(self._job(row), search=search) for row in part)) for part in together]
+        chains = [_Jobs((replace(self._job(row), search=search),)) for row in new_rows]
         return self._search_missing(rows, journal, title=name.replace("_", " "), chains=chains)
 
     def _search_missing(
@@ -172,7 +165,7 @@ class Attempts:
     def _job(self, row: HypothesisRow) -> _Job:
         """A job with the cycle's search; later cycles replay what reached the same checks in earlier attempts."""
         level, seed, attempt = row.level, row.seed, int(row.unit.rpartition("/")[2])
-        cycle = self.plan.cycle_of(attempt)
+        cycle, settings = self.plan.cycle_of(attempt), self.plan.verify
         search = self.help_of(cycle).search
         return _Job(
             unit=row.unit,
@@ -180,7 +173,7 @@ class Attempts:
             start=self.worlds.start(level, seed),
             level=level,
             seed=seed,
-            settings=self.plan.verify.less(self._steps_spent(level, seed, attempt)),
+            settings=replace(settings, t_verify=max(0, settings.t_verify - self._steps_spent(level, seed, attempt))),
             search=search if cycle == 1 else ReplaySearch(_replays(self._earlier(level, seed, range(attempt))), search),
             random_seed=self.plan.seed_of("verify", row.unit),
         )

@@ -6,6 +6,8 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 
+MISSING = "not installed"
+
 
 def versions() -> dict[str, str]:
     """Version of Python and of each package that this one requires, for they may change a result."""
@@ -14,7 +16,7 @@ def versions() -> dict[str, str]:
         try:
             by_package[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            by_package[name] = "not installed"
+            by_package[name] = MISSING
     return by_package
 
 

@@ -7,7 +7,7 @@ T_verify searched steps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
@@ -38,10 +38,6 @@ class VerifySettings:
     """steps of a short walk on which all checks are tried first; they count as searched"""
     judged_steps: Count = 100
     """steps on which the last check of a verified hypothesis is compared with the world"""
-
-    def less(self, spent: int) -> VerifySettings:
-        """What is left after `spent` steps were searched for earlier hypotheses of the instruction."""
-        return replace(self, t_verify=max(0, self.t_verify - spent))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 import os
 import platform
-import re
 import shutil
 import sys
 import tempfile
@@ -11,6 +10,8 @@ from collections.abc import Callable, Iterator
 from importlib import metadata, util
 from pathlib import Path
 from typing import Any
+
+from sdg.storage.provenance import MISSING, versions
 
 ROOT = Path(__file__).resolve().parents[3]
 GOOD, NOTE, BAD = "ok", "note", "bad"
@@ -59,23 +60,13 @@ def pins(path: Path = ROOT / "constraints.txt") -> dict[str, str]:
 
 
 def _packages() -> tuple[str, str, str]:
-    missing, other, same = [], [], 0
-    pinned_versions = {key.lower().replace("_", "-"): value for key, value in pins().items()}
-    for requirement in metadata.requires("sdg") or []:
-        if "extra ==" in requirement:
-            continue
-        name = re.split("[;<>=! ]", requirement)[0]
-        try:
-            version = metadata.version(name).split("+")[0]
-        except metadata.PackageNotFoundError:
-            missing.append(name)
-            continue
-        pinned_version = pinned_versions.get(name.lower(), version)
-        same += pinned_version == version
-        other += [] if pinned_version == version else [f"{name} {version} (pinned: {pinned_version})"]
-    if missing:
+    pinned = {key.lower().replace("_", "-"): value for key, value in pins().items()}
+    found = {name: version.split("+")[0] for name, version in versions().items() if name not in ("python", "sdg")}
+    if missing := [name for name, version in found.items() if version == MISSING]:
         return BAD, f"missing: {', '.join(missing)}", INSTALL
-    finding = ", ".join(other) or f"{same} as pinned"
+    pairs = [(name, version, pinned.get(name.lower(), version)) for name, version in found.items()]
+    other = [f"{name} {version} (pinned: {pin})" for name, version, pin in pairs if version != pin]
+    finding = ", ".join(other) or f"{len(found)} as pinned"
     return NOTE if other else GOOD, finding, "figures were measured with the pinned versions (constraints.txt)"
 
 

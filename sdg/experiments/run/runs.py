@@ -173,10 +173,15 @@ class _Run:
         """The rows of the stage asked for."""
         hypotheses = self._time_stage("hypothesize", self.pipeline.attempts.hypothesize)
         if stage == "hypothesize":
-            names = ("unit", "instruction", "subgoals", "error")
-            texts = [" | ".join(goal.description for goal in row.subgoals) for row in hypotheses]
-            about = [(row.unit, row.instruction, text, row.error) for row, text in zip(hypotheses, texts, strict=True)]
-            return [dict(zip(names, values, strict=True)) for values in about]
+            return [
+                {
+                    "unit": row.unit,
+                    "instruction": row.instruction,
+                    "subgoals": " | ".join(goal.description for goal in row.subgoals),
+                    "error": row.error,
+                }
+                for row in hypotheses
+            ]
         self._time_stage("verify", self.pipeline.ground)
         table = self._time_stage("random search", self._verify)
         if stage == "verify":
@@ -260,8 +265,7 @@ class _Run:
                 jobs = with_bot_steps(recipe, tasks, journal=journal, processes=config.processes)
                 on_row = lambda row, stage=stage: stage.advance(steps=row.steps)  # noqa: E731
                 episodes += run_jobs(jobs, journal=journal, processes=config.processes, done=on_row)
-        instructions = {row.instruction for row in self.pipeline.ground()}
-        rows = summarise(episodes, known=instructions)
+        rows = summarise(episodes, known={row.instruction for row in self.pipeline.ground()})
         self._write({"rows": rows, "verification": self._verify(config.cycles)})
         return [{key: row[key] for key in SHOWN} for row in rows]
 

@@ -72,7 +72,7 @@ def cluster(
     rows, members = distinct(embed_items(items, parts if parts is not None else representation()), items)
     scores = tuple(_score(rows, k, seed=seed) for k in range(2, min(max_k, len(rows) - 1) + 1))
     k, reason = _choose(scores, n_texts=len(rows), max_k=max_k)
-    labels = _number(_fit(rows, k, seed=seed)[members])
+    labels = _number(_kmeans(rows, k, seed=seed).labels_[members])
     return Clustering(
         k=len(set(labels)),
         labels=labels,
@@ -126,7 +126,7 @@ def _choose(scores: Sequence[Score], *, n_texts: int, max_k: int) -> tuple[int, 
 def _score(rows: np.ndarray, k: int, *, seed: int) -> Score:
     from sklearn.metrics import calinski_harabasz_score
 
-    labels = _fit(rows, k, seed=seed)
+    labels = _kmeans(rows, k, seed=seed).labels_
     count = len(set(labels.tolist()))
     value, trouble = None, f"only {count} of {k} clusters: texts share points" if count < k else ""
     if (
@@ -142,11 +142,7 @@ def _score(rows: np.ndarray, k: int, *, seed: int) -> Score:
     return Score(k, value, trouble, _restart_stability(rows, k, seed=seed))
 
 
-def _fit(rows: np.ndarray, k: int, *, seed: int, n_init: int = 10) -> np.ndarray:
-    return np.asarray(_kmeans(rows, k, seed=seed, n_init=n_init).labels_)
-
-
-def _kmeans(rows: np.ndarray, k: int, *, seed: int, n_init: int) -> Any:
+def _kmeans(rows: np.ndarray, k: int, *, seed: int, n_init: int = 10) -> Any:
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
@@ -156,17 +152,17 @@ def _kmeans(rows: np.ndarray, k: int, *, seed: int, n_init: int) -> Any:
 
 
 def _restart_stability(rows: np.ndarray, k: int, *, seed: int, n_restarts: int = 5) -> float:
-    runs = [_fit(rows, k, seed=seed + restart, n_init=1) for restart in range(n_restarts)]
+    runs = [_kmeans(rows, k, seed=seed + restart, n_init=1).labels_ for restart in range(n_restarts)]
     return float(np.mean([adjusted_rand(a.tolist(), b.tolist()) for a, b in combinations(runs, 2)]))
 
 
 def _resample_stability(rows: np.ndarray, k: int, *, seed: int, n_resamples: int = 10, share: float = 0.8) -> float:
-    whole = _fit(rows, k, seed=seed).tolist()
+    whole = _kmeans(rows, k, seed=seed).labels_.tolist()
     rng = np.random.default_rng(seed)
     size = max(1, round(share * len(rows)))
     agreements = []
     for _ in range(n_resamples):
-        model = _kmeans(rows[rng.choice(len(rows), size, replace=False)], k, seed=seed, n_init=10)
+        model = _kmeans(rows[rng.choice(len(rows), size, replace=False)], k, seed=seed)
         agreements.append(adjusted_rand(whole, model.predict(rows).tolist()))
     return float(np.mean(agreements))
 

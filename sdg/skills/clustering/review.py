@@ -6,8 +6,8 @@ different things can't be learned, and two clusters whose checks ask the same wa
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from sdg.skills.checks.shape import core, signature, similarity
 from sdg.skills.clustering.embedding import ClusterItem, argument_text, canonical_check
@@ -41,10 +41,6 @@ class Review:
     def k(self) -> int:
         """Number of clusters that are left."""
         return len(set(self.labels) - {REJECTED})
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain lists, numbers and texts."""
-        return {"k": self.k, **asdict(self)}
 
 
 def _similarity(first: ClusterItem, second: ClusterItem) -> float:
