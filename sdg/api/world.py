@@ -112,8 +112,13 @@ class World:
         """Begin the episode again."""
         options = options_of(self.library)
         self._world.reset(self.seed)
-        rng = np.random.default_rng(self.seed)
-        self._robot = Robot(self._world, options, domain=self._domain, rng=rng, attempts=self._attempts)
+        self._robot = Robot(
+            self._world,
+            options,
+            domain=self._domain,
+            rng=np.random.default_rng(self.seed),
+            attempts=self._attempts,
+        )
         self._executor = GatedExecutor(self._robot, rules_gate(options, self._domain))
         self._calls: list[Call] = []
         self._episode: Played | None = None

@@ -109,13 +109,12 @@ def deduce(
     success is claimed then.
     Raises `ModelError` (or `BudgetExceeded`) when the planner's model gives no reply: the episode is then unfinished.
     """
-    rng = np.random.default_rng(seed)
     embody = partial(
         Robot,
         world,
         toolkit.skills,
         domain=toolkit.domain,
-        rng=rng,
+        rng=np.random.default_rng(seed),
         attempts=settings.attempts,
         draws=settings.draws,
     )
@@ -128,11 +127,12 @@ def deduce(
             restart()
             robot = embody()
         programs = settings.interactions - attempt
-        session = _Session(
-            world, planner, robot, toolkit, settings, programs=programs, hands_back=programs > 1 and restart is None
-        )
+        hands_back = programs > 1 and restart is None
+        last = interactions[-1] if interactions else None
         try:
-            interactions.append(session.interact(interactions[-1] if interactions else None))
+            interactions.append(
+                _interact(world, planner, robot, toolkit, settings, last, programs=programs, hands_back=hands_back)
+            )
         except NotRecorded:
             if not interactions:
                 raise
@@ -153,66 +153,60 @@ def deduce(
     )
 
 
-@dataclass(frozen=True)
-class _Session:
-    """One interaction of an episode: it asks for a program, reads and runs it; `programs` are left, including this one.
+def _interact(
+    world: World,
+    planner: Planner,
+    robot: Robot,
+    toolkit: Toolkit,
+    settings: DeductionSettings,
+    last: Interaction | None,
+    *,
+    programs: int,
+    hands_back: bool,
+) -> Interaction:
+    """Ask for a program and run it; its errors are returned, not raised. `programs` are left, including this one.
 
-    `hands_back`: stop a program when a third of the steps is left, so that a repaired one can use it.
+    Functions that the reply leaves out are taken from the last program; unused ones are dropped. A reply without a
+    program is sent back to be mended, which costs no interaction. `hands_back`: stop a program when a third of the
+    steps is left, so that a repaired one can use it.
     """
-
-    world: World
-    planner: Planner
-    robot: Robot
-    toolkit: Toolkit
-    settings: DeductionSettings
-    programs: int
-    hands_back: bool
-
-    def interact(self, last: Interaction | None) -> Interaction:
-        """Ask for a program and run it; its errors are returned, not raised.
-
-        Functions that the reply leaves out are taken from the last program; unused ones are dropped. A reply without a
-        program is sent back to be mended, which costs no interaction.
-        """
-        robot, kit, began = self.robot, self.toolkit, len(self.robot.actions)
-        steps_left = self.world.max_steps - began
-        messages = self.planner.ask(
-            self.world.mission,
-            skills=(*kit.skills.values(), *kit.composed.values()),
-            limits=ProgramLimits(steps_left, self.programs, self.settings.budget, robot.perception().describe()),
-            failure=None if last is None else replace(last, state=robot.code_view().describe()),
-        )
-        share = max(1, 2 * steps_left // 3) if self.hands_back else None
-        replies: list[Completion] = []
-        while True:
-            replies.append(reply := self.planner.write(messages))
-            scope = Scope(robot, GatedExecutor(robot, kit.gate), steps=share, composed=kit.composed)
-            try:
-                source = amend_source(extract_code(reply.text), ENTRY, earlier=last.program if last else "")
-            except Refused as refusal:
-                source, outcome = tidy(reply.text), ProgramResult(str(refusal), NO_PROGRAM, ())
-            else:
-                outcome = run_program(source, scope, budget=self.settings.budget)
-            error, cause = _judge(outcome, robot)
-            if cause != NO_PROGRAM:
-                break
-            error = f"{error}\n{cut_off(reply, self.planner.sampling.max_tokens)}".rstrip()
-            if len(replies) > MENDS:
-                break
-            messages = self.planner.prompts.mend(messages, reply=tidy(reply.text), problem=error)
-        return Interaction(
-            program=source,
-            cause=cause,
-            error=error.rstrip(),
-            state=robot.code_view().describe(),
-            calls=outcome.calls,
-            began=began,
-            ended=len(robot.actions),
-            prompt_tokens=sum(each.prompt_tokens for each in replies),
-            completion_tokens=sum(each.completion_tokens for each in replies),
-            llm_calls=len(replies),
-            composed=scope.composed.log,
-        )
+    began = len(robot.actions)
+    steps_left = world.max_steps - began
+    messages = planner.ask(
+        world.mission,
+        skills=(*toolkit.skills.values(), *toolkit.composed.values()),
+        limits=ProgramLimits(steps_left, programs, settings.budget, robot.perception().describe()),
+        failure=None if last is None else replace(last, state=robot.code_view().describe()),
+    )
+    share = max(1, 2 * steps_left // 3) if hands_back else None
+    replies: list[Completion] = []
+    for _ in range(MENDS + 1):
+        replies.append(reply := planner.write(messages))
+        scope = Scope(robot, GatedExecutor(robot, toolkit.gate), steps=share, composed=toolkit.composed)
+        try:
+            source = amend_source(extract_code(reply.text), ENTRY, earlier=last.program if last else "")
+        except Refused as refusal:
+            source, outcome = tidy(reply.text), ProgramResult(str(refusal), NO_PROGRAM, ())
+        else:
+            outcome = run_program(source, scope, budget=settings.budget)
+        error, cause = _judge(outcome, robot)
+        if cause != NO_PROGRAM:
+            break
+        error = f"{error}\n{cut_off(reply, planner.sampling.max_tokens)}".rstrip()
+        messages = planner.prompts.mend(messages, reply=tidy(reply.text), problem=error)
+    return Interaction(
+        program=source,
+        cause=cause,
+        error=error.rstrip(),
+        state=robot.code_view().describe(),
+        calls=outcome.calls,
+        began=began,
+        ended=len(robot.actions),
+        prompt_tokens=sum(each.prompt_tokens for each in replies),
+        completion_tokens=sum(each.completion_tokens for each in replies),
+        llm_calls=len(replies),
+        composed=scope.composed.log,
+    )
 
 
 def _judge(outcome: ProgramResult, robot: Robot) -> tuple[str, str]:

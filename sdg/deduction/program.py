@@ -147,8 +147,9 @@ class Scope:
             outcome = Outcome(Command(name), False, error=f"{name}: {error}")
         except RecursionError:
             # The program left its skill no space on the stack: that is its fault, although our code fails.
-            why = "the skill is called from too deep inside other calls and generators"
-            raise Stopped(_calling_lines()[-1], why) from None
+            raise Stopped(
+                _calling_lines()[-1], "the skill is called from too deep inside other calls and generators"
+            ) from None
         except Exception as error:
             # The program may catch Exception; it must not catch a spent budget or a fault of ours.
             raise Fault from error
@@ -235,8 +236,9 @@ def run_program(source: str, scope: Scope, *, budget: int) -> ProgramResult:
     scope.own_lines = source.count("\n") + 1
     try:
         behind = scope.composed.link(source)
-        most = SOURCE_BYTES + len(behind.encode())
-        program = scope.guard(budget=budget, source_bytes=most).load(source + behind, entry=ENTRY)
+        program = scope.guard(budget=budget, source_bytes=SOURCE_BYTES + len(behind.encode())).load(
+            source + behind, entry=ENTRY
+        )
     except Refused as error:
         return ProgramResult(quote_line(str(error), source, error.line), NO_PROGRAM, ())
     error_text = cause = ""

@@ -126,8 +126,11 @@ class Robot:
                 result = self._world.step(action)
                 self.actions.append(np.asarray(action).tolist())
                 self._snapshot = self._functions = None
-                is_lost = result.terminated and not result.success
-                self.ending = Ending(result.success, is_lost, result.truncated and not result.terminated)
+                self.ending = Ending(
+                    done=result.success,
+                    failed=result.terminated and not result.success,
+                    out_of_time=result.truncated and not result.terminated,
+                )
                 if fires(self.perception()):
                     return SkillResult(True, len(self.actions) - began, attempt)
             if self.ending.over:

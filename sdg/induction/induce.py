@@ -164,8 +164,7 @@ def discover(
         names = {name: number for number, name in enumerate(sorted({item.call.api for item in items}))}
         verdict = review_labels([names[item.call.api] for item in items])
     if kind_of is not None:
-        kinds = [kind_of(item) for item in items]
-        clustering = replace(clustering, adjusted_rand=adjusted_rand(kinds, verdict.labels))
+        clustering = replace(clustering, adjusted_rand=adjusted_rand(list(map(kind_of, items)), verdict.labels))
     members: dict[int, list[Member]] = {}
     calls_of: dict[int, list[SkillCall]] = {}
     stages: dict[tuple[str, int], list[ChainStep]] = {}

@@ -40,8 +40,14 @@ def library(
     for label in sorted(policies):
         checks = templates(found.members[label], domain.language)
         if checks:
-            names = {entry.name for entry in entries.values()} | set(reserved)
-            entries[label] = _entry(found, label, checks=checks, figures=measured[label], names=names, learner=learner)
+            entries[label] = _entry(
+                found,
+                label,
+                checks=checks,
+                figures=measured[label],
+                names={entry.name for entry in entries.values()} | set(reserved),
+                learner=learner,
+            )
     reasons = without_a_skill(found, policies, domain.language)
     left_out = {LEFT_OUT: reasons} if reasons else {}
     needs = {
@@ -52,14 +58,14 @@ def library(
         )
         for label, entry in entries.items()
     }
-    usages = {name: usage for name, (usage, _) in needs.items()}
+
     return SkillLibrary(
         domain=domain.name,
         skills=tuple(entries.values()),
         weights={entry.name: dict(policies[label].weights) for label, entry in entries.items()},
         provenance=dict(provenance)
         | {
-            USAGES: stored_form(usages),
+            USAGES: stored_form({name: usage for name, (usage, _) in needs.items()}),
             CONDITIONS: {name: asdict(conditions) for name, (_, conditions) in needs.items()},
         }
         | left_out,

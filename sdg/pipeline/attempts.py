@@ -61,8 +61,9 @@ class Attempts:
         with self.run.progress.stage(name, total=len(tasks), unit="instruction", done=n_done) as stage:
             for level, seed in new_tasks:
                 self.worlds.mission(level, seed)  # Built here, because otherwise each thread would build the layouts.
-            ask = lambda task: self._hypothesis(task[0], task[1], attempt)  # noqa: E731
-            for row in in_order(ask, new_tasks, at_once=self.plan.concurrency):
+            for row in in_order(
+                lambda task: self._hypothesis(*task, attempt), new_tasks, at_once=self.plan.concurrency
+            ):
                 journal.append(row)
                 stage.advance()
         return [journal[f"{level}/{seed}/{attempt}"] for level, seed in tasks]
@@ -77,8 +78,7 @@ class Attempts:
         """Verify every first hypothesis by another search with the same step limit; rows of `NAME.jsonl`."""
         rows = [row for row in self._hypotheses if row.unit.endswith("/0") and row.subgoals]
         journal = verifications(self.run.folder, name)
-        new_rows = [row for row in rows if row.unit not in journal]
-        chains = [_Jobs((replace(self._job(row), search=search),)) for row in new_rows]
+        chains = [_Jobs((replace(self._job(row), search=search),)) for row in rows if row.unit not in journal]
         return self._search_missing(rows, journal, title=name.replace("_", " "), chains=chains)
 
     def _search_missing(
@@ -92,8 +92,11 @@ class Attempts:
         with self.run.progress.stage(title, total=len(rows), unit="hypothesis", done=n_done) as stage:
             for row in new_rows:
                 if not row.subgoals:
-                    cause = f"no hypothesis: {row.error}"
-                    journal.append(_row_without_search(row.unit, row.level, row.seed, row.instruction, cause))
+                    journal.append(
+                        _row_without_search(
+                            row.unit, row.level, row.seed, row.instruction, cause=f"no hypothesis: {row.error}"
+                        )
+                    )
                     stage.advance()
             for _, (results, _) in outcomes:
                 for result in results:
@@ -159,8 +162,13 @@ class Attempts:
         if earlier is None or earlier.failed_goal is None:
             return None  # There was no hypothesis, or a worker was lost, which is no goal's fault.
         goals, goal_index = self._hypotheses[earlier.unit].subgoals, earlier.failed_goal
-        descriptions = tuple(goal.description for goal in goals)
-        return Feedback(descriptions, goal_index, earlier.cause, goals[goal_index].check, earlier.seen)
+        return Feedback(
+            tuple(goal.description for goal in goals),
+            goal_index,
+            earlier.cause,
+            goals[goal_index].check,
+            earlier.seen,
+        )
 
     def _job(self, row: HypothesisRow) -> _Job:
         """A job with the cycle's search; later cycles replay what reached the same checks in earlier attempts."""

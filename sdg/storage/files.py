@@ -33,6 +33,7 @@ _ADVICE = (
         (errno.EROFS, errno.EACCES, errno.EPERM),
         "This place can't be written to. Choose another folder or mend its permissions, then try again",
     ),
+    ((), "Mend that and give the same command again"),
 )
 
 
@@ -48,8 +49,7 @@ class RunFolderError(RunError):
 
 def explain(error: OSError, path: Path) -> RunError:
     """What a user can do about an error of the operating system."""
-    other = "Mend that and give the same command again"
-    advice = next((text for codes, text in _ADVICE if error.errno in codes), other)
+    advice = next(text for codes, text in _ADVICE if error.errno in codes or not codes)
     return RunError(f"can't write {path}: {error.strerror or error}. {advice}: what was finished is kept.")
 
 

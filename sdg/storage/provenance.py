@@ -36,10 +36,13 @@ def revision(folder: Path) -> str | None:
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
-    command = ["git", "-C", str(folder), *arguments]
     try:
         return subprocess.check_output(
-            command, stderr=subprocess.DEVNULL, text=True, timeout=10, stdin=subprocess.DEVNULL
+            ["git", "-C", str(folder), *arguments],
+            stderr=subprocess.DEVNULL,
+            text=True,
+            timeout=10,
+            stdin=subprocess.DEVNULL,
         ).strip()
     except (OSError, subprocess.SubprocessError):
         return None

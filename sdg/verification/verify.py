@@ -132,11 +132,16 @@ def verify(
         return result(False, search_steps, 0, problem, None, (), failed_goal=unhealthy)
     for index, subgoal in enumerate(hypothesis.subgoals):
         last, check = index == len(hypothesis.subgoals) - 1, subgoal.check
-        budget = min(settings.t_verify - search_steps, settings.most_per_subgoal)
         outcome = (
             hold_when_done(start, check)
             if is_done
-            else search(start, check, must_succeed=last, budget=budget, seed=random_seed + index)
+            else search(
+                start,
+                check,
+                must_succeed=last,
+                budget=min(settings.t_verify - search_steps, settings.most_per_subgoal),
+                seed=random_seed + index,
+            )
         )
         search_steps += outcome.steps
         replay_steps += outcome.episodes * len(restore)

@@ -200,8 +200,9 @@ def _recipe(
     if name == FLAT_AGENT:
         steps_taken = train_policies(folder / FLAT_AGENT, levels, steps=steps)
         checksum = flat_checksum(folder / FLAT_AGENT, levels)
-        policies = (folder / FLAT_AGENT,)
-        return PlainRecipe(_with_digest(name, checksum), FlatAgent, policies), {"training_steps": steps_taken}
+        return PlainRecipe(_with_digest(name, checksum), FlatAgent, (folder / FLAT_AGENT,)), {
+            "training_steps": steps_taken
+        }
     [recipe] = recipes([OTHERS.get(name, name)], base)
     if isinstance(recipe, PlannerRecipe) and recipe.library is not None:
         named_recipe = replace(recipe, agent=_with_digest(name, library_checksum(recipe.library)))

@@ -118,8 +118,9 @@ def _kernel_cache() -> tuple[str, str, str]:
 
 
 def _cache_folder() -> Path:
-    default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "sdg"
-    return Path(os.environ.get("SDG_CACHE_DIR") or default).expanduser()
+    return Path(
+        os.environ.get("SDG_CACHE_DIR") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "sdg")
+    ).expanduser()
 
 
 def _nearest(folder: Path) -> Path:

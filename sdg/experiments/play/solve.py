@@ -40,8 +40,13 @@ def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
             raise UserError(f"{instruction!r} is no instruction; did you mean {suggestion!r}?")
     ((_, episode),) = Workers(1)(_play, [_Play(recipe, task)])
     head = {"level": name, "seed": seed, "instruction": episode.instruction, "outcome": outcome(episode)}
-    note = "" if episode.judged else _why_unjudged(task)
-    row = head | {"note": note} | _summary(episode) | {"library": str(recipe.library), "agent": recipe.agent}
+    row = {
+        **head,
+        "note": "" if episode.judged else _why_unjudged(task),
+        **_summary(episode),
+        "library": str(recipe.library),
+        "agent": recipe.agent,
+    }
     about = {"unit": task.unit(recipe.agent), "agent": recipe.agent, "level": name, "seed": seed}
     return row, Played.from_json(about | episode.row())
 

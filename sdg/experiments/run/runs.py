@@ -123,8 +123,9 @@ def rehearse(
     # The layouts before these are practised on, so requests on them couldn't be held out as unseen.
     tasks = [Task(level, seed, domain_name=config.world) for level in config.levels for seed in layouts[first:]]
     jobs = [EpisodeJob(planner, task) for task in tasks]
-    already = sum(job.unit in journal for job in jobs)
-    with progress.stage("rehearsals", total=len(jobs), unit="episode", done=already) as stage:
+    with progress.stage(
+        "rehearsals", total=len(jobs), unit="episode", done=sum(job.unit in journal for job in jobs)
+    ) as stage:
         run_jobs(jobs, journal=journal, processes=config.processes, done=lambda row: stage.advance(steps=row.steps))
     shutil.rmtree(place)
     return [journal[job.unit] for job in jobs]
@@ -196,10 +197,12 @@ class _Run:
     def _verify(self, cycle: int = 1) -> list[Row]:
         """The table of verification as it stands after a cycle; first tries and their steps are the first cycle's."""
         rows = self.pipeline.ground(cycle)
-        random = RandomSearch(self.config.verify.search)
-        random_rows = self.pipeline.attempts.compare(random, "random_search") if self.config.verify.compared else []
-        firsts = [row for row in verifications(self.folder) if row.unit.endswith("/0")]
-        return verification_rows(rows, firsts=firsts, compared=random_rows)
+        search = RandomSearch(self.config.verify.search)
+        return verification_rows(
+            rows,
+            firsts=[row for row in verifications(self.folder) if row.unit.endswith("/0")],
+            compared=self.pipeline.attempts.compare(search, "random_search") if self.config.verify.compared else [],
+        )
 
     def _time_stage(self, stage: str, work: Callable[[], T]) -> T:
         began, processor = time.monotonic(), _cpu_seconds()
@@ -260,11 +263,16 @@ class _Run:
         ours = planner_of(config, self.folder.path, self.folder.path / LIBRARY, agent="sdg")
         for recipe in recipes(("sdg", *(config.evaluate.baselines if everyone else ())), ours):
             already = sum(task.unit(recipe.agent) in journal for task in tasks)
-            name = f"episodes of {recipe.agent}"
-            with self.progress.stage(name, total=len(tasks), unit="episode", done=already) as stage:
+            with self.progress.stage(
+                f"episodes of {recipe.agent}", total=len(tasks), unit="episode", done=already
+            ) as stage:
                 jobs = with_bot_steps(recipe, tasks, journal=journal, processes=config.processes)
-                on_row = lambda row, stage=stage: stage.advance(steps=row.steps)  # noqa: E731
-                episodes += run_jobs(jobs, journal=journal, processes=config.processes, done=on_row)
+                episodes += run_jobs(
+                    jobs,
+                    journal=journal,
+                    processes=config.processes,
+                    done=lambda row: stage.advance(steps=row.steps),  # noqa: B023  called within this turn
+                )
         rows = summarise(episodes, known={row.instruction for row in self.pipeline.ground()})
         self._write({"rows": rows, "verification": self._verify(config.cycles)})
         return [{key: row[key] for key in SHOWN} for row in rows]

@@ -108,10 +108,8 @@ def project(rows: np.ndarray, *, seed: int) -> np.ndarray:
         return np.pad(flat, ((0, 0), (0, 2 - flat.shape[1])))
     from sklearn.manifold import TSNE
 
-    perplexity = min(30.0, (len(rows) - 1) / 3)
-    return np.asarray(
-        TSNE(perplexity=perplexity, init="random", random_state=seed, n_jobs=1).fit_transform(rows), np.float64
-    )
+    tsne = TSNE(perplexity=min(30.0, (len(rows) - 1) / 3), init="random", random_state=seed, n_jobs=1)
+    return np.asarray(tsne.fit_transform(rows), np.float64)
 
 
 def _choose(scores: Sequence[Score], *, n_texts: int, max_k: int) -> tuple[int, str]:

@@ -65,8 +65,10 @@ def review(
     if len(items) != len(labels):
         raise ValueError(f"{len(items)} items but {len(labels)} labels")
     decisions: list[Decision] = []
-    clusters = sorted(set(labels) - {REJECTED})
-    groups = [_Group(c, tuple(n for n, label in enumerate(labels) if label == c)) for c in clusters]
+    groups = [
+        _Group(cluster, tuple(n for n, label in enumerate(labels) if label == cluster))
+        for cluster in sorted(set(labels) - {REJECTED})
+    ]
     distinct: list[_Group] = []
     for group in _split_groups(groups, items, relation=relation, decisions=decisions):
         # A twin has the same most common check and is about the same kinds of things.

