@@ -271,7 +271,7 @@ class _Run:
                     jobs,
                     journal=journal,
                     processes=config.processes,
-                    done=lambda row: stage.advance(steps=row.steps),  # noqa: B023  called within this turn
+                    done=lambda row: stage.advance(steps=row.steps),
                 )
         rows = summarise(episodes, known={row.instruction for row in self.pipeline.ground()})
         self._write({"rows": rows, "verification": self._verify(config.cycles)})
