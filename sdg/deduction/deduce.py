@@ -4,17 +4,16 @@ One instruction is one episode: the world isn't reset between interactions, and 
 level's own limit. `restart` is the other reading of the paper: the world begins again before every interaction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sdg.deduction.episode import MISSION_FAILED, OUT_OF_TIME, SKILL_FAILED, UNFINISHED, Episode, Interaction, is_judged
-from sdg.deduction.program import ENTRY, NO_PROGRAM, ProgramResult, Scope, run_program
+from sdg.deduction.planner import Prompts
+from sdg.deduction.program import ENTRY, NO_PROGRAM, ProgramLimits, ProgramResult, Scope, run_program
 from sdg.deduction.protocols import CalledSkill, Documented
 from sdg.deduction.robot import Robot
 from sdg.envs.domain import Domain
@@ -26,9 +25,6 @@ from sdg.prompts.sources import amend_source
 from sdg.sandbox.guard import Refused
 from sdg.skills.library.composed import ComposedSkill
 from sdg.skills.settings import Count
-
-if TYPE_CHECKING:
-    from sdg.deduction.planner import Prompts
 
 MENDS = 2
 """Further exchanges about a reply without a usable program before it counts as a failed one."""
@@ -50,17 +46,6 @@ class DeductionSettings:
     def __post_init__(self) -> None:
         if min(self.interactions, self.attempts, self.budget, self.draws) < 1:
             raise ValueError("interactions, attempts, budget and draws are 1 or more")
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramLimits:
-    """What a program may use: the `steps` and `programs` left in the episode, and a `budget` of operations; `state` is
-    what is known when it begins."""
-
-    steps: int
-    programs: int
-    budget: int
-    state: str = ""
 
 
 @dataclass(frozen=True)
@@ -127,11 +112,20 @@ def deduce(
             restart()
             robot = embody()
         programs = settings.interactions - attempt
-        hands_back = programs > 1 and restart is None
+
         last = interactions[-1] if interactions else None
         try:
             interactions.append(
-                _interact(world, planner, robot, toolkit, settings, last, programs=programs, hands_back=hands_back)
+                _interact(
+                    world,
+                    planner,
+                    robot,
+                    toolkit,
+                    settings,
+                    last,
+                    programs=programs,
+                    hands_back=programs > 1 and restart is None,
+                )
             )
         except NotRecorded:
             if not interactions:

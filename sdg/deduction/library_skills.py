@@ -139,8 +139,10 @@ def random_options_of(library: SkillLibrary, *, seed: int) -> dict[str, Option]:
 def _options(library: SkillLibrary, policy_of: Callable[[StoredSkill], Policy]) -> dict[str, Option]:
     usages, domain = provenance_of(library, USAGES), domain_of_data(library.domain)
     try:  # Conditions in the provenance that can't be read count as absent.
-        values = dict(library.provenance.get(CONDITIONS, {})).items()
-        conditions = {str(name): decode(Conditions, value, place=CONDITIONS) for name, value in values}
+        conditions = {
+            str(name): decode(Conditions, value, place=CONDITIONS)
+            for name, value in dict(library.provenance.get(CONDITIONS, {})).items()
+        }
     except (TypeError, ValueError):
         conditions = {}
     return {
@@ -195,11 +197,6 @@ def learn_needs(
         tuple(fact for fact in before if before[fact] >= NEARLY_ALL),
         tuple(fact for fact in after if after[fact] >= NEARLY_ALL and before[fact] <= MOST_ALREADY),
     )
-
-
-def stored_form(usages: Mapping[str, Usage]) -> dict[str, dict[str, bool]]:
-    """Usages as plain values, for `provenance[USAGES]`."""
-    return {name: {key: getattr(usage, key) for key in ("takes_argument", *FLAGS)} for name, usage in usages.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from sdg.deduction.deduce import ProgramLimits
 from sdg.deduction.episode import Interaction
-from sdg.deduction.program import Call
+from sdg.deduction.program import Call, ProgramLimits
 from sdg.deduction.protocols import Documented, Primitive
 from sdg.envs.domain import Domain
 from sdg.envs.world import api_text
@@ -96,8 +95,10 @@ def program_api(domain: Domain) -> str:
 def describe_skill(skill: Documented) -> str:
     """`name(thing): two subgoals it reaches, what it does and needs, success rate`, on one line; then what ends a call,
     where the skill has that text."""
-    plain = pick_varied([_unconditional(example) for example in skill.examples])
-    examples = ", ".join('"' + one_line(each, MAX_EXAMPLE_CHARS).replace('"', "'") + '"' for each in plain)
+    examples = ", ".join(
+        '"' + one_line(each, MAX_EXAMPLE_CHARS).replace('"', "'") + '"'
+        for each in pick_varied([_unconditional(example) for example in skill.examples])
+    )
     about, rate = one_line(skill.description).rstrip("."), getattr(skill, "success_rate", None)
     parts = [
         f"{examples}." if examples else "",

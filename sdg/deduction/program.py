@@ -68,6 +68,17 @@ class Fault(BaseException):
 
 
 @dataclass(frozen=True, slots=True)
+class ProgramLimits:
+    """What a program may use: the `steps` and `programs` left in the episode, and a `budget` of operations; `state` is
+    what is known when it begins."""
+
+    steps: int
+    programs: int
+    budget: int
+    state: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """One skill call of a program: its line, when it began (steps since reset) and its result.
 

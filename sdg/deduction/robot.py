@@ -59,8 +59,7 @@ class Robot:
         attempts: int = 5,
         draws: int = 16,
     ) -> None:
-        if attempts < 1:
-            raise ValueError(f"a skill needs at least one attempt, got {attempts}")
+
         self.skills, self.domain = dict(skills), domain
         self.attempts, self._draws = attempts, draws
         self.actions: list[Any] = []
@@ -217,8 +216,10 @@ class Robot:
             try:
                 check = skill.check(command.argument)
             except ValueError as error:
-                advice = f"name it like {self.domain.language.example!r}, or give a record"
-                raise IllegalCommand(f"{command.name} can't take {command.argument!r} ({error}): {advice}") from error
+                raise IllegalCommand(
+                    f"{command.name} can't take {command.argument!r} ({error}): name it like "
+                    f"{self.domain.language.example!r}, or give a record"
+                ) from error
             if check is None:
                 over = len(self.actions) + skill.horizon
                 return lambda perception: len(self.actions) >= over
@@ -239,5 +240,6 @@ def describe_argument(argument: object, domain: Domain) -> str:
     if isinstance(argument, str) and argument.strip():
         return argument.strip()
     what = "None (was the list empty?)" if argument is None else f"a {type(argument).__name__}"
-    example = f"a description such as {domain.language.example!r}"
-    raise IllegalCommand(f"an argument is {example} or an object record, not {what}")
+    raise IllegalCommand(
+        f"an argument is a description such as {domain.language.example!r} or an object record, not {what}"
+    )

@@ -11,7 +11,6 @@ from itertools import islice
 from sdg.envs.domain import Domain
 from sdg.envs.world import api_text
 from sdg.errors import SDGError
-from sdg.hypothesis.hypothesis import Feedback, Hypothesis
 from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fence, number_lines, one_line, text
 from sdg.prompts.replies import CodeBlock, code_blocks, cut_off, fence_of, functions_in, leading_number, tidy
@@ -34,6 +33,46 @@ _WRAPPINGS = frozenset({"", "markdown", "md", "text", "plaintext", "txt"})
 
 class HypothesisError(SDGError, ValueError):
     """The model's reply holds no hypothesis, also after a repair turn; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """How an instruction may unfold: subgoals g_1..g_n in order, each with its check function f_i."""
+
+    instruction: str
+    subgoals: tuple[Subgoal, ...]
+
+    def __post_init__(self) -> None:
+        if not self.subgoals:
+            raise ValueError(f"a hypothesis needs at least one subgoal: {self.instruction!r} has none")
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """The result of verifying an earlier hypothesis, for the prompt that asks for the next one.
+
+    `failed_goal` counts from 0; `reason`, the goal's `check` and what the agent had `seen` in the end are shown to the
+    model as they stand, "" for nothing.
+    """
+
+    subgoals: tuple[str, ...]
+    failed_goal: int
+    reason: str
+    check: str = ""
+    seen: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SubgoalRow:
+    """A subgoal as journals have it; `name` is its check's."""
+
+    description: str
+    name: str
+    check: str
+
+    def subgoal(self) -> Subgoal:
+        """The subgoal of this row."""
+        return Subgoal(self.description, CheckFunction(self.name, self.check))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +170,11 @@ def parse(reply: str, *, instruction: str) -> Hypothesis:
         raise HypothesisError(f"There are {len(goals)} goals; at most {MAX_GOALS} are allowed.")
     subgoals, parts = [], {block.text: parts_of(block.text) for block in blocks}
     for number, goal in enumerate(goals, 1):
-        namesakes = [block.text for block, names in functions if f"check_{number}" in names]
-        sources = code[goal] or _bare_functions(clean[goal.start : goal.end]) or namesakes
+        sources = (
+            code[goal]
+            or _bare_functions(clean[goal.start : goal.end])
+            or [block.text for block, names in functions if f"check_{number}" in names]
+        )
         if not sources:
             raise HypothesisError(f"Goal {number} ({goal.text!r}) has no check function in a ```python block.")
         name = _check_name(sources[-1], number)
@@ -144,8 +186,7 @@ def parse(reply: str, *, instruction: str) -> Hypothesis:
 def _unfolding_text(domain: Domain, horizon: int) -> str:
     """The text about how tasks unfold and, where actions are real numbers, about checks that can be learned."""
     torques = domain.can.practises and domain.inputs.bounds is not None
-    about_learning = [text("hypothesis_learned", horizon=str(horizon))] if torques else []
-    return "\n".join([domain.texts["unfolding"], *about_learning])
+    return domain.texts["unfolding"] + ("\n" + text("hypothesis_learned", horizon=str(horizon)) if torques else "")
 
 
 def _feedback_text(feedback: Feedback) -> str:
@@ -171,8 +212,7 @@ def _goals(reply: str, blocks: Sequence[CodeBlock]) -> list[_Goal]:
         (_goal, range(len(lines))),
     ):
         goals = ((place, *goal) for place in places if (goal := parse_line(lines, place)) is not None)
-        matches = list(islice(goals, 5 * MAX_GOALS))  # more than anybody asks for: the rest would only take time
-        if matches:
+        if matches := list(islice(goals, 5 * MAX_GOALS)):  # more than anybody asks for: the rest would only take time
             stops = [offsets[place] for place, *_ in matches[1:]] + [len(reply)]
             return [
                 _Goal(number, one_line(words), offsets[place + n_lines] - 1, stop)

@@ -6,19 +6,17 @@ learns in up to three rounds: on restored states alone; then also on fresh layou
 first round reach; then also where planners asked for the skill.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 from annotated_types import Ge, Le
 
 from sdg.envs.domain import Language
-from sdg.skills.clustering.embedding import ClusterItem, representation
+from sdg.skills.clustering.embedding import REPRESENTATIONS, ClusterItem, Representation
 from sdg.skills.clustering.kmeans import Clustering, adjusted_rand, cluster
 from sdg.skills.clustering.review import Review, review
 from sdg.skills.learning.train import TrainSettings
@@ -41,7 +39,7 @@ class InduceSettings:
     2 also on fresh layouts, round 3 also in states in which planners called the skill. A skill leaves the first rounds
     when `rough_success` of its trials succeed, because that is enough to reach the starts of the next round."""
 
-    text: str = "mix"
+    text: Representation = "mix"
     """part of a subgoal that is embedded: api (the paper's), check, mix and others"""
     review: bool = True
     """look at k-means' clusters again by what their checks mean: split, merge, reject"""
@@ -64,7 +62,7 @@ class InduceSettings:
     train: TrainSettings = field(default_factory=TrainSettings)
     """practice of one skill"""
 
-    def of_round(self, number: int) -> InduceSettings:
+    def of_round(self, number: int) -> Self:
         """The settings of a round: 1 has only restored starts and can't be judged well, 3 follows rehearsals."""
         steps = {1: self.first_timesteps, 2: self.train.total_timesteps, 3: self.last_timesteps}[number]
         train = replace(self.train, total_timesteps=steps, patience=3 if number == 1 else self.train.patience)
@@ -98,10 +96,6 @@ class Discovery:
     def name(self, label: int) -> str:
         """The commonest API name among the members of a cluster."""
         return Counter(call.api for call in self.calls[label]).most_common(1)[0][0]
-
-    def needs(self, label: int) -> frozenset[int]:
-        """The skills that come before this one in some hypothesis."""
-        return frozenset(stage.skill for member in self.members[label] for stage in member.before)
 
     def to_json(self) -> dict[str, Any]:
         """For `induction.json`: the choice of k, its stability, what the review did, and the clusters."""
@@ -154,7 +148,7 @@ def discover(
             "reached of hypotheses that failed later is taken, too"
         )
     items = [ClusterItem(call, experience.subgoal) for experience, call in pairs]
-    clustering = cluster(items, seed=seed, parts=representation(settings.text), max_k=settings.k_max)
+    clustering = cluster(items, seed=seed, parts=REPRESENTATIONS[settings.text], max_k=settings.k_max)
     review_labels = partial(review, items)
     if language is not None:
         review_labels = partial(review_labels, argument_kind=language.kind, relation=language.relation)

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sdg.envs.world import ActionValue
-from sdg.hypothesis.hypothesis import Feedback, Hypothesis, SubgoalRow
-from sdg.hypothesis.hypothesize import HypothesisError, hypothesize
+from sdg.hypothesis.hypothesize import Feedback, Hypothesis, HypothesisError, SubgoalRow, hypothesize
 from sdg.llm.asking import in_order
 from sdg.llm.model import NotRecorded
 from sdg.pipeline import records
@@ -44,17 +43,9 @@ class Attempts:
     def __init__(self, run: Run, *, help_of: Callable[[int], Help]) -> None:
         self.run, self.plan, self.worlds, self.help_of = run, run.plan, run.worlds, help_of
 
-    @property
-    def _hypotheses(self) -> Rows[HypothesisRow]:
-        return hypotheses(self.run.folder)
-
-    @property
-    def _verifications(self) -> Rows[Verification]:
-        return verifications(self.run.folder)
-
     def hypothesize(self, attempt: int = 0) -> list[HypothesisRow]:
         """A hypothesis for every instruction that has none verified yet; rows of `hypotheses.jsonl`."""
-        journal = self._hypotheses
+        journal = hypotheses(self.run.folder)
         tasks = [(level, seed) for level, seed in self.worlds.tasks() if self._still_open(level, seed, attempt)]
         new_tasks = [task for task in tasks if f"{task[0]}/{task[1]}/{attempt}" not in journal]
         name, n_done = self._title("hypotheses", attempt), len(tasks) - len(new_tasks)
@@ -70,13 +61,17 @@ class Attempts:
 
     def verify(self, attempt: int = 0) -> list[Verification]:
         """Search the subgoals of every hypothesis of this attempt; rows of `verifications.jsonl`."""
-        rows = [row for row in self._hypotheses if row.unit.endswith(f"/{attempt}")]
-        jobs = [_Jobs((self._job(row),)) for row in rows if row.subgoals and row.unit not in self._verifications]
-        return self._search_missing(rows, self._verifications, title=self._title("verification", attempt), chains=jobs)
+        rows = [row for row in hypotheses(self.run.folder) if row.unit.endswith(f"/{attempt}")]
+        jobs = [
+            _Jobs((self._job(row),)) for row in rows if row.subgoals and row.unit not in verifications(self.run.folder)
+        ]
+        return self._search_missing(
+            rows, verifications(self.run.folder), title=self._title("verification", attempt), chains=jobs
+        )
 
     def compare(self, search: Search, name: str) -> list[Verification]:
         """Verify every first hypothesis by another search with the same step limit; rows of `NAME.jsonl`."""
-        rows = [row for row in self._hypotheses if row.unit.endswith("/0") and row.subgoals]
+        rows = [row for row in hypotheses(self.run.folder) if row.unit.endswith("/0") and row.subgoals]
         journal = verifications(self.run.folder, name)
         chains = [_Jobs((replace(self._job(row), search=search),)) for row in rows if row.unit not in journal]
         return self._search_missing(rows, journal, title=name.replace("_", " "), chains=chains)
@@ -122,7 +117,7 @@ class Attempts:
 
     def best(self, cycle: int) -> list[Verification]:
         """The result of every instruction after a cycle, in the order of the instructions (`best_of`)."""
-        return best_of(self._verifications.get, self.worlds.tasks(), plan=self.plan, cycle=cycle)
+        return best_of(verifications(self.run.folder).get, self.worlds.tasks(), plan=self.plan, cycle=cycle)
 
     def _title(self, name: str, attempt: int) -> str:
         cycle = self.plan.cycle_of(attempt)
@@ -161,7 +156,7 @@ class Attempts:
             earlier = max(rows, key=lambda row: row.reached_count, default=None)
         if earlier is None or earlier.failed_goal is None:
             return None  # There was no hypothesis, or a worker was lost, which is no goal's fault.
-        goals, goal_index = self._hypotheses[earlier.unit].subgoals, earlier.failed_goal
+        goals, goal_index = hypotheses(self.run.folder)[earlier.unit].subgoals, earlier.failed_goal
         return Feedback(
             tuple(goal.description for goal in goals),
             goal_index,
@@ -202,7 +197,7 @@ class Attempts:
         return sum(row.searched_steps for row in self._earlier(level, seed, earlier))
 
     def _earlier(self, level: str, seed: int, attempts: range) -> list[Verification]:
-        rows = (self._verifications.get(f"{level}/{seed}/{number}") for number in attempts)
+        rows = (verifications(self.run.folder).get(f"{level}/{seed}/{number}") for number in attempts)
         return [row for row in rows if row is not None]
 
 

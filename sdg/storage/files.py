@@ -3,8 +3,6 @@
 A journal is append-only JSONL keyed by unit of work: a unit is in it whole or not at all, so a killed run can go on.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import errno

@@ -1,7 +1,5 @@
 """A run folder: what is in it, who works in it, and whether it may go on."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json
@@ -14,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from sdg.envs.files import TEMPORARY_SUFFIX, compress_lines, read_file, strangers_below
 from sdg.skills.strict_json import decode, loads
@@ -152,7 +150,7 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
         self._journals: dict[str, Journal] = {}
 
     @classmethod
-    def start(cls, path: Path, settings: RunSettings, *, may_change: Collection[str] = MAY_CHANGE) -> RunFolder:
+    def start(cls, path: Path, settings: RunSettings, *, may_change: Collection[str] = MAY_CHANGE) -> Self:
         """Begin a run in `path`, or go on with the one that is there if its config and seed are the same.
 
         Raises `RunFolderError` when the folder is in use, holds something else, is of another schema or has other
@@ -330,8 +328,8 @@ def _resume(path: Path, settings: RunSettings, may_change: Collection[str]) -> l
             f"Give --seed {description['seed']} to go on with it, or name another folder."
         )
     now = plain(settings.config)
-    forbidden = [text for key, text in differences(description["config"], now) if key.split(".")[0] not in may_change]
-    if forbidden:
+    changed = differences(description["config"], now)
+    if forbidden := [text for key, text in changed if key.split(".")[0] not in may_change]:
         more = f" and {len(forbidden) - 4} more" if len(forbidden) > 4 else ""
         raise RunFolderError(
             f"{path} was begun with another config: {'; '.join(forbidden[:4])}{more}. "

@@ -5,8 +5,6 @@ actions are kept. A hypothesis is verified when every check fired and the enviro
 T_verify searched steps.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
@@ -15,7 +13,7 @@ from annotated_types import Ge, Le
 
 from sdg.envs.domain import Domain
 from sdg.envs.world import ActionValue
-from sdg.hypothesis.hypothesis import Hypothesis, SubgoalRow
+from sdg.hypothesis.hypothesize import Hypothesis, SubgoalRow
 from sdg.sandbox.guard import Refused
 from sdg.skills.checks.alternatives import reached_by
 from sdg.skills.checks.check import compile_check

@@ -66,8 +66,11 @@ def _packages() -> tuple[str, str, str]:
         return BAD, f"missing: {', '.join(missing)}", INSTALL
     pairs = [(name, version, pinned.get(name.lower(), version)) for name, version in found.items()]
     other = [f"{name} {version} (pinned: {pin})" for name, version, pin in pairs if version != pin]
-    finding = ", ".join(other) or f"{len(found)} as pinned"
-    return NOTE if other else GOOD, finding, "figures were measured with the pinned versions (constraints.txt)"
+    return (
+        NOTE if other else GOOD,
+        ", ".join(other) or f"{len(found)} as pinned",
+        "figures were measured with the pinned versions (constraints.txt)",
+    )
 
 
 def _names() -> tuple[str, str, str]:
@@ -97,8 +100,7 @@ def _levels() -> tuple[str, str, str]:
     start = time.perf_counter()
     for level in PAPER_LEVELS:
         BabyAIWorld(level).reset(0)
-    seconds = time.perf_counter() - start
-    return GOOD, f"{len(all_levels())} levels; the paper's six reset in {seconds:.1f} s", ""
+    return GOOD, f"{len(all_levels())} levels; the paper's six reset in {time.perf_counter() - start:.1f} s", ""
 
 
 def _torch() -> tuple[str, str, str]:
@@ -113,8 +115,11 @@ def _kernel_cache() -> tuple[str, str, str]:
     folder, cache_folder = ROOT / "sdg" / "envs" / "babyai", os.environ.get("NUMBA_CACHE_DIR")
     if cache_folder or os.access(folder, os.W_OK):
         return GOOD, str(cache_folder or folder / "__pycache__"), ""
-    advice = "set NUMBA_CACHE_DIR to a folder of your own, so that kernels compile once"
-    return NOTE, f"{folder} can't be written", advice
+    return (
+        NOTE,
+        f"{folder} can't be written",
+        "set NUMBA_CACHE_DIR to a folder of your own, so that kernels compile once",
+    )
 
 
 def _cache_folder() -> Path:

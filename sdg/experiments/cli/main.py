@@ -12,8 +12,7 @@ import typer
 
 from sdg.console import output, progress, run_guarded
 from sdg.experiments.cli.bench import Benchmarks, JsonOption, QuietOption
-from sdg.experiments.cli.many import merge, open_page, sweep, workers_of
-from sdg.experiments.cli.sharing import skills
+from sdg.experiments.cli.commands import merge, open_page, skills, sweep, workers_of
 
 if TYPE_CHECKING:
     from sdg.experiments.config.config import RunConfig

@@ -154,8 +154,7 @@ def compose(
             Sampling(config.model.temperature, seed, config.model.max_tokens, stage="compose"),
         )
         admission = author.distil(programs.solved)
-        for refusal in admission.refusals:
-            yield {"skill": refusal.name, "kept": False, "why": refusal.reason}
+        yield from ({"skill": each.name, "kept": False, "why": each.reason} for each in admission.refusals)
 
         verify = partial(
             play,
@@ -172,15 +171,17 @@ def compose(
             verdicts = rest
     skills = tuple(each.skill for each in verdicts if not each.reason)
     if skills:
-        library_made = ComposedLibrary(
-            model=programs.model,
-            rule_based=is_rule_based(programs.kind),
-            domain=programs.domain,
-            library=library_checksum(place),
-            prompt=hashlib.sha256("".join(sorted(programs.rules)).encode()).hexdigest(),
-            skills=skills,
+        save_composed(
+            ComposedLibrary(
+                model=programs.model,
+                rule_based=is_rule_based(programs.kind),
+                domain=programs.domain,
+                library=library_checksum(place),
+                prompt=hashlib.sha256("".join(sorted(programs.rules)).encode()).hexdigest(),
+                skills=skills,
+            ),
+            to,
         )
-        save_composed(library_made, to)
         progress().note(f"{len(skills)} composed skills: {to}")
     yield from map(_row, verdicts)
 

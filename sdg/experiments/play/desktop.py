@@ -236,8 +236,7 @@ class ProtectedDesktop:
         if placed is not self._placed:
             texts = [text for text, _ in placed]
             ends = list(accumulate(map(len, texts)))
-            told = self._memory.mask_screen(texts[: bisect_right(ends, MOST_LETTERS)])
-            rows = zip_longest(placed, told)
+            rows = zip_longest(placed, self._memory.mask_screen(texts[: bisect_right(ends, MOST_LETTERS)]))
             self._placed = placed
             self._hidden = [box for (text, box), shown in rows if text != shown or len(text) >= MOST_TEXT]
         return self._hidden

@@ -85,8 +85,12 @@ class PageDesktop(ScreenDesktop):
     def commands(self) -> str:
         """The commands of a page, a line each. Keeps the current screen, because the model names what is on it."""
         self._asked = cast(np.ndarray, self.observe().image)
-        lines = [f"{name}: {said}" for name, said in _SAID.items()]
-        return "\n".join([*lines, f"{FORMS}, FINISH and GIVE_UP, {{}} with GO_BACK and WAIT."])
+        return "\n".join(
+            [
+                *(f"{name}: {said}" for name, said in _SAID.items()),
+                f"{FORMS}, FINISH and GIVE_UP, {{}} with GO_BACK and WAIT.",
+            ]
+        )
 
     def command(self, written: object) -> Command:
         """A command as a model wrote it; a mark stands for the middle of its element."""
@@ -361,8 +365,10 @@ def _write_trace(found: TaskPlayed, frames: Sequence[bytes], folder: Path, *, se
     atomic_write(folder / "trace.txt", "\n".join(lines) + "\n")
     atomic_write(folder / "trace.json", json.dumps(found.to_json(), ensure_ascii=False, indent=1) + "\n")
     if frames:
-        durations = [1200] * (len(frames) - 1) + [3000]
-        atomic_write(folder / "film.gif", animate_pictures(list(map(picture_of, frames)), durations))
+        atomic_write(
+            folder / "film.gif",
+            animate_pictures(list(map(picture_of, frames)), [1200] * (len(frames) - 1) + [3000]),
+        )
     return found
 
 

@@ -234,8 +234,7 @@ def recipes(names: Sequence[str], base: PlannerRecipe, *, flat: Path = FLAT) -> 
         BOT: lambda: BOT_RECIPE,
     }
     random_skills = {name: name.partition(":")[2] for name in names if name.startswith("random:")}
-    unknown = [name for name in names if name not in makers and not random_skills.get(name)]
-    if unknown:
+    if unknown := [name for name in names if name not in makers and not random_skills.get(name)]:
         raise UserError(f"there is no agent {unknown[0]!r}; there are {', '.join(makers)} and random:SKILL")
     return [
         replace(base, agent=name, skills=f"{RANDOM_WEIGHTS} {random_skills[name]}")

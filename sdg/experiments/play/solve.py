@@ -39,9 +39,12 @@ def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
         if suggestion is not None:
             raise UserError(f"{instruction!r} is no instruction; did you mean {suggestion!r}?")
     ((_, episode),) = Workers(1)(_play, [_Play(recipe, task)])
-    head = {"level": name, "seed": seed, "instruction": episode.instruction, "outcome": outcome(episode)}
+
     row = {
-        **head,
+        "level": name,
+        "seed": seed,
+        "instruction": episode.instruction,
+        "outcome": UNJUDGED if not episode.judged else SOLVED if episode.success else FAILED,
         "note": "" if episode.judged else _why_unjudged(task),
         **_summary(episode),
         "library": str(recipe.library),
@@ -73,11 +76,6 @@ class _Play(EpisodeJob):
 
 def _play(job: EpisodeJob) -> Episode:
     return job.recipe.build().play(open_world(job.task)[1], job.task)
-
-
-def outcome(episode: Episode) -> str:
-    """The outcome, in one word."""
-    return UNJUDGED if not episode.judged else SOLVED if episode.success else FAILED
 
 
 def _summary(episode: Episode) -> dict[str, Any]:

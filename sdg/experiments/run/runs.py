@@ -93,9 +93,10 @@ def _steps(run: Path, config: RunConfig) -> Counter[str]:
         steps["replays"] += row.replayed_steps
         steps["search"] += config.verify.judged_steps * ROWS if row.agreement is not None else 0
         # Each goal is replayed once more, because a skill's needs are read from the states that it began in.
-        learned = row.verified or config.induce.use_unconfirmed
-        ways = [len(goal.restore_actions) + len(goal.actions) for goal in row.subgoals if goal.reached and learned]
-        steps["replays"] += sum(ways)
+        if row.verified or config.induce.use_unconfirmed:
+            steps["replays"] += sum(
+                len(goal.restore_actions) + len(goal.actions) for goal in row.subgoals if goal.reached
+            )
     for skill in read_rows(run / "skills.jsonl", SkillRow):
         steps["practice"] += skill.environment_steps
         steps["validation"] += skill.validation_steps

@@ -28,7 +28,7 @@ RESULTS = frozenset(
         "sdg.deduction.program:Call",
         "sdg.gate.executor:Command",
         "sdg.gate.executor:Verdict",
-        "sdg.hypothesis.hypothesis:Hypothesis",
+        "sdg.hypothesis.hypothesize:Hypothesis",
         "sdg.skills.learning.train:Measured",
         "sdg.skills.learning.train:Point",
         "sdg.skills.learning.train:Trained",
@@ -140,8 +140,7 @@ class Workers:
         bans = Bans(self.folder / BANNED if self.folder else None)
         runnable = []
         for job in jobs:
-            reason = bans.reason(getattr(job, "sources", ()))
-            if reason:
+            if reason := bans.reason(getattr(job, "sources", ())):
                 yield job, _result_of_lost(job, f"its code is banned: {reason}")
             else:
                 runnable.append(job)

@@ -121,7 +121,8 @@ class View:
 _WORDS = partial(tfidf, unit="word", n_grams=(1, 1))
 _MEANING = (View(check_text, _WORDS, 1.0), View(argument_text, _WORDS, 0.2))
 
-REPRESENTATIONS: Mapping[str, tuple[View, ...]] = MappingProxyType(
+Representation = Literal["mix", "api", "check", "minilm-api", "minilm"]
+REPRESENTATIONS: Mapping[Representation, tuple[View, ...]] = MappingProxyType(
     {
         "mix": (View(api_text, tfidf, 0.1), *_MEANING),
         "api": (View(api_text, tfidf),),
@@ -131,13 +132,6 @@ REPRESENTATIONS: Mapping[str, tuple[View, ...]] = MappingProxyType(
     }
 )
 """Representations by name. "mix" is the default, "api" the paper's; those with "minilm" need the optional extra."""
-
-
-def representation(text: str = "mix") -> tuple[View, ...]:
-    """The parts chosen by name. Raises ValueError for a name that isn't in `REPRESENTATIONS`."""
-    if text not in REPRESENTATIONS:
-        raise ValueError(f"no representation {text!r}; choose one of {', '.join(REPRESENTATIONS)}")
-    return REPRESENTATIONS[text]
 
 
 def embed_items(items: Sequence[ClusterItem], parts: Sequence[View]) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sdg.skills.clustering.embedding import ClusterItem, View, api_text, embed_items, representation
+from sdg.skills.clustering.embedding import REPRESENTATIONS, ClusterItem, View, api_text, embed_items
 
 REJECTED = -1
 """Label of items that belong to no skill."""
@@ -69,7 +69,7 @@ def cluster(
     """
     if not items:
         raise ValueError("nothing to cluster: no subgoal was verified")
-    rows, members = distinct(embed_items(items, parts if parts is not None else representation()), items)
+    rows, members = distinct(embed_items(items, parts if parts is not None else REPRESENTATIONS["mix"]), items)
     scores = tuple(_score(rows, k, seed=seed) for k in range(2, min(max_k, len(rows) - 1) + 1))
     k, reason = _choose(scores, n_texts=len(rows), max_k=max_k)
     labels = _number(_kmeans(rows, k, seed=seed).labels_[members])
@@ -113,8 +113,7 @@ def project(rows: np.ndarray, *, seed: int) -> np.ndarray:
 
 
 def _choose(scores: Sequence[Score], *, n_texts: int, max_k: int) -> tuple[int, str]:
-    usable = [score for score in scores if score.calinski_harabasz is not None]
-    if usable:
+    if usable := [score for score in scores if score.calinski_harabasz is not None]:
         best = max(usable, key=lambda score: (score.calinski_harabasz or 0.0, -score.k))
         return best.k, "best Calinski-Harabasz score"
     why = "every score is degenerate" if scores else f"{n_texts} distinct texts are too few to score"

@@ -4,15 +4,13 @@ Skills are options (Sutton, Precup and Singh 1999): a policy, a termination chec
 weights as plain arrays by name; what they mean is the policy's business. `skills/library/store.py` saves and loads it.
 """
 
-from __future__ import annotations
-
 import keyword
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -146,7 +144,7 @@ class SkillLibrary:
     def __iter__(self) -> Iterator[Skill]:
         return iter(self.skills)
 
-    def add(self, learned: LearnedSkill) -> SkillLibrary:
+    def add(self, learned: "LearnedSkill") -> Self:
         """This library with one more skill, replacing its namesake. ValueError for a skill of another domain."""
         if learned.domain != self.domain:
             raise ValueError(f"{learned.skill.name} is of {learned.domain!r}, this library of {self.domain!r}")

@@ -208,10 +208,11 @@ def _refuse_names_of_the_world(library: SkillLibrary) -> None:
 
 def _is_library(folder: Path) -> bool:
     """Whether a folder holds a library, whole or torn, or nothing; any other content belongs to somebody."""
-    if not folder.is_dir() or folder.is_symlink():
-        return False
-    return (folder / INDEX).is_file() or all(
-        entry.is_file() and (entry.name in (INDEX, CARD) or _FILE.fullmatch(entry.name)) for entry in folder.iterdir()
+    return (folder.is_dir() and not folder.is_symlink()) and (
+        (folder / INDEX).is_file()
+        or all(
+            each.is_file() and (each.name in (INDEX, CARD) or _FILE.fullmatch(each.name)) for each in folder.iterdir()
+        )
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sdg.deduction.library_skills import USAGES, learn_needs, options_of, random_options_of, stored_form
+from sdg.deduction.library_skills import FLAGS, USAGES, learn_needs, options_of, random_options_of
 from sdg.deduction.robot import Robot
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
@@ -116,8 +116,9 @@ def test_nothing_is_held_against_a_skill_of_unknown_usage(stored: object) -> Non
 
 
 def test_usage_survives_being_stored() -> None:
-    usages = {"pick": Usage(needs_seen_target=True, grasps=True, asks=ASKS)}
-    assert options_of(library(provenance={USAGES: stored_form(usages)}))["pick"].usage == usages["pick"]
+    usage = Usage(needs_seen_target=True, grasps=True, asks=ASKS)
+    stored = {key: getattr(usage, key) for key in ("takes_argument", *FLAGS)}
+    assert options_of(library(provenance={USAGES: {"pick": stored}}))["pick"].usage == usage
 
 
 def test_random_weights_keep_everything_but_the_weights() -> None:

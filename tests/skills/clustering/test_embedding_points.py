@@ -8,6 +8,8 @@ from functools import partial
 import numpy as np
 import pytest
 
+from sdg.experiments.config.config import check
+from sdg.experiments.config.yaml_file import ConfigError, parse
 from sdg.skills.clustering.embedding import (
     REPRESENTATIONS,
     ClusterItem,
@@ -17,7 +19,6 @@ from sdg.skills.clustering.embedding import (
     argument_text,
     embed_items,
     minilm,
-    representation,
     tfidf,
 )
 from sdg.skills.subgoal import CheckFunction, SkillCall, Subgoal
@@ -58,8 +59,8 @@ def test_minilm_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_unknown_representations_name_the_known() -> None:
-    with pytest.raises(ValueError, match="mix, api, check"):
-        representation("word2vec")
+    with pytest.raises(ConfigError, match="'mix', 'api', 'check'"):
+        check(parse("name: a\ninduce: {text: word2vec}", source="a.yaml"))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +81,7 @@ def test_the_kind_of_thing_is_the_last_word_of_its_name(argument: str, thing: st
 @pytest.mark.parametrize("text", OFFLINE)
 def test_one_api_name_is_one_point(text: str) -> None:
     items = draw("both", n_items=44, seed=0).items
-    points = embed_items(items, representation(text))
+    points = embed_items(items, REPRESENTATIONS[text])
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1.0)
     for name in {api_text(item) for item in items}:
         rows = points[[api_text(item) == name for item in items]]
@@ -91,7 +92,7 @@ def test_synonyms_meet_by_what_their_checks_ask() -> None:
     seen = "def f():\n    return len(find_objects('red ball')) > 0\n"
     held = "def f():\n    return any(o.held for o in find_objects('red ball'))\n"
     items = [an_item(api, "red ball", check=c) for api, c in (("spot", seen), ("find", seen), ("fetch", held))]
-    by_name, by_meaning = (embed_items(items, representation(text)) for text in ("api", "mix"))
+    by_name, by_meaning = (embed_items(items, REPRESENTATIONS[text]) for text in ("api", "mix"))
     assert by_name[0] @ by_name[1] < 0.1
     assert by_meaning[0] @ by_meaning[1] > 0.8
     assert by_meaning[0] @ by_meaning[1] > by_meaning[1] @ by_meaning[2] + 0.1
