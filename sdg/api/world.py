@@ -240,8 +240,16 @@ class World:
             self._world.max_steps,
             (interaction,),
         )
-        head = {"unit": f"world/{self.level}/{self.seed}", "agent": "by hand", "level": self.level, "seed": self.seed}
-        return replace(Played.from_json(head | episode.row()), actions=tuple(self._robot.actions))
+        played = Played.from_json(
+            {
+                "unit": f"world/{self.level}/{self.seed}",
+                "agent": "by hand",
+                "level": self.level,
+                "seed": self.seed,
+                **episode.row(),
+            }
+        )
+        return replace(played, actions=tuple(self._robot.actions))
 
 
 def _library(skills: SkillLibrary | LearnedSkill | Iterable[LearnedSkill] | None, domain: str) -> SkillLibrary:

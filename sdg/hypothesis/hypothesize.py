@@ -11,6 +11,7 @@ from itertools import islice
 from sdg.envs.domain import Domain
 from sdg.envs.world import api_text
 from sdg.errors import SDGError
+from sdg.hypothesis.hypothesis import Feedback, Hypothesis
 from sdg.llm.model import LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fence, number_lines, one_line, text
 from sdg.prompts.replies import CodeBlock, code_blocks, cut_off, fence_of, functions_in, leading_number, tidy
@@ -33,46 +34,6 @@ _WRAPPINGS = frozenset({"", "markdown", "md", "text", "plaintext", "txt"})
 
 class HypothesisError(SDGError, ValueError):
     """The model's reply holds no hypothesis, also after a repair turn; the message says what is wrong with it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
-    """How an instruction may unfold: subgoals g_1..g_n in order, each with its check function f_i."""
-
-    instruction: str
-    subgoals: tuple[Subgoal, ...]
-
-    def __post_init__(self) -> None:
-        if not self.subgoals:
-            raise ValueError(f"a hypothesis needs at least one subgoal: {self.instruction!r} has none")
-
-
-@dataclass(frozen=True, slots=True)
-class Feedback:
-    """The result of verifying an earlier hypothesis, for the prompt that asks for the next one.
-
-    `failed_goal` counts from 0; `reason`, the goal's `check` and what the agent had `seen` in the end are shown to the
-    model as they stand, "" for nothing.
-    """
-
-    subgoals: tuple[str, ...]
-    failed_goal: int
-    reason: str
-    check: str = ""
-    seen: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SubgoalRow:
-    """A subgoal as journals have it; `name` is its check's."""
-
-    description: str
-    name: str
-    check: str
-
-    def subgoal(self) -> Subgoal:
-        """The subgoal of this row."""
-        return Subgoal(self.description, CheckFunction(self.name, self.check))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +92,16 @@ def prompt(
 ) -> tuple[Message, ...]:
     """The conversation that asks for a hypothesis: role, tasks, perception functions and format, then the task."""
     more = "" if feedback is None else _feedback_text(feedback)
+    torques = domain.can.practises and domain.inputs.bounds is not None
     if skills:
         more += "\n" + text("hypothesis_skills", skills=skills) + "\n"
     return conversation(
         "hypothesis",
         instruction=fence(one_line(instruction, 1000)),
         role=domain.texts["role"],
-        unfolding=_unfolding_text(domain, horizon),
+        unfolding=domain.texts["unfolding"]
+        # Where actions are real numbers, checks have to be such as can be learned.
+        + ("\n" + text("hypothesis_learned", horizon=str(horizon)) if torques else ""),
         perception_api=api_text(domain.perceivable.about, domain.perceivable.functions),
         feedback=more,
         most=str(MAX_GOALS),
@@ -181,12 +145,6 @@ def parse(reply: str, *, instruction: str) -> Hypothesis:
         source = prune_source(sources[-1], name, parts=parts.get(sources[-1]), others=[*parts.values()])
         subgoals.append(Subgoal(goal.text, CheckFunction(name, source)))
     return Hypothesis(instruction, tuple(subgoals))
-
-
-def _unfolding_text(domain: Domain, horizon: int) -> str:
-    """The text about how tasks unfold and, where actions are real numbers, about checks that can be learned."""
-    torques = domain.can.practises and domain.inputs.bounds is not None
-    return domain.texts["unfolding"] + ("\n" + text("hypothesis_learned", horizon=str(horizon)) if torques else "")
 
 
 def _feedback_text(feedback: Feedback) -> str:

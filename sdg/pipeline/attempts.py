@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sdg.envs.world import ActionValue
-from sdg.hypothesis.hypothesize import Feedback, Hypothesis, HypothesisError, SubgoalRow, hypothesize
+from sdg.hypothesis.hypothesis import Feedback, Hypothesis, SubgoalRow
+from sdg.hypothesis.hypothesize import HypothesisError, hypothesize
 from sdg.llm.asking import in_order
 from sdg.llm.model import NotRecorded
 from sdg.pipeline import records

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from sdg.envs.domain import Domain
-from sdg.hypothesis.hypothesize import Hypothesis, SubgoalRow
+from sdg.hypothesis.hypothesis import Hypothesis, SubgoalRow
 from sdg.skills.learning import policy_of
 from sdg.skills.learning.train import HELD_OUT, Measured, Point
 from sdg.skills.policy.network import Policy, pack

@@ -28,8 +28,7 @@ class Metrics:
     def __init__(self, folder: Path, *, tensorboard: bool = True) -> None:
         self.path, self._unit = folder / "metrics.jsonl", ""
         # TensorBoard is an extra: without it the curves are in metrics.jsonl alone.
-        wanted = tensorboard and util.find_spec("tensorboard") is not None
-        self._events_folder = folder / "tensorboard" if wanted else None
+        self._events_folder = folder / "tensorboard" if tensorboard and util.find_spec("tensorboard") else None
         self._file: FileIO | None = None
         self._events: FileIO | None = None
 

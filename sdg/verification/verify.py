@@ -13,7 +13,7 @@ from annotated_types import Ge, Le
 
 from sdg.envs.domain import Domain
 from sdg.envs.world import ActionValue
-from sdg.hypothesis.hypothesize import Hypothesis, SubgoalRow
+from sdg.hypothesis.hypothesis import Hypothesis, SubgoalRow
 from sdg.sandbox.guard import Refused
 from sdg.skills.checks.alternatives import reached_by
 from sdg.skills.checks.check import compile_check

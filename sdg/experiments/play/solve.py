@@ -50,8 +50,9 @@ def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
         "library": str(recipe.library),
         "agent": recipe.agent,
     }
-    about = {"unit": task.unit(recipe.agent), "agent": recipe.agent, "level": name, "seed": seed}
-    return row, Played.from_json(about | episode.row())
+    return row, Played.from_json(
+        {"unit": task.unit(recipe.agent), "agent": recipe.agent, "level": name, "seed": seed} | episode.row()
+    )
 
 
 def _admit(instruction: str, recipe: PlannerRecipe) -> str:

@@ -28,7 +28,7 @@ RESULTS = frozenset(
         "sdg.deduction.program:Call",
         "sdg.gate.executor:Command",
         "sdg.gate.executor:Verdict",
-        "sdg.hypothesis.hypothesize:Hypothesis",
+        "sdg.hypothesis.hypothesis:Hypothesis",
         "sdg.skills.learning.train:Measured",
         "sdg.skills.learning.train:Point",
         "sdg.skills.learning.train:Trained",

@@ -157,11 +157,9 @@ def _resample_stability(rows: np.ndarray, k: int, *, seed: int, n_resamples: int
     whole = _kmeans(rows, k, seed=seed).labels_.tolist()
     rng = np.random.default_rng(seed)
     size = max(1, round(share * len(rows)))
-    agreements = []
-    for _ in range(n_resamples):
-        model = _kmeans(rows[rng.choice(len(rows), size, replace=False)], k, seed=seed)
-        agreements.append(adjusted_rand(whole, model.predict(rows).tolist()))
-    return float(np.mean(agreements))
+    parts = (rows[rng.choice(len(rows), size, replace=False)] for _ in range(n_resamples))
+    labels = (_kmeans(part, k, seed=seed).predict(rows).tolist() for part in parts)
+    return float(np.mean([adjusted_rand(whole, each) for each in labels]))
 
 
 def _number(labels: np.ndarray) -> tuple[int, ...]:

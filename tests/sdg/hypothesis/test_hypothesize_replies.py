@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sdg.envs.babyai.domain import BABYAI
-from sdg.hypothesis.hypothesize import Feedback, Hypothesis, HypothesisError, hypothesize, parse, prompt
+from sdg.hypothesis.hypothesis import Feedback, Hypothesis
+from sdg.hypothesis.hypothesize import HypothesisError, hypothesize, parse, prompt
 from sdg.induction.translate import parse as parse_lines
 from sdg.induction.translate import prompt as translate_prompt
 from sdg.induction.translate import snake, translate

@@ -7,7 +7,8 @@ import pytest
 
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.hypothesis.hypothesize import Hypothesis, hypothesize
+from sdg.hypothesis.hypothesis import Hypothesis
+from sdg.hypothesis.hypothesize import hypothesize
 from sdg.llm.babylang.model import BabyLang
 from sdg.llm.model import Sampling
 from sdg.skills.checks.check import compile_check

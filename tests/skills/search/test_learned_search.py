@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("mujoco", reason="the extra `mujoco` isn't installed")
 
 from sdg.envs.domains import domain
-from sdg.hypothesis.hypothesize import Hypothesis
+from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.skills.learning.by_hand import check_that
 from sdg.skills.practice.chained import ChainedPractice
 from sdg.skills.practice.starts import Starts, restore

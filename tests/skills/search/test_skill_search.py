@@ -11,7 +11,8 @@ from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.snapshot import api_text
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.experiments.results.comparison import SHIPPED
-from sdg.hypothesis.hypothesize import Hypothesis, parse
+from sdg.hypothesis.hypothesis import Hypothesis
+from sdg.hypothesis.hypothesize import parse
 from sdg.llm.babylang.hypothesis import check, plan
 from sdg.llm.babylang.reading import PERCEPTION, assign_parts, functions
 from sdg.skills.checks.check import compile_check

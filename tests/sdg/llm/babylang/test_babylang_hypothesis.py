@@ -13,7 +13,8 @@ from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.levels import PAPER_LEVELS
 from sdg.envs.babyai.perception.snapshot import NAMES, api_text
 from sdg.envs.babyai.world import instructions
-from sdg.hypothesis.hypothesize import Feedback, Hypothesis, HypothesisError, hypothesize, prompt
+from sdg.hypothesis.hypothesis import Feedback, Hypothesis
+from sdg.hypothesis.hypothesize import HypothesisError, hypothesize, prompt
 from sdg.induction.translate import translate
 from sdg.llm.babylang.grammar import PHRASES, NotBabyLanguage, meaning, parse, phrase
 from sdg.llm.babylang.model import BabyLang

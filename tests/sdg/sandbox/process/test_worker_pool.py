@@ -28,7 +28,7 @@ from sdg.deduction.episode import WORKER_LOST
 from sdg.envs.kernels import cache_folder
 from sdg.experiments.play.episodes import EpisodeJob, run_jobs
 from sdg.experiments.workers.workers import BANNED, ERRORS, RESULTS, JobLost, Workers
-from sdg.hypothesis.hypothesize import Hypothesis
+from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.llm.model import ModelError
 from sdg.pipeline.attempts import _Job, _Jobs
 from sdg.sandbox.process.bans import Bans, BansError
