@@ -136,10 +136,7 @@ def compose(
     place = find_library(library)
     programs = read_programs(source, cell=FigureKey(SKILLS, perception, ""))
     world = domain(programs.domain)
-    options: dict[str, Documented] = {
-        **primitive_skills(world, beside_skills=True),
-        **options_of(load_library(place)),
-    }
+    options: dict[str, Documented] = {**primitive_skills(world, beside_skills=True), **options_of(load_library(place))}
     rules = Prompts(world).rules(tuple(options.values()), budget=config.deduce.budget).strip()
     _require_same(config, source, programs, library=place, rules=rules)
     with open_folder(folder, {"programs": str(source), "layouts": layouts, "count": count}, seed=seed) as run:
@@ -155,7 +152,6 @@ def compose(
         )
         admission = author.distil(programs.solved)
         yield from ({"skill": each.name, "kept": False, "why": each.reason} for each in admission.refusals)
-
         verify = partial(
             play,
             library=place,
