@@ -18,8 +18,6 @@
 Worlds, skills and experiments are below this name, too: `sdg.envs`, `sdg.skills`, `sdg.experiments`.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

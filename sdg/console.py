@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TextIO
 
-from sdg.errors import SDGError
-from sdg.errors import UserError as UserError  # commands take it from here
+from sdg.errors import SDGError, UserError  # noqa: F401  commands take UserError from here
 
 if TYPE_CHECKING:
     from sdg.pipeline.plan import Progress, Stage
@@ -74,8 +73,10 @@ def message(error: BaseException) -> str:
         return "out of memory: use fewer environments (--set induce.train.n_envs=64) or a larger machine"
     if isinstance(error, ModuleNotFoundError):
         return f"{text}: install what is missing, `pip install --constraint constraints.txt --editable .` does it all"
-    kind = type(error).__name__
-    return f"unexpected {kind}: {text or 'no message'}. What was finished is kept. SDG_DEBUG=1 shows where."
+    return (
+        f"unexpected {type(error).__name__}: {text or 'no message'}. What was finished is kept. "
+        "SDG_DEBUG=1 shows where."
+    )
 
 
 def readable(text: str, *, most: int = 4000) -> str:

@@ -50,9 +50,12 @@ class Gate:
         self._seen, self._acted = (Observation(""), Observation("")), False
         self._protector = _PartsProtector((), Placeholders())  # `admit` makes recognisers, which need an extra
         known = {"confirm": confirm, "about": about} | ({"model": as_model(model)} if model is not None else {})
-        members = [make(each, known) if isinstance(each, str) else each for each in guards]
-        members = [self, ConfirmGuard(confirm, self._press_of), *members]
-        members += [LlmGuard(as_model(model), about)] if model is not None else []
+        members = [
+            self,
+            ConfirmGuard(confirm, self._press_of),
+            *(make(each, known) if isinstance(each, str) else each for each in guards),
+            *([LlmGuard(as_model(model), about)] if model is not None else []),
+        ]
         self._gate = GatedExecutor(ProtectedBody(self, self._protector), chain_of(members))
 
     @property

@@ -18,9 +18,11 @@ from sdg.envs import domains
 from sdg.envs.domains import DEFAULT
 from sdg.envs.instructions import seeds
 from sdg.envs.world import Element
+from sdg.experiments.play.film import episode_gif, png
 from sdg.gate.executor import Command, GatedExecutor
 from sdg.skills.library.library import LearnedSkill, SkillLibrary
 from sdg.skills.library.store import load_library
+from sdg.storage import atomic_write
 
 AGENT = "sdg"
 
@@ -104,7 +106,7 @@ class World:
         self.level = self._domain.level_name(level)
         self.seed = seeds("evaluation", count=1, seed=seed, level=self.level)[0] if layout is None else layout
         self.library = _library(skills, domain)
-        self._attempts = attempts
+        self._settings = DeductionSettings(attempts=attempts)
         self._world = self._domain.open(self.level)
         self.reset()
 
@@ -112,8 +114,13 @@ class World:
         """Begin the episode again."""
         options = options_of(self.library)
         self._world.reset(self.seed)
-        rng = np.random.default_rng(self.seed)
-        self._robot = Robot(self._world, options, domain=self._domain, rng=rng, attempts=self._attempts)
+        self._robot = Robot(
+            self._world,
+            options,
+            domain=self._domain,
+            rng=np.random.default_rng(self.seed),
+            attempts=self._settings.attempts,
+        )
         self._executor = GatedExecutor(self._robot, rules_gate(options, self._domain))
         self._calls: list[Call] = []
         self._episode: Played | None = None
@@ -174,7 +181,7 @@ class World:
         from sdg.experiments.play.players import PlannerRecipe
         from sdg.experiments.play.solve import solve
 
-        settings = DeductionSettings(interactions=interactions, attempts=self._attempts)
+        settings = replace(self._settings, interactions=interactions)
         with tempfile.TemporaryDirectory() as folder, lend_model(model) as model_settings:
             place = self.library.save(Path(folder) / "library")
             recipe = PlannerRecipe(AGENT, place, model=model_settings, settings=settings, domain=self._domain.name)
@@ -200,14 +207,11 @@ class World:
 
     def _repr_png_(self) -> bytes:
         """The picture, for notebooks."""
-        from sdg.experiments.play.film import png
 
         return png(self.render())
 
     def save(self, path: str | Path = "episode.gif") -> Path:
         """Write a film of the episode so far beside its calls or program. Raises UserError for a name without .gif."""
-        from sdg.experiments.play.film import episode_gif
-        from sdg.storage import atomic_write
 
         path = Path(path)
         if path.suffix.lower() != ".gif":
@@ -219,8 +223,15 @@ class World:
         """The calls so far as an episode: each is a line of its program."""
         program = "\n".join(str(call.command) for call in self._calls)
         error = "" if self.solved else "so far"
-        steps = len(self._robot.actions)
-        interaction = Interaction(program, "" if self.solved else UNFINISHED, error, "", tuple(self._calls), 0, steps)
+        interaction = Interaction(
+            program,
+            cause="" if self.solved else UNFINISHED,
+            error=error,
+            state="",
+            calls=tuple(self._calls),
+            began=0,
+            ended=len(self._robot.actions),
+        )
         episode = Episode(
             self.mission,
             self.solved,
@@ -229,8 +240,16 @@ class World:
             self._world.max_steps,
             (interaction,),
         )
-        head = {"unit": f"world/{self.level}/{self.seed}", "agent": "by hand", "level": self.level, "seed": self.seed}
-        return replace(Played.from_json(head | episode.row()), actions=tuple(self._robot.actions))
+        played = Played.from_json(
+            {
+                "unit": f"world/{self.level}/{self.seed}",
+                "agent": "by hand",
+                "level": self.level,
+                "seed": self.seed,
+                **episode.row(),
+            }
+        )
+        return replace(played, actions=tuple(self._robot.actions))
 
 
 def _library(skills: SkillLibrary | LearnedSkill | Iterable[LearnedSkill] | None, domain: str) -> SkillLibrary:

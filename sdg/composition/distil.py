@@ -63,8 +63,9 @@ class Author:
         for _ in range(REPAIRS + 1):
             reply = self.model.complete(messages, sampling=self.sampling)
             try:
-                names = [each.name for each in self.skills]
-                result = admit(reply.text, learned=names, domain=self.domain, load=self.load)
+                result = admit(
+                    reply.text, learned=[each.name for each in self.skills], domain=self.domain, load=self.load
+                )
             except Refused as refusal:
                 result = Admitted((), (Refusal("the answer", one_line(str(refusal))),))
             best = result if len(result.skills) >= len(best.skills) else best
@@ -110,8 +111,11 @@ class Author:
         return (Message("user", message),)
 
     def _common_parts(self, skills: Sequence[Documented]) -> dict[str, str]:
-        descriptions = "\n".join(describe_skill(skill) for skill in skills)
-        return {"role": self.domain.texts["role"], "skills": descriptions, "perception_api": program_api(self.domain)}
+        return {
+            "role": self.domain.texts["role"],
+            "skills": "\n".join(describe_skill(skill) for skill in skills),
+            "perception_api": program_api(self.domain),
+        }
 
 
 def recurrences(programs: Sequence[Solved]) -> list[tuple[tuple[str, ...], int]]:

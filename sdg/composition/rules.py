@@ -114,42 +114,44 @@ class _Reader:
     def faults(self, name: str) -> Iterator[str]:
         """What is against a skill, the gravest first."""
         function, check = self.functions[name], self.functions[CHECK + name]
-        names = {*self.learned, *self.domain.perceivable.functions, *reserved_names(self.domain.perceivable.records)}
-        if name in names or name in ("program", self.domain.forgets, REQUIRE, BEGIN, RESULT) or name.startswith("_"):
-            yield "its name is taken: a learned skill, a perception function or a word of Python has it"
-        helpers = self._needs(name)
-        if any(helper in self._needs(callee) for helper in helpers for callee in self._callees[helper]):
-            yield "it calls itself, or functions that call each other: write it without recursion"
-        if any(
-            (isinstance(node, ast.While) and isinstance(node.test, ast.Constant))
-            for each in helpers
-            for node in ast.walk(self.functions[each])
-        ):
-            yield "it has a loop that nothing ends: use for over a range"
-        yield from self._faults_of_arguments(function, check)
-        if not all(_docstring_parts(function)):
-            yield "its docstring doesn't say what it does, Needs: and After:"
-        if sum(map(len, _docstring_parts(function))) > MAX_TOLD:
-            yield f"its docstring has more than {MAX_TOLD} characters"
-        loaded_names = {each for helper in helpers for each in loads(self.functions[helper])}
-        if not loaded_names & {*self.learned, *self.names} - {name}:
-            yield "it calls no skill"
-        if {*self._needs(CHECK + name), *loads(check)} & {*self.learned, *self.names}:
-            yield "its check calls a skill: a check asks perception alone"
-        if len(self._source(name).splitlines()) > MAX_LINES:
-            yield f"it has more than {MAX_LINES} lines"
+        taken = {*self.learned, *self.domain.perceivable.functions, *reserved_names(self.domain.perceivable.records)}
+        taken |= {"program", self.domain.forgets, REQUIRE, BEGIN, RESULT}
+        helpers, skills, told = self._needs(name), {*self.learned, *self.names}, _docstring_parts(function)
+        recursive = any(helper in self._needs(callee) for helper in helpers for callee in self._callees[helper])
+        loops = [node for each in helpers for node in ast.walk(self.functions[each]) if isinstance(node, ast.While)]
+        yield from (
+            fault
+            for holds, fault in (
+                (
+                    name in taken or name.startswith("_"),
+                    "its name is taken: a learned skill, a perception function or a word of Python has it",
+                ),
+                (recursive, "it calls itself, or functions that call each other: write it without recursion"),
+                (
+                    any(isinstance(loop.test, ast.Constant) for loop in loops),
+                    "it has a loop that nothing ends: use for over a range",
+                ),
+                *((True, fault) for fault in self._faults_of_arguments(function, check)),
+                (not all(told), "its docstring doesn't say what it does, Needs: and After:"),
+                (sum(map(len, told)) > MAX_TOLD, f"its docstring has more than {MAX_TOLD} characters"),
+                (not self._names_read(name) & skills - {name}, "it calls no skill"),
+                (
+                    {*self._needs(CHECK + name), *loads(check)} & skills,
+                    "its check calls a skill: a check asks perception alone",
+                ),
+                (len(self._source(name).splitlines()) > MAX_LINES, f"it has more than {MAX_LINES} lines"),
+            )
+            if holds
+        )
 
     def skill(self, name: str) -> ComposedSkill:
         """The skill, not measured yet."""
         function = self.functions[name]
-        does, needs, after = _docstring_parts(function)
-        names = {each for helper in self._needs(name) for each in loads(self.functions[helper])}
+        names = self._names_read(name)
         return ComposedSkill(
             name,
             tuple(Parameter(each.arg, _kind(each)) for each in function.args.args),
-            does,
-            needs,
-            after,
+            *_docstring_parts(function),
             self._source(name),
             calls=tuple(sorted(names & set(self.learned))),
             uses=tuple(each for each in self.names if each in names and each != name),
@@ -172,6 +174,10 @@ class _Reader:
     def _callees(self) -> dict[str, set[str]]:
         """The functions of the reply that each of them names."""
         return {name: self.functions.keys() & set(loads(node)) for name, node in self.functions.items()}
+
+    def _names_read(self, name: str) -> set[str]:
+        """What a function and those that it needs read."""
+        return {each for helper in self._needs(name) for each in loads(self.functions[helper])}
 
     def _needs(self, name: str) -> frozenset[str]:
         """Functions of the reply that one needs, itself included."""

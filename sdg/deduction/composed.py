@@ -108,5 +108,4 @@ class ComposedCalls:
         except (IllegalCommand, ValueError) as error:
             return str(error)
         parts = {domain.language.part(target, part) for part in domain.language.parts}
-        is_other = isinstance(value, str) and kind != THING and kind not in parts
-        return f"its argument is a {kind}" if is_other else ""
+        return f"its argument is a {kind}" if isinstance(value, str) and kind not in (THING, *parts) else ""

@@ -4,17 +4,16 @@ One instruction is one episode: the world isn't reset between interactions, and 
 level's own limit. `restart` is the other reading of the paper: the world begins again before every interaction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sdg.deduction.episode import MISSION_FAILED, OUT_OF_TIME, SKILL_FAILED, UNFINISHED, Episode, Interaction, is_judged
-from sdg.deduction.program import ENTRY, NO_PROGRAM, ProgramResult, Scope, run_program
+from sdg.deduction.planner import Prompts
+from sdg.deduction.program import ENTRY, NO_PROGRAM, ProgramLimits, ProgramResult, Scope, run_program
 from sdg.deduction.protocols import CalledSkill, Documented
 from sdg.deduction.robot import Robot
 from sdg.envs.domain import Domain
@@ -26,9 +25,6 @@ from sdg.prompts.sources import amend_source
 from sdg.sandbox.guard import Refused
 from sdg.skills.library.composed import ComposedSkill
 from sdg.skills.settings import Count
-
-if TYPE_CHECKING:
-    from sdg.deduction.planner import Prompts
 
 MENDS = 2
 """Further exchanges about a reply without a usable program before it counts as a failed one."""
@@ -50,17 +46,6 @@ class DeductionSettings:
     def __post_init__(self) -> None:
         if min(self.interactions, self.attempts, self.budget, self.draws) < 1:
             raise ValueError("interactions, attempts, budget and draws are 1 or more")
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramLimits:
-    """What a program may use: the `steps` and `programs` left in the episode, and a `budget` of operations; `state` is
-    what is known when it begins."""
-
-    steps: int
-    programs: int
-    budget: int
-    state: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,9 +94,15 @@ def deduce(
     success is claimed then.
     Raises `ModelError` (or `BudgetExceeded`) when the planner's model gives no reply: the episode is then unfinished.
     """
-    rng = np.random.default_rng(seed)
-    limits = {"attempts": settings.attempts, "draws": settings.draws}
-    embody = partial(Robot, world, toolkit.skills, domain=toolkit.domain, rng=rng, **limits)
+    embody = partial(
+        Robot,
+        world,
+        toolkit.skills,
+        domain=toolkit.domain,
+        rng=np.random.default_rng(seed),
+        attempts=settings.attempts,
+        draws=settings.draws,
+    )
     robot = embody()
     interactions: list[Interaction] = []
     actions: list[Any] = []
@@ -121,18 +112,27 @@ def deduce(
             restart()
             robot = embody()
         programs = settings.interactions - attempt
-        session = _Session(
-            world, planner, robot, toolkit, settings, programs=programs, hands_back=programs > 1 and restart is None
-        )
+
+        last = interactions[-1] if interactions else None
         try:
-            interactions.append(session.interact(interactions[-1] if interactions else None))
+            interactions.append(
+                _interact(
+                    world,
+                    planner,
+                    robot,
+                    toolkit,
+                    settings,
+                    last,
+                    programs=programs,
+                    hands_back=programs > 1 and restart is None,
+                )
+            )
         except NotRecorded:
             if not interactions:
                 raise
             break
-        if robot.ending.done or (robot.ending.over and restart is None):
-            break
-        if not is_judged(world) and interactions[-1].cause == UNFINISHED:
+        is_left = not is_judged(world) and interactions[-1].cause == UNFINISHED
+        if robot.ending.done or (robot.ending.over and restart is None) or is_left:
             break
     return Episode(
         instruction=world.mission,
@@ -147,77 +147,71 @@ def deduce(
     )
 
 
-@dataclass(frozen=True)
-class _Session:
-    """One interaction of an episode: it asks for a program, reads and runs it; `programs` are left, including this one.
+def _interact(
+    world: World,
+    planner: Planner,
+    robot: Robot,
+    toolkit: Toolkit,
+    settings: DeductionSettings,
+    last: Interaction | None,
+    *,
+    programs: int,
+    hands_back: bool,
+) -> Interaction:
+    """Ask for a program and run it; its errors are returned, not raised. `programs` are left, including this one.
 
-    `hands_back`: stop a program when a third of the steps is left, so that a repaired one can use it.
+    Functions that the reply leaves out are taken from the last program; unused ones are dropped. A reply without a
+    program is sent back to be mended, which costs no interaction. `hands_back`: stop a program when a third of the
+    steps is left, so that a repaired one can use it.
     """
-
-    world: World
-    planner: Planner
-    robot: Robot
-    toolkit: Toolkit
-    settings: DeductionSettings
-    programs: int
-    hands_back: bool
-
-    def interact(self, last: Interaction | None) -> Interaction:
-        """Ask for a program and run it; its errors are returned, not raised.
-
-        Functions that the reply leaves out are taken from the last program; unused ones are dropped. A reply without a
-        program is sent back to be mended, which costs no interaction.
-        """
-        robot, kit, began = self.robot, self.toolkit, len(self.robot.actions)
-        steps_left = self.world.max_steps - began
-        messages = self.planner.ask(
-            self.world.mission,
-            skills=(*kit.skills.values(), *kit.composed.values()),
-            limits=ProgramLimits(steps_left, self.programs, self.settings.budget, robot.perception().describe()),
-            failure=None if last is None else replace(last, state=robot.code_view().describe()),
-        )
-        share = max(1, 2 * steps_left // 3) if self.hands_back else None
-        replies: list[Completion] = []
-        while True:
-            replies.append(reply := self.planner.write(messages))
-            scope = Scope(robot, GatedExecutor(robot, kit.gate), steps=share, composed=kit.composed)
-            try:
-                source = amend_source(extract_code(reply.text), ENTRY, earlier=last.program if last else "")
-            except Refused as refusal:
-                source, outcome = tidy(reply.text), ProgramResult(str(refusal), NO_PROGRAM, ())
-            else:
-                outcome = run_program(source, scope, budget=self.settings.budget)
-            error, cause = _judge(outcome, robot)
-            if cause != NO_PROGRAM:
-                break
-            error = f"{error}\n{cut_off(reply, self.planner.sampling.max_tokens)}".rstrip()
-            if len(replies) > MENDS:
-                break
-            messages = self.planner.prompts.mend(messages, reply=tidy(reply.text), problem=error)
-        return Interaction(
-            program=source,
-            cause=cause,
-            error=error.rstrip(),
-            state=robot.code_view().describe(),
-            calls=outcome.calls,
-            began=began,
-            ended=len(robot.actions),
-            prompt_tokens=sum(each.prompt_tokens for each in replies),
-            completion_tokens=sum(each.completion_tokens for each in replies),
-            llm_calls=len(replies),
-            composed=scope.composed.log,
-        )
+    began = len(robot.actions)
+    steps_left = world.max_steps - began
+    messages = planner.ask(
+        world.mission,
+        skills=(*toolkit.skills.values(), *toolkit.composed.values()),
+        limits=ProgramLimits(steps_left, programs, settings.budget, robot.perception().describe()),
+        failure=None if last is None else replace(last, state=robot.code_view().describe()),
+    )
+    share = max(1, 2 * steps_left // 3) if hands_back else None
+    replies: list[Completion] = []
+    for _ in range(MENDS + 1):
+        replies.append(reply := planner.write(messages))
+        scope = Scope(robot, GatedExecutor(robot, toolkit.gate), steps=share, composed=toolkit.composed)
+        try:
+            source = amend_source(extract_code(reply.text), ENTRY, earlier=last.program if last else "")
+        except Refused as refusal:
+            source, outcome = tidy(reply.text), ProgramResult(str(refusal), NO_PROGRAM, ())
+        else:
+            outcome = run_program(source, scope, budget=settings.budget)
+        error, cause = _judge(outcome, robot)
+        if cause != NO_PROGRAM:
+            break
+        error = f"{error}\n{cut_off(reply, planner.sampling.max_tokens)}".rstrip()
+        messages = planner.prompts.mend(messages, reply=tidy(reply.text), problem=error)
+    return Interaction(
+        program=source,
+        cause=cause,
+        error=error.rstrip(),
+        state=robot.code_view().describe(),
+        calls=outcome.calls,
+        began=began,
+        ended=len(robot.actions),
+        prompt_tokens=sum(each.prompt_tokens for each in replies),
+        completion_tokens=sum(each.completion_tokens for each in replies),
+        llm_calls=len(replies),
+        composed=scope.composed.log,
+    )
 
 
 def _judge(outcome: ProgramResult, robot: Robot) -> tuple[str, str]:
     """The message for the debug prompt and the cause of failure; both empty when the mission is done."""
-    if robot.ending.done:
-        return "", ""
-    if robot.ending.failed:
-        return "The mission has failed: it was done in a way or an order that it doesn't allow.", MISSION_FAILED
-    if robot.ending.out_of_time:
-        return "The time limit of the mission is reached.", OUT_OF_TIME
-    if outcome.error:
-        return outcome.error, outcome.cause
-    cause = UNFINISHED if all(call.success for call in outcome.calls) else SKILL_FAILED
-    return "The program ended, but the instruction is not carried out.", cause
+    unfinished = UNFINISHED if all(call.success for call in outcome.calls) else SKILL_FAILED
+    failed = "The mission has failed: it was done in a way or an order that it doesn't allow."
+    ends = (
+        (robot.ending.done, "", ""),
+        (robot.ending.failed, failed, MISSION_FAILED),
+        (robot.ending.out_of_time, "The time limit of the mission is reached.", OUT_OF_TIME),
+        (outcome.error, outcome.error, outcome.cause),
+        (True, "The program ended, but the instruction is not carried out.", unfinished),
+    )
+    return next((error, cause) for holds, error, cause in ends if holds)

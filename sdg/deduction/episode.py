@@ -1,10 +1,8 @@
 """What is kept of one episode: every interaction with the planner, every call, every action, and why it ended."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from sdg.deduction.composed import ComposedCall
 from sdg.deduction.program import Call
@@ -189,7 +187,7 @@ class Played:
     trace: tuple[dict[str, Any], ...] = field(default=(), repr=False)
 
     @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Played:
+    def from_json(cls, row: Mapping[str, Any]) -> Self:
         """Read a journal's row. Raises ValueError where a required field is missing or a value has a wrong type."""
         return decode(cls, row, place=f"episode {row.get('unit')!r:.80}", extra="ignore")
 

@@ -1,7 +1,7 @@
 """A stored library's skills as options that a robot can run, and what each is known to need.
 
 What a skill needs is learned, not declared: where its members began and how they ended decides what the rules may
-refuse (`learn_usage`). Induction keeps this in the library's provenance under "usages".
+refuse (`learn_needs`). Induction keeps this in the library's provenance under "usages".
 """
 
 import ast
@@ -139,8 +139,10 @@ def random_options_of(library: SkillLibrary, *, seed: int) -> dict[str, Option]:
 def _options(library: SkillLibrary, policy_of: Callable[[StoredSkill], Policy]) -> dict[str, Option]:
     usages, domain = provenance_of(library, USAGES), domain_of_data(library.domain)
     try:  # Conditions in the provenance that can't be read count as absent.
-        values = dict(library.provenance.get(CONDITIONS, {})).items()
-        conditions = {str(name): decode(Conditions, value, place=CONDITIONS) for name, value in values}
+        conditions = {
+            str(name): decode(Conditions, value, place=CONDITIONS)
+            for name, value in dict(library.provenance.get(CONDITIONS, {})).items()
+        }
     except (TypeError, ValueError):
         conditions = {}
     return {
@@ -169,38 +171,29 @@ def _clause(facts: Sequence[str], it: str) -> str:
     return " and ".join(filter(None, [", ".join(clauses[:-1]), clauses[-1]]))
 
 
-def learn_usage(members: Iterable[tuple[Experience, str]], *, domain: Domain, takes_argument: bool) -> Usage:
-    """What all members (with their arguments) have in common at their beginning and their end.
+def learn_needs(
+    members: Iterable[tuple[Experience, str]], *, domain: Domain, takes_argument: bool
+) -> tuple[Usage, Conditions]:
+    """What all members (with their arguments) have in common at their beginning and their end, and the facts that up to
+    MAX_WITNESSES of them share.
 
     Each is replayed in its own world. Members that were true already don't count, and fewer than three prove nothing,
     because a rule that refuses needs more than one witness.
     """
     witnesses = [_witness(*each, domain) for each in members if each[0].actions]
     if len(witnesses) < 3:
-        return Usage(takes_argument)
-    return Usage(
+        return Usage(takes_argument), Conditions()
+    before, after = (
+        {fact: sum(facts[fact] for facts in rows) / len(rows) for fact in rows[0]}
+        for rows in zip(*((each.facts_before, each.facts_after) for each in witnesses[:MAX_WITNESSES]), strict=True)
+    )
+    usage = Usage(
         takes_argument=takes_argument,
         needs_seen_target=takes_argument and all(each.seen for each in witnesses),
         grasps=all(each.held_after and not each.held_before for each in witnesses),
         releases=all(each.held_before and not each.held_after for each in witnesses),
     )
-
-
-def stored_form(usages: Mapping[str, Usage]) -> dict[str, dict[str, bool]]:
-    """Usages as plain values, for `provenance[USAGES]`."""
-    return {name: {key: getattr(usage, key) for key in ("takes_argument", *FLAGS)} for name, usage in usages.items()}
-
-
-def learn_conditions(members: Iterable[tuple[Experience, str]], *, domain: Domain) -> Conditions:
-    """What up to MAX_WITNESSES members share at their beginning and at their end; nothing for fewer than three."""
-    witnesses = [_witness(*each, domain) for each in [each for each in members if each[0].actions][:MAX_WITNESSES]]
-    if len(witnesses) < 3:
-        return Conditions()
-    before, after = (
-        {fact: sum(facts[fact] for facts in rows) / len(rows) for fact in rows[0]}
-        for rows in ([each.facts_before for each in witnesses], [each.facts_after for each in witnesses])
-    )
-    return Conditions(
+    return usage, Conditions(
         tuple(fact for fact in before if before[fact] >= NEARLY_ALL),
         tuple(fact for fact in after if after[fact] >= NEARLY_ALL and before[fact] <= MOST_ALREADY),
     )

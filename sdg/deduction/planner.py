@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from sdg.deduction.deduce import ProgramLimits
 from sdg.deduction.episode import Interaction
-from sdg.deduction.program import Call
+from sdg.deduction.program import Call, ProgramLimits
 from sdg.deduction.protocols import Documented, Primitive
 from sdg.envs.domain import Domain
 from sdg.envs.world import api_text
@@ -32,28 +31,25 @@ class Prompts:
 
     def generate(self, instruction: str, *, skills: Sequence[Documented], limits: ProgramLimits) -> tuple[Message, ...]:
         """Role, rules, skills, perception functions, example, output format; then the instruction as data."""
-        task = text(
-            "program", instruction=_task(instruction), state=fence(limits.state or "nothing"), **_limit_texts(limits)
-        )
-        return self._request(skills, limits, task)
+        return self._request("program", instruction, skills, limits, state=fence(limits.state or "nothing"))
 
     def debug(
         self, instruction: str, *, skills: Sequence[Documented], limits: ProgramLimits, failure: Interaction
     ) -> tuple[Message, ...]:
         """The same rules; then instruction, failed program, its error, its calls and what is known now."""
         lines = [f"{number:3} {line}".rstrip() for number, line in enumerate(failure.program.splitlines(), start=1)]
-        message = text(
+        return self._request(
             "debug",
-            instruction=_task(instruction),
+            instruction,
+            skills,
+            limits,
             program=fence("\n".join(lines), "python"),
             error=fence(failure.error),
             calls=fence("\n".join(told_calls(failure.calls)) or "none"),
             state=fence(failure.state),
             began=str(failure.began),
             ended=str(failure.ended),
-            **_limit_texts(limits),
         )
-        return self._request(skills, limits, message)
 
     def mend(self, asked: Sequence[Message], *, reply: str, problem: str) -> tuple[Message, ...]:
         """The same conversation with the reply that couldn't be used and why."""
@@ -63,7 +59,11 @@ class Prompts:
             *conversation("program_repair", problem=fence(problem)),
         )
 
-    def _request(self, skills: Sequence[Documented], limits: ProgramLimits, task: str) -> tuple[Message, ...]:
+    def _request(
+        self, name: str, instruction: str, skills: Sequence[Documented], limits: ProgramLimits, **values: str
+    ) -> tuple[Message, ...]:
+        values |= {"steps": str(limits.steps), "programs": str(limits.programs)}
+        task = text(name, instruction=fence(one_line(instruction, 1000)), **values)
         # One turn: some servers' chat templates refuse two user turns in a row.
         return (Message("user", f"{self.rules(skills, budget=limits.budget)}\n\n{task}"),)
 
@@ -95,8 +95,10 @@ def program_api(domain: Domain) -> str:
 def describe_skill(skill: Documented) -> str:
     """`name(thing): two subgoals it reaches, what it does and needs, success rate`, on one line; then what ends a call,
     where the skill has that text."""
-    plain = pick_varied([_unconditional(example) for example in skill.examples])
-    examples = ", ".join('"' + one_line(each, MAX_EXAMPLE_CHARS).replace('"', "'") + '"' for each in plain)
+    examples = ", ".join(
+        '"' + one_line(each, MAX_EXAMPLE_CHARS).replace('"', "'") + '"'
+        for each in pick_varied([_unconditional(example) for example in skill.examples])
+    )
     about, rate = one_line(skill.description).rstrip("."), getattr(skill, "success_rate", None)
     parts = [
         f"{examples}." if examples else "",
@@ -131,10 +133,9 @@ def told_calls(calls: Sequence[Call]) -> Iterator[str]:
         for run in group_runs if is_shown else ():
             often = f"{len(run)} times alike, {sum(call.steps for call in run)} steps in all: " if len(run) > 1 else ""
             yield one_line(f"{often}{run[0]}")
-        if is_shown:
-            continue
-        left_out = [call for run in group_runs for call in run]
-        yield f"({len(left_out)} calls, {sum(call.steps for call in left_out)} steps)"
+        if not is_shown:
+            left_out = [call for run in group_runs for call in run]
+            yield f"({len(left_out)} calls, {sum(call.steps for call in left_out)} steps)"
 
 
 def _unconditional(example: str) -> str:
@@ -145,11 +146,3 @@ def _unconditional(example: str) -> str:
             if " " in rest:
                 return rest
     return example
-
-
-def _task(instruction: str) -> str:
-    return fence(one_line(instruction, 1000))
-
-
-def _limit_texts(limits: ProgramLimits) -> dict[str, str]:
-    return {"steps": str(limits.steps), "programs": str(limits.programs)}

@@ -67,6 +67,17 @@ class Fault(BaseException):
 
 
 @dataclass(frozen=True, slots=True)
+class ProgramLimits:
+    """What a program may use: the `steps` and `programs` left in the episode, and a `budget` of operations; `state` is
+    what is known when it begins."""
+
+    steps: int
+    programs: int
+    budget: int
+    state: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """One skill call of a program: its line, when it began (steps since reset) and its result.
 
@@ -119,9 +130,9 @@ class Scope:
 
     def guard(self, *, budget: int, source_bytes: int = SOURCE_BYTES) -> Guard:
         """The guard that knows these names, how each is called, and the error that a refused command raises."""
-        functions: dict[str, Callable[..., object] | Signature] = dict(self._robot.functions())
-        functions |= {**self._forgets(), **self.composed.signatures()}
         robot = self._robot
+        functions: dict[str, Callable[..., object] | Signature] = dict(self.composed.signatures())
+        functions |= {**robot.functions(), **self._forgets()}
         return program_guard(robot.skills, robot.domain, functions, budget=budget, source_bytes=source_bytes)
 
     def _forgets(self) -> dict[str, Callable[..., object]]:
@@ -146,8 +157,9 @@ class Scope:
             outcome = Outcome(Command(name), False, error=f"{name}: {error}")
         except RecursionError:
             # The program left its skill no space on the stack: that is its fault, although our code fails.
-            why = "the skill is called from too deep inside other calls and generators"
-            raise Stopped(_calling_lines()[-1], why) from None
+            raise Stopped(
+                _calling_lines()[-1], "the skill is called from too deep inside other calls and generators"
+            ) from None
         except Exception as error:
             # The program may catch Exception; it must not catch a spent budget or a fault of ours.
             raise Fault from error
@@ -206,12 +218,10 @@ def program_guard(
     source_bytes: int = SOURCE_BYTES,
 ) -> Guard:
     """The guard of programs: it knows skills and functions, how each is called, and the error of a refused command."""
-    signatures: dict[str, Callable[..., object] | Signature] = dict(functions)
-    for name, skill in skills.items():
-        arity = int(skill.takes_argument)
-        signatures[name] = Signature(name, arity, arity, keywords=ARGUMENT_NAMES, weak=True)
+    as_called = partial(Signature, keywords=ARGUMENT_NAMES, weak=True)
+    calls = {name: as_called(name, int(each.takes_argument), int(each.takes_argument)) for name, each in skills.items()}
     return Guard(
-        signatures,
+        {**functions, **calls},
         records=domain.perceivable.records,
         errors=(CommandError,),
         budget_steps=budget,
@@ -236,8 +246,9 @@ def run_program(source: str, scope: Scope, *, budget: int) -> ProgramResult:
     scope.own_lines = source.count("\n") + 1
     try:
         behind = scope.composed.link(source)
-        most = SOURCE_BYTES + len(behind.encode())
-        program = scope.guard(budget=budget, source_bytes=most).load(source + behind, entry=ENTRY)
+        program = scope.guard(budget=budget, source_bytes=SOURCE_BYTES + len(behind.encode())).load(
+            source + behind, entry=ENTRY
+        )
     except Refused as error:
         return ProgramResult(quote_line(str(error), source, error.line), NO_PROGRAM, ())
     error_text = cause = ""

@@ -59,8 +59,7 @@ class Robot:
         attempts: int = 5,
         draws: int = 16,
     ) -> None:
-        if attempts < 1:
-            raise ValueError(f"a skill needs at least one attempt, got {attempts}")
+
         self.skills, self.domain = dict(skills), domain
         self.attempts, self._draws = attempts, draws
         self.actions: list[Any] = []
@@ -116,7 +115,7 @@ class Robot:
         self._world.begin_subgoal()
         self._snapshot = self._functions = None
         fires = self._check(skill, command)
-        began, place, far = len(self.actions), self._place(), self._gauge(command)
+        began, place, far = len(self.actions), self._sense.place(self.perception()), self._gauge(command)
         if fires(self.perception()):
             return SkillResult(True, 0, 0)
         fruitless, counts = 0, defaultdict[Hashable, Counter[bytes]](Counter)
@@ -126,8 +125,11 @@ class Robot:
                 result = self._world.step(action)
                 self.actions.append(np.asarray(action).tolist())
                 self._snapshot = self._functions = None
-                is_lost = result.terminated and not result.success
-                self.ending = Ending(result.success, is_lost, result.truncated and not result.terminated)
+                self.ending = Ending(
+                    done=result.success,
+                    failed=result.terminated and not result.success,
+                    out_of_time=result.truncated and not result.terminated,
+                )
                 if fires(self.perception()):
                     return SkillResult(True, len(self.actions) - began, attempt)
             if self.ending.over:
@@ -184,15 +186,12 @@ class Robot:
 
     def _reason_to_stop(self, command: Command, *, place: Hashable, fruitless: int) -> str:
         """Why no further attempt is made, as a key of `Persistence.reasons`; "" to go on."""
-        if self._place() != place:
+        if self._sense.place(self.perception()) != place:
             return "strayed"
         if fruitless == FRUITLESS_ATTEMPTS and not (command.argument and self._is_seen(command)):
             return "unseen"
         elsewhere = fruitless and command.argument and self._sense.is_elsewhere(self.perception(), command.argument)
         return "elsewhere" if elsewhere else ""
-
-    def _place(self) -> Hashable:
-        return self._sense.place(self.perception())
 
     def knowledge(self) -> int:
         """How much of the world is known, see `Persistence`: while it is equal, nothing new was seen."""
@@ -217,8 +216,10 @@ class Robot:
             try:
                 check = skill.check(command.argument)
             except ValueError as error:
-                advice = f"name it like {self.domain.language.example!r}, or give a record"
-                raise IllegalCommand(f"{command.name} can't take {command.argument!r} ({error}): {advice}") from error
+                raise IllegalCommand(
+                    f"{command.name} can't take {command.argument!r} ({error}): name it like "
+                    f"{self.domain.language.example!r}, or give a record"
+                ) from error
             if check is None:
                 over = len(self.actions) + skill.horizon
                 return lambda perception: len(self.actions) >= over
@@ -239,5 +240,6 @@ def describe_argument(argument: object, domain: Domain) -> str:
     if isinstance(argument, str) and argument.strip():
         return argument.strip()
     what = "None (was the list empty?)" if argument is None else f"a {type(argument).__name__}"
-    example = f"a description such as {domain.language.example!r}"
-    raise IllegalCommand(f"an argument is {example} or an object record, not {what}")
+    raise IllegalCommand(
+        f"an argument is a description such as {domain.language.example!r} or an object record, not {what}"
+    )

@@ -92,13 +92,16 @@ def prompt(
 ) -> tuple[Message, ...]:
     """The conversation that asks for a hypothesis: role, tasks, perception functions and format, then the task."""
     more = "" if feedback is None else _feedback_text(feedback)
+    torques = domain.can.practises and domain.inputs.bounds is not None
     if skills:
         more += "\n" + text("hypothesis_skills", skills=skills) + "\n"
     return conversation(
         "hypothesis",
         instruction=fence(one_line(instruction, 1000)),
         role=domain.texts["role"],
-        unfolding=_unfolding_text(domain, horizon),
+        unfolding=domain.texts["unfolding"]
+        # Where actions are real numbers, checks have to be such as can be learned.
+        + ("\n" + text("hypothesis_learned", horizon=str(horizon)) if torques else ""),
         perception_api=api_text(domain.perceivable.about, domain.perceivable.functions),
         feedback=more,
         most=str(MAX_GOALS),
@@ -131,21 +134,17 @@ def parse(reply: str, *, instruction: str) -> Hypothesis:
         raise HypothesisError(f"There are {len(goals)} goals; at most {MAX_GOALS} are allowed.")
     subgoals, parts = [], {block.text: parts_of(block.text) for block in blocks}
     for number, goal in enumerate(goals, 1):
-        namesakes = [block.text for block, names in functions if f"check_{number}" in names]
-        sources = code[goal] or _bare_functions(clean[goal.start : goal.end]) or namesakes
+        sources = (
+            code[goal]
+            or _bare_functions(clean[goal.start : goal.end])
+            or [block.text for block, names in functions if f"check_{number}" in names]
+        )
         if not sources:
             raise HypothesisError(f"Goal {number} ({goal.text!r}) has no check function in a ```python block.")
         name = _check_name(sources[-1], number)
         source = prune_source(sources[-1], name, parts=parts.get(sources[-1]), others=[*parts.values()])
         subgoals.append(Subgoal(goal.text, CheckFunction(name, source)))
     return Hypothesis(instruction, tuple(subgoals))
-
-
-def _unfolding_text(domain: Domain, horizon: int) -> str:
-    """The text about how tasks unfold and, where actions are real numbers, about checks that can be learned."""
-    torques = domain.can.practises and domain.inputs.bounds is not None
-    about_learning = [text("hypothesis_learned", horizon=str(horizon))] if torques else []
-    return "\n".join([domain.texts["unfolding"], *about_learning])
 
 
 def _feedback_text(feedback: Feedback) -> str:
@@ -171,8 +170,7 @@ def _goals(reply: str, blocks: Sequence[CodeBlock]) -> list[_Goal]:
         (_goal, range(len(lines))),
     ):
         goals = ((place, *goal) for place in places if (goal := parse_line(lines, place)) is not None)
-        matches = list(islice(goals, 5 * MAX_GOALS))  # more than anybody asks for: the rest would only take time
-        if matches:
+        if matches := list(islice(goals, 5 * MAX_GOALS)):  # more than anybody asks for: the rest would only take time
             stops = [offsets[place] for place, *_ in matches[1:]] + [len(reply)]
             return [
                 _Goal(number, one_line(words), offsets[place + n_lines] - 1, stop)

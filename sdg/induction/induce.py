@@ -6,19 +6,17 @@ learns in up to three rounds: on restored states alone; then also on fresh layou
 first round reach; then also where planners asked for the skill.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 from annotated_types import Ge, Le
 
 from sdg.envs.domain import Language
-from sdg.skills.clustering.embedding import ClusterItem, representation
+from sdg.skills.clustering.embedding import REPRESENTATIONS, ClusterItem, Representation
 from sdg.skills.clustering.kmeans import Clustering, adjusted_rand, cluster
 from sdg.skills.clustering.review import Review, review
 from sdg.skills.learning.train import TrainSettings
@@ -26,7 +24,6 @@ from sdg.skills.practice.fresh_starts import ChainStep, Member
 from sdg.skills.settings import Count, Share, Size
 from sdg.skills.subgoal import Experience, SkillCall
 
-LAST_ROUND = 3
 LEAST_AGREEMENT = 0.3
 """Below this adjusted Rand index between the clusters before and after the review, those of k-means are dropped, and a
 cluster for each API name is reviewed instead."""
@@ -42,7 +39,7 @@ class InduceSettings:
     2 also on fresh layouts, round 3 also in states in which planners called the skill. A skill leaves the first rounds
     when `rough_success` of its trials succeed, because that is enough to reach the starts of the next round."""
 
-    text: str = "mix"
+    text: Representation = "mix"
     """part of a subgoal that is embedded: api (the paper's), check, mix and others"""
     review: bool = True
     """look at k-means' clusters again by what their checks mean: split, merge, reject"""
@@ -65,11 +62,11 @@ class InduceSettings:
     train: TrainSettings = field(default_factory=TrainSettings)
     """practice of one skill"""
 
-    def of_round(self, number: int) -> InduceSettings:
+    def of_round(self, number: int) -> Self:
         """The settings of a round: 1 has only restored starts and can't be judged well, 3 follows rehearsals."""
         steps = {1: self.first_timesteps, 2: self.train.total_timesteps, 3: self.last_timesteps}[number]
         train = replace(self.train, total_timesteps=steps, patience=3 if number == 1 else self.train.patience)
-        if number < min(self.rounds, LAST_ROUND):
+        if number < self.rounds:
             train = replace(train, target_success=min(train.target_success, self.rough_success), confirmations=1)
         return replace(self, train=train)
 
@@ -90,20 +87,15 @@ class Discovery:
     @property
     def doubt(self) -> str:
         """Why k-means' clusters were dropped, as a sentence; "" where they weren't."""
-        if self.agreement >= LEAST_AGREEMENT:
-            return ""
-        return (
+        told = (
             f"k-means' clusters were let go: they agree by {self.agreement:.2f} with what the checks ask (at least "
             f"{LEAST_AGREEMENT}); each API name was taken for a cluster and reviewed"
         )
+        return told if self.agreement < LEAST_AGREEMENT else ""
 
     def name(self, label: int) -> str:
         """The commonest API name among the members of a cluster."""
         return Counter(call.api for call in self.calls[label]).most_common(1)[0][0]
-
-    def needs(self, label: int) -> frozenset[int]:
-        """The skills that come before this one in some hypothesis."""
-        return frozenset(stage.skill for member in self.members[label] for stage in member.before)
 
     def to_json(self) -> dict[str, Any]:
         """For `induction.json`: the choice of k, its stability, what the review did, and the clusters."""
@@ -120,7 +112,7 @@ class Discovery:
             "adjusted_rand": ours.adjusted_rand,
             "agreement": self.agreement,
             "doubt": self.doubt,
-            "decisions": self.reviewed.to_json()["decisions"],
+            "decisions": [asdict(each) for each in self.reviewed.decisions],
             "clusters": [
                 {
                     "label": label,
@@ -156,7 +148,7 @@ def discover(
             "reached of hypotheses that failed later is taken, too"
         )
     items = [ClusterItem(call, experience.subgoal) for experience, call in pairs]
-    clustering = cluster(items, seed=seed, parts=representation(settings.text), max_k=settings.k_max)
+    clustering = cluster(items, seed=seed, parts=REPRESENTATIONS[settings.text], max_k=settings.k_max)
     review_labels = partial(review, items)
     if language is not None:
         review_labels = partial(review_labels, argument_kind=language.kind, relation=language.relation)
@@ -166,8 +158,7 @@ def discover(
         names = {name: number for number, name in enumerate(sorted({item.call.api for item in items}))}
         verdict = review_labels([names[item.call.api] for item in items])
     if kind_of is not None:
-        kinds = [kind_of(item) for item in items]
-        clustering = replace(clustering, adjusted_rand=adjusted_rand(kinds, verdict.labels))
+        clustering = replace(clustering, adjusted_rand=adjusted_rand(list(map(kind_of, items)), verdict.labels))
     members: dict[int, list[Member]] = {}
     calls_of: dict[int, list[SkillCall]] = {}
     stages: dict[tuple[str, int], list[ChainStep]] = {}

@@ -1,20 +1,26 @@
-"""From clusters and policies to a skill library: names, descriptions, checks as templates, success on fresh starts."""
+"""From clusters and policies to a skill library: names, descriptions, checks as templates, success on fresh starts; and
+which clusters are skills that an earlier cycle learned already.
+
+Each cycle clusters everything grounded so far from the beginning, so a cluster's number differs from cycle to cycle. A
+cluster is an earlier skill when they have most of their members in common and both take an argument or neither does.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from sdg.deduction.library_skills import CONDITIONS, learn_conditions, learn_usage, stored_form
+from sdg.deduction.library_skills import CONDITIONS, FLAGS, learn_needs
 from sdg.envs.domain import Domain, Language
-from sdg.induction.induce import Discovery
+from sdg.induction.induce import Discovery, InduceSettings
 from sdg.skills.checks.shape import is_tied_to_its_layout
 from sdg.skills.checks.template import Unfit, mentioned_things, rewrite
+from sdg.skills.learning.train import Point
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary, name_skill
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.fresh_starts import Member
-from sdg.skills.search.skill_calls import USAGES
-from sdg.skills.subgoal import Experience
+from sdg.skills.search.skill_calls import USAGES, library_policy
 
 MAX_TEMPLATES = 8
 MAX_MEMBERS = 200
@@ -38,27 +44,39 @@ def library(
     """
     entries: dict[int, Skill] = {}
     for label in sorted(policies):
-        checks = templates(found.members[label], domain.language)
-        if checks:
-            names = {entry.name for entry in entries.values()} | set(reserved)
-            entries[label] = _entry(found, label, checks=checks, figures=measured[label], names=names, learner=learner)
+        if checks := templates(found.members[label], domain.language):
+            entries[label] = _entry(
+                found,
+                label,
+                checks=checks,
+                figures=measured[label],
+                names={entry.name for entry in entries.values()} | set(reserved),
+                learner=learner,
+            )
     reasons = without_a_skill(found, policies, domain.language)
     left_out = {LEFT_OUT: reasons} if reasons else {}
-    usages = {
-        entry.name: learn_usage(
-            _with_arguments(found.members[label]), domain=domain, takes_argument=entry.takes_argument
+    needs = {
+        entry.name: learn_needs(
+            [(member, member.stage.argument) for member in found.members[label]],
+            domain=domain,
+            takes_argument=entry.takes_argument,
         )
         for label, entry in entries.items()
     }
-    conditions = {
-        entry.name: asdict(learn_conditions(_with_arguments(found.members[label]), domain=domain))
-        for label, entry in entries.items()
-    }
+
     return SkillLibrary(
         domain=domain.name,
         skills=tuple(entries.values()),
         weights={entry.name: dict(policies[label].weights) for label, entry in entries.items()},
-        provenance=dict(provenance) | {USAGES: stored_form(usages), CONDITIONS: conditions} | left_out,
+        provenance=dict(provenance)
+        | {
+            USAGES: {
+                name: {key: getattr(usage, key) for key in ("takes_argument", *FLAGS)}
+                for name, (usage, _) in needs.items()
+            },
+            CONDITIONS: {name: asdict(conditions) for name, (_, conditions) in needs.items()},
+        }
+        | left_out,
     )
 
 
@@ -130,15 +148,12 @@ def _commonest(
     counts: Counter[str] = Counter()
     examples: dict[str, CheckTemplate] = {}
     for each in candidates:
-        try:
+        with suppress(Unfit, ValueError):
             shape = rewrite(each.check, {each.argument: language.example} if each.argument else {}, language)
-        except (Unfit, ValueError):
-            continue
-        if each.argument and len(mentioned_things(shape, language) - beside) > 1:
-            continue
-        body = shape.source.split("\n", 1)[-1]
-        counts[body] += 1
-        examples.setdefault(body, each)
+            if not each.argument or len(mentioned_things(shape, language) - beside) <= 1:
+                body = shape.source.split("\n", 1)[-1]
+                counts[body] += 1
+                examples.setdefault(body, each)
     bodies = sorted(counts, key=lambda body: (-counts[body], len(body), body))
     return tuple(examples[body] for body in bodies[:MAX_TEMPLATES])
 
@@ -153,5 +168,55 @@ def _widen(template: CheckTemplate, language: Language) -> CheckTemplate:
         return template
 
 
-def _with_arguments(members: Sequence[Member]) -> list[tuple[Experience, str]]:
-    return [(member, member.stage.argument) for member in members]
+IN_COMMON = 0.5
+"""Members that must be in both skill and cluster, as a share of the smaller of the two."""
+WEAK = 0.9
+"""Success below which an inherited skill is learned further in any case."""
+PATIENCE = 3
+"""Learning further ends after so many evaluations without a gain: the earlier cycle was patient."""
+
+
+@dataclass(frozen=True, eq=False)
+class InheritedSkill:
+    """An earlier skill that a cluster takes over."""
+
+    skill: Skill
+    policy: Policy
+
+    def good_enough(self, enough: float) -> float:
+        """Success that needs no more learning: as high as it was before (its interval's lower end), at least WEAK."""
+        return min(enough, max(self.skill.success_interval[0], WEAK))
+
+    def point(self) -> Point:
+        """The earlier cycle's measurement as a point of a curve (half its horizon as the steps of slow successes)."""
+        skill = self.skill
+        return Point(0, skill.success_rate, skill.success_rate, 0.0, skill.horizon / 2, skill.episodes, 0.0)
+
+
+def with_short_patience(settings: InduceSettings) -> InduceSettings:
+    """The settings for a skill that is learned further."""
+    train = settings.train
+    return replace(settings, train=replace(train, patience=min(PATIENCE, train.patience)))
+
+
+def inherited_skills(found: Discovery, earlier: SkillLibrary | None) -> dict[int, InheritedSkill]:
+    """Cluster number -> the earlier skill that it equals; new clusters are absent."""
+    if earlier is None:
+        return {}
+    return {
+        label: InheritedSkill(skill, library_policy(earlier, skill))
+        for label in found.members
+        if (skill := _match(found, label, earlier)) is not None
+    }
+
+
+def _match(discovery: Discovery, label: int, earlier: SkillLibrary) -> Skill | None:
+    texts = {member.description for member in discovery.members[label]}
+    takes_argument = any(member.stage.argument for member in discovery.members[label])
+    shares = {
+        skill: len(texts & set(skill.members)) / max(1, min(len(texts), len(skill.members)))
+        for skill in earlier.skills
+        if skill.takes_argument == takes_argument
+    }
+    best = max(shares, key=lambda skill: (shares[skill], skill.name == discovery.name(label), skill.name), default=None)
+    return best if best is not None and shares[best] >= IN_COMMON else None

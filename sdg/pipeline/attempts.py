@@ -44,48 +44,37 @@ class Attempts:
     def __init__(self, run: Run, *, help_of: Callable[[int], Help]) -> None:
         self.run, self.plan, self.worlds, self.help_of = run, run.plan, run.worlds, help_of
 
-    @property
-    def _hypotheses(self) -> Rows[HypothesisRow]:
-        return hypotheses(self.run.folder)
-
-    @property
-    def _verifications(self) -> Rows[Verification]:
-        return verifications(self.run.folder)
-
     def hypothesize(self, attempt: int = 0) -> list[HypothesisRow]:
         """A hypothesis for every instruction that has none verified yet; rows of `hypotheses.jsonl`."""
-        journal = self._hypotheses
+        journal = hypotheses(self.run.folder)
         tasks = [(level, seed) for level, seed in self.worlds.tasks() if self._still_open(level, seed, attempt)]
         new_tasks = [task for task in tasks if f"{task[0]}/{task[1]}/{attempt}" not in journal]
         name, n_done = self._title("hypotheses", attempt), len(tasks) - len(new_tasks)
         with self.run.progress.stage(name, total=len(tasks), unit="instruction", done=n_done) as stage:
             for level, seed in new_tasks:
                 self.worlds.mission(level, seed)  # Built here, because otherwise each thread would build the layouts.
-            ask = lambda task: self._hypothesis(task[0], task[1], attempt)  # noqa: E731
-            for row in in_order(ask, new_tasks, at_once=self.plan.concurrency):
+            for row in in_order(
+                lambda task: self._hypothesis(*task, attempt), new_tasks, at_once=self.plan.concurrency
+            ):
                 journal.append(row)
                 stage.advance()
         return [journal[f"{level}/{seed}/{attempt}"] for level, seed in tasks]
 
     def verify(self, attempt: int = 0) -> list[Verification]:
         """Search the subgoals of every hypothesis of this attempt; rows of `verifications.jsonl`."""
-        rows = [row for row in self._hypotheses if row.unit.endswith(f"/{attempt}")]
-        jobs = [_Jobs((self._job(row),)) for row in rows if row.subgoals and row.unit not in self._verifications]
-        return self._search_missing(rows, self._verifications, title=self._title("verification", attempt), chains=jobs)
-
-    def compare(self, search: Search, name: str, *, learns: bool = False) -> list[Verification]:
-        """Verify every first hypothesis by another search with the same step limit; rows of `NAME.jsonl`.
-
-        A search that `learns` takes a level's hypotheses one after the other, and all again if one is missing.
-        """
-        rows = [row for row in self._hypotheses if row.unit.endswith("/0") and row.subgoals]
-        journal = verifications(self.run.folder, name)
-        new_rows = [row for row in rows if row.unit not in journal]
-        by_level = (
-            [row for row in rows if row.level == level] for level in dict.fromkeys(row.level for row in new_rows)
+        rows = [row for row in hypotheses(self.run.folder) if row.unit.endswith(f"/{attempt}")]
+        jobs = [
+            _Jobs((self._job(row),)) for row in rows if row.subgoals and row.unit not in verifications(self.run.folder)
+        ]
+        return self._search_missing(
+            rows, verifications(self.run.folder), title=self._title("verification", attempt), chains=jobs
         )
-        together = by_level if learns else ([row] for row in new_rows)
-        chains = [_Jobs(tuple(replace(self._job(row), search=search) for row in part)) for part in together]
+
+    def compare(self, search: Search, name: str) -> list[Verification]:
+        """Verify every first hypothesis by another search with the same step limit; rows of `NAME.jsonl`."""
+        rows = [row for row in hypotheses(self.run.folder) if row.unit.endswith("/0") and row.subgoals]
+        journal = verifications(self.run.folder, name)
+        chains = [_Jobs((replace(self._job(row), search=search),)) for row in rows if row.unit not in journal]
         return self._search_missing(rows, journal, title=name.replace("_", " "), chains=chains)
 
     def _search_missing(
@@ -99,8 +88,11 @@ class Attempts:
         with self.run.progress.stage(title, total=len(rows), unit="hypothesis", done=n_done) as stage:
             for row in new_rows:
                 if not row.subgoals:
-                    cause = f"no hypothesis: {row.error}"
-                    journal.append(_row_without_search(row.unit, row.level, row.seed, row.instruction, cause))
+                    journal.append(
+                        _row_without_search(
+                            row.unit, row.level, row.seed, row.instruction, cause=f"no hypothesis: {row.error}"
+                        )
+                    )
                     stage.advance()
             for _, (results, _) in outcomes:
                 for result in results:
@@ -126,7 +118,7 @@ class Attempts:
 
     def best(self, cycle: int) -> list[Verification]:
         """The result of every instruction after a cycle, in the order of the instructions (`best_of`)."""
-        return best_of(self._verifications.get, self.worlds.tasks(), plan=self.plan, cycle=cycle)
+        return best_of(verifications(self.run.folder).get, self.worlds.tasks(), plan=self.plan, cycle=cycle)
 
     def _title(self, name: str, attempt: int) -> str:
         cycle = self.plan.cycle_of(attempt)
@@ -165,14 +157,19 @@ class Attempts:
             earlier = max(rows, key=lambda row: row.reached_count, default=None)
         if earlier is None or earlier.failed_goal is None:
             return None  # There was no hypothesis, or a worker was lost, which is no goal's fault.
-        goals, goal_index = self._hypotheses[earlier.unit].subgoals, earlier.failed_goal
-        descriptions = tuple(goal.description for goal in goals)
-        return Feedback(descriptions, goal_index, earlier.cause, goals[goal_index].check, earlier.seen)
+        goals, goal_index = hypotheses(self.run.folder)[earlier.unit].subgoals, earlier.failed_goal
+        return Feedback(
+            tuple(goal.description for goal in goals),
+            goal_index,
+            earlier.cause,
+            goals[goal_index].check,
+            earlier.seen,
+        )
 
     def _job(self, row: HypothesisRow) -> _Job:
         """A job with the cycle's search; later cycles replay what reached the same checks in earlier attempts."""
         level, seed, attempt = row.level, row.seed, int(row.unit.rpartition("/")[2])
-        cycle = self.plan.cycle_of(attempt)
+        cycle, settings = self.plan.cycle_of(attempt), self.plan.verify
         search = self.help_of(cycle).search
         return _Job(
             unit=row.unit,
@@ -180,7 +177,7 @@ class Attempts:
             start=self.worlds.start(level, seed),
             level=level,
             seed=seed,
-            settings=self.plan.verify.less(self._steps_spent(level, seed, attempt)),
+            settings=replace(settings, t_verify=max(0, settings.t_verify - self._steps_spent(level, seed, attempt))),
             search=search if cycle == 1 else ReplaySearch(_replays(self._earlier(level, seed, range(attempt))), search),
             random_seed=self.plan.seed_of("verify", row.unit),
         )
@@ -201,7 +198,7 @@ class Attempts:
         return sum(row.searched_steps for row in self._earlier(level, seed, earlier))
 
     def _earlier(self, level: str, seed: int, attempts: range) -> list[Verification]:
-        rows = (self._verifications.get(f"{level}/{seed}/{number}") for number in attempts)
+        rows = (verifications(self.run.folder).get(f"{level}/{seed}/{number}") for number in attempts)
         return [row for row in rows if row is not None]
 
 

@@ -1,7 +1,7 @@
 """Stage 3 over a run folder: clusters of what was grounded, and a skill from each, learned in two or three rounds.
 
 A cycle after the first begins with the skills of the one before: a cluster that matches one of them
-(`sdg/induction/inheritance.py`) takes over its policy, is judged first, and learns on only if it falls short.
+(`inherited_skills`) takes over its policy, is judged first, and learns on only if it falls short.
 """
 
 from collections import Counter
@@ -11,8 +11,14 @@ from typing import Any
 
 from sdg.envs.domains import domain_of_data
 from sdg.induction.induce import Discovery, discover
-from sdg.induction.inheritance import InheritedSkill, inherited_skills, with_short_patience
-from sdg.induction.library_builder import library, templates, without_a_skill
+from sdg.induction.library_builder import (
+    InheritedSkill,
+    inherited_skills,
+    library,
+    templates,
+    with_short_patience,
+    without_a_skill,
+)
 from sdg.induction.practice import PracticeJob, horizon_of, practise
 from sdg.induction.skill_requests import Rehearsed, collect_requests
 from sdg.induction.translate import translate
@@ -142,10 +148,9 @@ class Learning:
         inheritance = inherited_skills(discovery, self.earlier)
         name = f"skills, round {number}" if self.cycle == 1 else f"skills, cycle {self.cycle}, round {number}"
         with self.run.progress.stage(name, total=len(units), unit="skill", done=len(units) - len(new_labels)) as stage:
-            for label in new_labels if number == 1 else ():
-                if label in inheritance:
-                    journal.append(self._keep_inherited(units[label], discovery.name(label), inheritance[label]))
-                    stage.advance()
+            for label in [label for label in new_labels if number == 1 and label in inheritance]:
+                journal.append(self._keep_inherited(units[label], discovery.name(label), inheritance[label]))
+                stage.advance()
             new_labels = [label for label in new_labels if units[label] not in journal]
             policies = self.policies(earlier) if new_labels else {}
             stuck = frozenset(label for label, row in earlier.items() if row.best and not row.best.validation_success)
@@ -231,7 +236,7 @@ class Learning:
         journal = records.skills(self.run.folder)
         units = [self._unit(number, label) for number in (*ROUNDS, AFTER_REHEARSALS)]
         inherited = inherited_skills(discovery, self.earlier).get(label)
-        steps = sum(journal[unit].environment_steps for unit in units if unit in journal)
+
         return {
             "success_rate": rate,
             "low": sure.low if sure else 0.0,
@@ -239,7 +244,8 @@ class Learning:
             "episodes": episodes,
             "success_known": figures.success_known if figures else None,
             "left_out": figures.left_out if figures else 0,
-            "environment_steps": steps + (inherited.skill.environment_steps if inherited else 0),
+            "environment_steps": sum(journal[unit].environment_steps for unit in units if unit in journal)
+            + (inherited.skill.environment_steps if inherited else 0),
             "horizon": (horizon := horizon_of(best, self.plan.induce.train)),
             "mean_steps": min(best.validation_steps, horizon),
         }

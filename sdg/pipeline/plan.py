@@ -52,18 +52,13 @@ class Progress(Protocol):
         ...
 
 
-class Parallel(Protocol):
-    """Runs independent jobs, in any order: yields (job, result) as they finish."""
-
-    def __call__(self, function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-        """Apply a module-level function to every job."""
-        ...
+Parallel = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[tuple[Any, Any]]]
+"""Applies a module-level function to independent jobs, in any order: yields (job, result) as they finish."""
 
 
 def one_by_one(function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
     """Runs in this process, in order."""
-    for job in jobs:
-        yield job, function(job)
+    yield from ((job, function(job)) for job in jobs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +125,11 @@ class Worlds:
         if (level, split) not in self._layouts:
             plan = self.plan
             counts = {"training": plan.training_layouts, "validation": plan.validation_layouts}
-            layout_seeds = seeds(split, count=counts.get(split, plan.instructions), seed=plan.seed)
-            self._layouts[level, split] = self.domain.layouts(level, layout_seeds, workers=plan.processes)
+            self._layouts[level, split] = self.domain.layouts(
+                level,
+                seeds(split, count=counts.get(split, plan.instructions), seed=plan.seed),
+                workers=plan.processes,
+            )
         return self._layouts[level, split]
 
     def mission(self, level: str, seed: int) -> str:
@@ -142,8 +140,12 @@ class Worlds:
     def start(self, level: str, seed: int) -> Starts:
         """One row: the world of a grounding instruction as `reset(seed)` leaves it."""
         layouts = self.layouts(level, "grounding")
-        rows = restore(self.domain, layouts, [_row_of(layouts, seed)], actions=[()])
-        return Starts(rows, self.domain.language.row("")[None], (), np.zeros(1, np.int64))
+        return Starts(
+            restore(self.domain, layouts, [_row_of(layouts, seed)], actions=[()]),
+            self.domain.language.row("")[None],
+            (),
+            np.zeros(1, np.int64),
+        )
 
 
 def _row_of(layouts: Layouts, seed: int) -> int:

@@ -3,8 +3,6 @@
 A journal is append-only JSONL keyed by unit of work: a unit is in it whole or not at all, so a killed run can go on.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import errno
@@ -24,8 +22,17 @@ from sdg.skills.strict_json import decode
 
 MAX_JSON_BYTES = 1 << 26
 """Largest JSON file: objects built from it may take 26 times its size."""
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
+_ADVICE = (
+    (
+        (errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
+        "The disk (or a quota or size limit) is full. Free some space and give the same command again",
+    ),
+    (
+        (errno.EROFS, errno.EACCES, errno.EPERM),
+        "This place can't be written to. Choose another folder or mend its permissions, then try again",
+    ),
+    ((), "Mend that and give the same command again"),
+)
 
 
 class RunError(SDGError, RuntimeError):
@@ -40,12 +47,7 @@ class RunFolderError(RunError):
 
 def explain(error: OSError, path: Path) -> RunError:
     """What a user can do about an error of the operating system."""
-    if error.errno in _FULL:
-        advice = "The disk (or a quota or size limit) is full. Free some space and give the same command again"
-    elif error.errno in _FORBIDDEN:
-        advice = "This place can't be written to. Choose another folder or mend its permissions, then try again"
-    else:
-        advice = "Mend that and give the same command again"
+    advice = next(text for codes, text in _ADVICE if error.errno in codes or not codes)
     return RunError(f"can't write {path}: {error.strerror or error}. {advice}: what was finished is kept.")
 
 
@@ -220,9 +222,6 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
     def __getitem__(self, unit: str) -> Row:
         return self._rows[unit]
 
-    def get(self, unit: str) -> Row | None:
-        return self._rows.get(unit)
-
     def __iter__(self) -> Iterator[Row]:
         return iter(list(self._rows.values()))
 
@@ -260,20 +259,16 @@ class Rows(Generic[T]):
 
     def get(self, unit: str) -> T | None:
         """The row of a unit, None where it isn't done. Raises RunFolderError for a row of another version."""
-        row = self.journal.get(unit)
-        return None if row is None else self._read(row)
+        return self[unit] if unit in self else None  # noqa: SIM401
 
     def __getitem__(self, unit: str) -> T:
-        return self._read(self.journal[unit])
+        return _of_file(self.kind, self.journal[unit], path=self.journal.path)
 
     def __contains__(self, unit: object) -> bool:
         return unit in self.journal
 
     def __iter__(self) -> Iterator[T]:
-        return map(self._read, self.journal)
-
-    def _read(self, row: Mapping[str, Any]) -> T:
-        return _of_file(self.kind, row, path=self.journal.path)
+        return (self[row[KEY]] for row in self.journal)
 
 
 def read_rows(path: Path, kind: type[T]) -> list[T]:

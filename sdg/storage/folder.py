@@ -1,22 +1,34 @@
 """A run folder: what is in it, who works in it, and whether it may go on."""
 
-from __future__ import annotations
-
 import contextlib
+import fcntl
 import json
+import os
+import platform
 import shutil
+import socket
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from sdg.envs.files import TEMPORARY_SUFFIX, compress_lines, read_file, strangers_below
-from sdg.storage.files import Journal, RunError, RunFolderError, atomic_write, explaining, plain, read_json, torn_line
-from sdg.storage.lock import Lock
+from sdg.skills.strict_json import decode, loads
+from sdg.storage.files import (
+    Journal,
+    RunError,
+    RunFolderError,
+    atomic_write,
+    explaining,
+    line,
+    plain,
+    read_json,
+    torn_line,
+)
 from sdg.storage.metrics import Metrics
-from sdg.storage.provenance import machine, revision, versions
+from sdg.storage.provenance import revision, versions
 
 SCHEMA = 1
 """Version of a run folder's files; one with another number is refused rather than misread."""
@@ -32,6 +44,88 @@ KINDS = {"config": dict, "seed": int, "versions": dict, "command": list, "resume
 
 MAY_CHANGE = ("budget",)
 """Top-level config keys that may differ in a resumed run: one that stopped at its budget needs a larger one."""
+
+
+MAX_LOCK_BYTES = 1 << 16
+"""Largest lock file that is trusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process on a machine. `birth` tells it from a later process with the same number."""
+
+    pid: int
+    host: str
+    since: str
+    birth: str = ""
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host} (since {self.since})"
+
+
+def birth(pid: int) -> str:
+    """Boot and clock tick at which a process started; "" where the system doesn't tell, or there is no such process."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        # The name, field 2, is in brackets and may hold spaces and brackets itself; the start time is field 22.
+        return f"{boot}/{Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[19]}"
+    except OSError:
+        return ""
+
+
+def ourselves() -> Holder:
+    """This process as a holder."""
+    return Holder(os.getpid(), socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S%z"), birth(os.getpid()))
+
+
+def is_alive(holder: Holder) -> bool:
+    """Whether the holder may still be working; processes on other machines always may."""
+    if holder.host != socket.gethostname():
+        return True
+    try:
+        os.kill(holder.pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # Someone else's process: it lives.
+        pass
+    return not holder.birth or holder.birth == birth(holder.pid)
+
+
+class Lock:
+    """`run.lock`, which says who holds a folder. It is taken over from a dead holder, whom `taken_from` names."""
+
+    def __init__(self, path: Path) -> None:
+        """Take the lock. Raises `RunFolderError` when a live process holds it, `RunError` when it can't be written."""
+        self.path, self._me = path, ourselves()
+        with explaining(path.parent):
+            folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            # So no two processes examine a stale lock at once; the kernel drops this lock with its process. On network
+            # file systems that don't lock, a small window remains.
+            with contextlib.suppress(OSError):
+                fcntl.flock(folder, fcntl.LOCK_EX)
+            self.taken_from = read_holder(path)
+            if self.taken_from is not None and is_alive(self.taken_from):
+                raise RunFolderError(
+                    f"{path.parent} is in use by {self.taken_from}. Wait until that run ends or stop it; "
+                    f"if that machine is gone for good, delete {path}."
+                )
+            atomic_write(path, line(self._me) + "\n")
+        finally:
+            os.close(folder)
+
+    def release(self) -> None:
+        """Release the folder, if it is still ours."""
+        if read_holder(self.path) == self._me:
+            self.path.unlink(missing_ok=True)
+
+
+def read_holder(path: Path) -> Holder | None:
+    """The holder that a lock file names; None without one, and for an unreadable one (its writer was cut off)."""
+    try:
+        return decode(Holder, loads(read_file(path, most=MAX_LOCK_BYTES)))
+    except (OSError, ValueError):
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +150,7 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
         self._journals: dict[str, Journal] = {}
 
     @classmethod
-    def start(cls, path: Path, settings: RunSettings, *, may_change: Collection[str] = MAY_CHANGE) -> RunFolder:
+    def start(cls, path: Path, settings: RunSettings, *, may_change: Collection[str] = MAY_CHANGE) -> Self:
         """Begin a run in `path`, or go on with the one that is there if its config and seed are the same.
 
         Raises `RunFolderError` when the folder is in use, holds something else, is of another schema or has other
@@ -83,17 +177,6 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
             lock.release()
             raise
         return cls(path, lock, notices)
-
-    @classmethod
-    def open(cls, path: Path) -> RunFolder:
-        """Go on with a run as it is. Raises as `start` does, and when there is no run in `path`."""
-        description = read_description(path)
-        with explaining(path / "config.yaml"):
-            config_text = read_file(path / "config.yaml") if (path / "config.yaml").exists() else b""
-        settings = RunSettings(
-            description["config"], config_text.decode(errors="replace"), description["seed"], description["command"]
-        )
-        return cls.start(path, settings)
 
     def journal(self, name: str) -> Journal:
         """The journal `NAME.jsonl`; the same object each time."""
@@ -205,10 +288,9 @@ def _refuse_strangers(path: Path) -> None:
     """Refuse a folder with files that no run wrote: they are somebody else's."""
     if not path.is_dir():
         raise RunFolderError(f"{path} is a file. Name a folder for the run.")
-    names = sorted(entry.name for entry in path.iterdir())
-    strangers = [name for name in names if name != "run.lock" and not name.endswith(TEMPORARY_SUFFIX)]
-    if strangers:
-        raise RunFolderError(f"{path} holds no run but other things ({strangers[0]!r}). Name another folder.")
+    names = {entry.name for entry in path.iterdir()} - {"run.lock"}
+    if strangers := [name for name in names if not name.endswith(TEMPORARY_SUFFIX)]:
+        raise RunFolderError(f"{path} holds no run but other things ({min(strangers)!r}). Name another folder.")
 
 
 def _damage_notices(path: Path) -> list[str]:
@@ -231,7 +313,7 @@ def _begin(path: Path, settings: RunSettings) -> None:
         "created": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "git": revision(Path(__file__).parent),
         "versions": versions(),
-        "machine": machine(),
+        "machine": {"system": platform.system(), "machine": platform.machine(), "cores": os.cpu_count() or 0},
         "config": settings.config,
         "resumed": [],
     }
@@ -246,8 +328,8 @@ def _resume(path: Path, settings: RunSettings, may_change: Collection[str]) -> l
             f"Give --seed {description['seed']} to go on with it, or name another folder."
         )
     now = plain(settings.config)
-    forbidden = [text for key, text in differences(description["config"], now) if key.split(".")[0] not in may_change]
-    if forbidden:
+    changed = differences(description["config"], now)
+    if forbidden := [text for key, text in changed if key.split(".")[0] not in may_change]:
         more = f" and {len(forbidden) - 4} more" if len(forbidden) > 4 else ""
         raise RunFolderError(
             f"{path} was begun with another config: {'; '.join(forbidden[:4])}{more}. "

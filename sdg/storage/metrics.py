@@ -28,8 +28,7 @@ class Metrics:
     def __init__(self, folder: Path, *, tensorboard: bool = True) -> None:
         self.path, self._unit = folder / "metrics.jsonl", ""
         # TensorBoard is an extra: without it the curves are in metrics.jsonl alone.
-        wanted = tensorboard and util.find_spec("tensorboard") is not None
-        self._events_folder = folder / "tensorboard" if wanted else None
+        self._events_folder = folder / "tensorboard" if tensorboard and util.find_spec("tensorboard") else None
         self._file: FileIO | None = None
         self._events: FileIO | None = None
 
@@ -73,8 +72,11 @@ class Metrics:
             folder.mkdir(parents=True, exist_ok=True)
             self._events = FileIO(folder / f"events.out.tfevents.{int(time.time())}.sdg", "w")
             events.append(Event(wall_time=time.time(), file_version="brain.Event:2"))
-        numbers = {name: value for name, value in values.items() if isinstance(value, int | float) and name != STEP}
-        scalars = [Summary.Value(tag=name, simple_value=float(value)) for name, value in numbers.items()]
+        scalars = [
+            Summary.Value(tag=name, simple_value=float(value))
+            for name, value in values.items()
+            if isinstance(value, int | float) and name != STEP
+        ]
         events.append(Event(wall_time=time.time(), step=int(values.get(STEP) or 0), summary=Summary(value=scalars)))
         for event in events:
             RecordWriter(self._events).write(event.SerializeToString())

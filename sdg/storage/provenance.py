@@ -1,11 +1,12 @@
 """Where results come from: versions, source revision and machine, as they are recorded beside every result."""
 
-import os
 import platform
 import re
 import subprocess
 from importlib import metadata
 from pathlib import Path
+
+MISSING = "not installed"
 
 
 def versions() -> dict[str, str]:
@@ -15,7 +16,7 @@ def versions() -> dict[str, str]:
         try:
             by_package[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            by_package[name] = "not installed"
+            by_package[name] = MISSING
     return by_package
 
 
@@ -28,25 +29,20 @@ def _requirements() -> list[str]:
     return [re.split(r"[^\w.-]", each, maxsplit=1)[0] for each in requirements if "extra ==" not in each]
 
 
-def machine() -> dict[str, str | int]:
-    """The run's machine, as far as it affects times."""
-    return {"system": platform.system(), "machine": platform.machine(), "cores": os.cpu_count() or 0}
-
-
 def revision(folder: Path) -> str | None:
     """Git hash of the source in `folder`, with "-dirty" when tracked files differ from it; None without git."""
     hash_ = _git(folder, "rev-parse", "HEAD")
-    if hash_ is None:
-        return None
-    return hash_ + ("-dirty" if _git(folder, "status", "--porcelain", "--untracked-files=no") else "")
+    return hash_ and hash_ + ("-dirty" if _git(folder, "status", "--porcelain", "--untracked-files=no") else "")
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
-    command = ["git", "-C", str(folder), *arguments]
     try:
-        process = subprocess.run(
-            command, capture_output=True, text=True, timeout=10, check=True, stdin=subprocess.DEVNULL
-        )
+        return subprocess.check_output(
+            ["git", "-C", str(folder), *arguments],
+            stderr=subprocess.DEVNULL,
+            text=True,
+            timeout=10,
+            stdin=subprocess.DEVNULL,
+        ).strip()
     except (OSError, subprocess.SubprocessError):
         return None
-    return process.stdout.strip()

@@ -5,9 +5,7 @@ actions are kept. A hypothesis is verified when every check fired and the enviro
 T_verify searched steps.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
@@ -38,10 +36,6 @@ class VerifySettings:
     """steps of a short walk on which all checks are tried first; they count as searched"""
     judged_steps: Count = 100
     """steps on which the last check of a verified hypothesis is compared with the world"""
-
-    def less(self, spent: int) -> VerifySettings:
-        """What is left after `spent` steps were searched for earlier hypotheses of the instruction."""
-        return replace(self, t_verify=max(0, self.t_verify - spent))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +130,16 @@ def verify(
         return result(False, search_steps, 0, problem, None, (), failed_goal=unhealthy)
     for index, subgoal in enumerate(hypothesis.subgoals):
         last, check = index == len(hypothesis.subgoals) - 1, subgoal.check
-        budget = min(settings.t_verify - search_steps, settings.most_per_subgoal)
         outcome = (
             hold_when_done(start, check)
             if is_done
-            else search(start, check, must_succeed=last, budget=budget, seed=random_seed + index)
+            else search(
+                start,
+                check,
+                must_succeed=last,
+                budget=min(settings.t_verify - search_steps, settings.most_per_subgoal),
+                seed=random_seed + index,
+            )
         )
         search_steps += outcome.steps
         replay_steps += outcome.episodes * len(restore)

@@ -61,7 +61,6 @@ class Playground:
             "worked": successes[skill.name],
         } for skill in self.library.skills]  # fmt: skip
         columns = ("level", "seed", "agent", "instruction", "success", "steps", "cause")
-        episodes = [{name: getattr(row, name) for name in columns} for row in rows[-200:]]
         return {
             "levels": domain(DEFAULT).levels(),
             "functions": [
@@ -69,7 +68,7 @@ class Playground:
                 for name, each in domain(DEFAULT).perceivable.functions.items()
             ],
             "skills": skills,
-            "episodes": episodes,
+            "episodes": [{name: getattr(row, name) for name in columns} for row in rows[-200:]],
             "run": str(self.run or ""),
         }
 

@@ -38,8 +38,8 @@ from sdg.envs.kernels import cache_folder
 from sdg.experiments.bench import options
 from sdg.experiments.config.assembly import LIBRARY, settings_of
 from sdg.experiments.config.config import find_config, load
-from sdg.experiments.play.episodes import Recipe
-from sdg.experiments.play.players import FlatRecipe, PlannerRecipe, recipes
+from sdg.experiments.play.episodes import PlainRecipe, Recipe
+from sdg.experiments.play.players import FlatAgent, PlannerRecipe, recipes
 from sdg.experiments.results.comparison import (
     PlannerSettings,
     compare,
@@ -191,7 +191,9 @@ def _recipe(
     if name == FLAT_AGENT:
         steps_taken = train_policies(folder / FLAT_AGENT, levels, steps=steps)
         checksum = flat_checksum(folder / FLAT_AGENT, levels)
-        return FlatRecipe(folder / FLAT_AGENT, _with_digest(name, checksum)), {"training_steps": steps_taken}
+        return PlainRecipe(_with_digest(name, checksum), FlatAgent, (folder / FLAT_AGENT,)), {
+            "training_steps": steps_taken
+        }
     [recipe] = recipes([OTHERS.get(name, name)], base)
     if isinstance(recipe, PlannerRecipe) and recipe.library is not None:
         named_recipe = replace(recipe, agent=_with_digest(name, library_checksum(recipe.library)))

@@ -2,7 +2,6 @@
 
 import os
 import platform
-import re
 import shutil
 import sys
 import tempfile
@@ -11,6 +10,8 @@ from collections.abc import Callable, Iterator
 from importlib import metadata, util
 from pathlib import Path
 from typing import Any
+
+from sdg.storage.provenance import MISSING, versions
 
 ROOT = Path(__file__).resolve().parents[3]
 GOOD, NOTE, BAD = "ok", "note", "bad"
@@ -59,24 +60,17 @@ def pins(path: Path = ROOT / "constraints.txt") -> dict[str, str]:
 
 
 def _packages() -> tuple[str, str, str]:
-    missing, other, same = [], [], 0
-    pinned_versions = {key.lower().replace("_", "-"): value for key, value in pins().items()}
-    for requirement in metadata.requires("sdg") or []:
-        if "extra ==" in requirement:
-            continue
-        name = re.split("[;<>=! ]", requirement)[0]
-        try:
-            version = metadata.version(name).split("+")[0]
-        except metadata.PackageNotFoundError:
-            missing.append(name)
-            continue
-        pinned_version = pinned_versions.get(name.lower(), version)
-        same += pinned_version == version
-        other += [] if pinned_version == version else [f"{name} {version} (pinned: {pinned_version})"]
-    if missing:
+    pinned = {key.lower().replace("_", "-"): value for key, value in pins().items()}
+    found = {name: version.split("+")[0] for name, version in versions().items() if name not in ("python", "sdg")}
+    if missing := [name for name, version in found.items() if version == MISSING]:
         return BAD, f"missing: {', '.join(missing)}", INSTALL
-    finding = ", ".join(other) or f"{same} as pinned"
-    return NOTE if other else GOOD, finding, "figures were measured with the pinned versions (constraints.txt)"
+    pairs = [(name, version, pinned.get(name.lower(), version)) for name, version in found.items()]
+    other = [f"{name} {version} (pinned: {pin})" for name, version, pin in pairs if version != pin]
+    return (
+        NOTE if other else GOOD,
+        ", ".join(other) or f"{len(found)} as pinned",
+        "figures were measured with the pinned versions (constraints.txt)",
+    )
 
 
 def _names() -> tuple[str, str, str]:
@@ -106,8 +100,7 @@ def _levels() -> tuple[str, str, str]:
     start = time.perf_counter()
     for level in PAPER_LEVELS:
         BabyAIWorld(level).reset(0)
-    seconds = time.perf_counter() - start
-    return GOOD, f"{len(all_levels())} levels; the paper's six reset in {seconds:.1f} s", ""
+    return GOOD, f"{len(all_levels())} levels; the paper's six reset in {time.perf_counter() - start:.1f} s", ""
 
 
 def _torch() -> tuple[str, str, str]:
@@ -122,13 +115,17 @@ def _kernel_cache() -> tuple[str, str, str]:
     folder, cache_folder = ROOT / "sdg" / "envs" / "babyai", os.environ.get("NUMBA_CACHE_DIR")
     if cache_folder or os.access(folder, os.W_OK):
         return GOOD, str(cache_folder or folder / "__pycache__"), ""
-    advice = "set NUMBA_CACHE_DIR to a folder of your own, so that kernels compile once"
-    return NOTE, f"{folder} can't be written", advice
+    return (
+        NOTE,
+        f"{folder} can't be written",
+        "set NUMBA_CACHE_DIR to a folder of your own, so that kernels compile once",
+    )
 
 
 def _cache_folder() -> Path:
-    default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "sdg"
-    return Path(os.environ.get("SDG_CACHE_DIR") or default).expanduser()
+    return Path(
+        os.environ.get("SDG_CACHE_DIR") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "sdg")
+    ).expanduser()
 
 
 def _nearest(folder: Path) -> Path:

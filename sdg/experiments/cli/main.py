@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from sdg.console import output, progress, run_guarded
 from sdg.experiments.cli.bench import Benchmarks, JsonOption, QuietOption
-from sdg.experiments.cli.many import merge, open_page, sweep, workers_of
-from sdg.experiments.cli.sharing import skills
+from sdg.experiments.cli.commands import merge, open_page, skills, sweep, workers_of
 
 if TYPE_CHECKING:
     from sdg.experiments.config.config import RunConfig
@@ -48,17 +46,6 @@ LlmOption = Annotated[
     typer.Option("--llm", metavar="KIND[:NAME]", help="language model: babylang, openai, replay, or module:attribute"),
 ]
 FreshOption = Annotated[bool, typer.Option("--fresh", help="move an earlier run in the folder aside and start over")]
-BesideOption = Annotated[Path | None, typer.Option(metavar="RUN", help="another run to compare with")]
-ReportOption = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="FILE", help="file to write (default: RUN/report.html)")
-]
-WorkersOption = Annotated[
-    str, typer.Option("--workers", metavar="local|dask://HOST:PORT", help="where jobs run; results are the same")
-]
-ShardOption = Annotated[
-    str | None, typer.Option("--shard", metavar="I/N", help="do one of N parts of what is missing; `sdg merge` follows")
-]
-RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="a run folder")]
 
 
 def _stage(until: Until, about: str) -> None:
@@ -71,8 +58,12 @@ def _stage(until: Until, about: str) -> None:
         fresh: FreshOption = False,
         as_json: JsonOption = False,
         quiet: QuietOption = False,
-        workers: WorkersOption = "local",
-        shard: ShardOption = None,
+        workers: Annotated[
+            str, typer.Option(metavar="local|dask://HOST:PORT", help="where jobs run; results are the same")
+        ] = "local",
+        shard: Annotated[
+            str | None, typer.Option(metavar="I/N", help="do one of N parts of what is missing; `sdg merge` follows")
+        ] = None,
     ) -> None:
         run_config, folder = resolve(config, out, llm=llm, assignments=assignments, seed=seed)
         with workers_of(workers, shard=shard, folder=folder):
@@ -142,7 +133,12 @@ _stage("run", "Run all four stages, the agents that they are compared with, and 
 
 @app.command()
 def report(
-    run: RunArgument, out: ReportOption = None, beside: BesideOption = None, as_json: JsonOption = False
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="a run folder")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="file to write (default: RUN/report.html)")
+    ] = None,
+    beside: Annotated[Path | None, typer.Option(metavar="RUN", help="another run to compare with")] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Write one offline HTML file about a run, finished or not: plots, programs, an episode of each level."""
     from sdg.experiments.report.page import write
@@ -308,14 +304,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command with one thread, a clean end on SIGTERM and one message per failure; returns the exit code."""
     for variable in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ.setdefault(variable, "1")  # Two threads on shared cores spin-wait: 4 to 15 times slower.
-    signal.signal(signal.SIGTERM, _unwind)
-    run: Callable[[], int | None] = lambda: app(args=arguments, prog_name="sdg", standalone_mode=False)  # noqa: E731
-    return run_guarded(run)
-
-
-def _unwind(number: int, frame: object) -> NoReturn:
-    """Asked to stop: unwind, so that locks are released."""
-    sys.exit(128 + number)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # unwinds, so that locks are released
+    return run_guarded(lambda: app(args=arguments, prog_name="sdg", standalone_mode=False))
 
 
 def resolve(
@@ -325,12 +315,8 @@ def resolve(
     from sdg.experiments.config.config import find_config, load
     from sdg.llm.registry import settings_of
 
-    folder_config = out / "config.yaml" if out is not None else None
-    path = (
-        folder_config
-        if config is None and folder_config is not None and folder_config.exists()
-        else find_config(config or DEFAULT_CONFIG)
-    )
+    begun_with = (out or Path()) / "config.yaml"
+    path = begun_with if config is None and out and begun_with.exists() else find_config(config or DEFAULT_CONFIG)
     model = settings_of(llm) if llm is not None else {}
     if "transcript" in model and Path(model["transcript"]).is_dir():
         model["transcript"] = str(Path(model["transcript"]) / "transcript.jsonl")

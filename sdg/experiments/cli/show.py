@@ -155,8 +155,7 @@ SHOWN = (
 
 def refuse_other_options(given: Mapping[str, object], *, why: str) -> None:
     """Raises UserError for a given option that means nothing here."""
-    names = [name for name, value in given.items() if value not in (None, False)]
-    if names:
+    if names := [name for name, value in given.items() if value not in (None, False)]:
         raise UserError(f"{' and '.join(names)} {why}")
 
 

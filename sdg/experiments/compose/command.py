@@ -77,12 +77,27 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
         )
         rules.add(prompt.partition(ASKED)[0].strip())
         calls = tuple(str(call["name"]) for call in row.trace[0]["calls"])
-        origin = f"{folder.name} line {line}"
-        solutions.append(Solved(row.instruction, row.level, row.seed, row.program, calls, row.steps, origin))
+        solutions.append(
+            Solved(
+                row.instruction,
+                row.level,
+                row.seed,
+                row.program,
+                calls,
+                row.steps,
+                origin=f"{folder.name} line {line}",
+            )
+        )
     model: Mapping[str, Any] = config["model"]
-    name = str(model.get("name") or model["kind"])
-    domain = PERCEPTIONS[cell.perception]
-    return Programs(tuple(solutions), str(model["kind"]), name, config.get("library"), domain, frozenset(rules))
+
+    return Programs(
+        tuple(solutions),
+        str(model["kind"]),
+        str(model.get("name") or model["kind"]),
+        config.get("library"),
+        PERCEPTIONS[cell.perception],
+        frozenset(rules),
+    )
 
 
 def _exchanges(path: Path) -> dict[tuple[int, str], tuple[int, str]]:
@@ -121,15 +136,10 @@ def compose(
     place = find_library(library)
     programs = read_programs(source, cell=FigureKey(SKILLS, perception, ""))
     world = domain(programs.domain)
-    options: dict[str, Documented] = {
-        **primitive_skills(world, beside_skills=True),
-        **options_of(load_library(place)),
-    }
+    options: dict[str, Documented] = {**primitive_skills(world, beside_skills=True), **options_of(load_library(place))}
     rules = Prompts(world).rules(tuple(options.values()), budget=config.deduce.budget).strip()
     _require_same(config, source, programs, library=place, rules=rules)
-    settings = {"programs": str(source), "layouts": layouts, "count": count}
-    with open_folder(folder, settings, seed=seed) as run:
-        sampling = Sampling(config.model.temperature, seed, config.model.max_tokens, stage="compose")
+    with open_folder(folder, {"programs": str(source), "layouts": layouts, "count": count}, seed=seed) as run:
         guard = program_guard(
             options, world, {**world.perceivable.functions, **SIGNATURES}, budget=1, source_bytes=2**18
         )
@@ -138,23 +148,36 @@ def compose(
             world,
             tuple(options.values()),
             lambda source: guard.load(source, entry=ENTRY),
-            sampling,
+            Sampling(config.model.temperature, seed, config.model.max_tokens, stage="compose"),
         )
         admission = author.distil(programs.solved)
-        for refusal in admission.refusals:
-            yield {"skill": refusal.name, "kept": False, "why": refusal.reason}
-        journal = run.journal("episodes")
-        about: dict[str, Any] = {"library": place, "domain": programs.domain, "layouts": layouts, "seed": seed}
-        verify = partial(play, journal=journal, processes=processes, **about)
+        yield from ({"skill": each.name, "kept": False, "why": each.reason} for each in admission.refusals)
+        verify = partial(
+            play,
+            library=place,
+            domain=programs.domain,
+            journal=run.journal("episodes"),
+            layouts=layouts,
+            seed=seed,
+            processes=processes,
+        )
         sample, verdicts = pick_varied(programs.solved, count), list[Judged]()
         for rejects, rest in _rounds(author, sample, admission.skills, verify):
             yield from map(_row, rejects)
             verdicts = rest
     skills = tuple(each.skill for each in verdicts if not each.reason)
     if skills:
-        who = (programs.model, is_rule_based(programs.kind), programs.domain)
-        digest = hashlib.sha256("".join(sorted(programs.rules)).encode()).hexdigest()
-        save_composed(ComposedLibrary(*who, library_checksum(place), digest, skills), to)
+        save_composed(
+            ComposedLibrary(
+                model=programs.model,
+                rule_based=is_rule_based(programs.kind),
+                domain=programs.domain,
+                library=library_checksum(place),
+                prompt=hashlib.sha256("".join(sorted(programs.rules)).encode()).hexdigest(),
+                skills=skills,
+            ),
+            to,
+        )
         progress().note(f"{len(skills)} composed skills: {to}")
     yield from map(_row, verdicts)
 

@@ -27,12 +27,8 @@ TRIED = 150
 """Layouts that are searched for those in which an instruction makes sense."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A layout on which both forms of a program were played."""
-
-    before: Played
-    after: Played
+Pair = tuple[Played, Played]
+"""A layout on which both forms of a program were played: the original, and the one over composed skills."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +66,11 @@ def play(
         new = ProgramRecipe(name, library, (source,), domain=domain, composed=tuple(composed))
         jobs += [(EpisodeJob(old, task), EpisodeJob(new, task)) for task in tasks]
     flat = [job for pair in jobs for job in pair]
-    already = sum(job.unit in journal for job in flat)
-    with progress().stage("verification", total=len(flat), unit="episode", done=already) as stage:
+    with progress().stage(
+        "verification", total=len(flat), unit="episode", done=sum(job.unit in journal for job in flat)
+    ) as stage:
         rows = run_jobs(flat, journal=journal, processes=processes or cores(), done=lambda row: stage.advance())
-    pairs = iter(Pair(before, after) for before, after in zip(rows[::2], rows[1::2], strict=True))
+    pairs = zip(rows[::2], rows[1::2], strict=True)
     return [
         (program, source, [next(pairs) for _ in range(count)])
         for (program, source), count in zip(rewritten, counts, strict=True)
@@ -111,14 +108,14 @@ def _verdict_on(
 ) -> Judged:
     using = [each for each in trials if f"def {skill.name}(" in linked_source(each[1], by_name)]
     pairs = [pair for _, _, group in using for pair in group]
-    calls = [call for pair in pairs for each in pair.after.trace for call in each["composed"] if call[0] == skill.name]
+    calls = [call for _, after in pairs for each in after.trace for call in each["composed"] if call[0] == skill.name]
     direct_calls = [call for call in calls if not call[1]]
     figures = Figures(
         calls=len(direct_calls),
         done=sum(bool(call[3]) for call in direct_calls),
         played=len(pairs),
-        with_it=sum(bool(pair.after.success) for pair in pairs),
-        without_it=sum(bool(pair.before.success) for pair in pairs),
+        with_it=sum(bool(after.success) for _, after in pairs),
+        without_it=sum(bool(before.success) for before, _ in pairs),
         lines_with=sum(code_lines(source) for _, source, _ in using),
         lines_without=sum(code_lines(program.source) for program, _, _ in using),
     )
@@ -128,22 +125,25 @@ def _verdict_on(
 
 def _own_fault(figures: Figures, calls: Sequence[Sequence[object]]) -> str:
     """Why a skill isn't kept, "" for no reason; a check that lies is reported before a skill that fails."""
-    if len(calls) >= MIN_CALLS and not figures.calls:
-        return "its check never says no: it was true before every call"
-    if len(calls) >= MIN_CALLS and 2 * sum(says is True and not after for _, _, says, after in calls) > len(calls):
-        return "its check disagrees with its own code: nothing is learned from a lie"
-    if figures.calls >= MIN_CALLS and figures.done < MIN_DONE * figures.calls:
-        return f"its check held after {figures.done} of {figures.calls} calls"
-    return ""
+    lies, many = sum(says is True and not after for _, _, says, after in calls), len(calls) >= MIN_CALLS
+    fails = figures.calls >= MIN_CALLS and figures.done < MIN_DONE * figures.calls
+    reasons = (
+        (many and not figures.calls, "its check never says no: it was true before every call"),
+        (many and 2 * lies > len(calls), "its check disagrees with its own code: nothing is learned from a lie"),
+        (fails, f"its check held after {figures.done} of {figures.calls} calls"),
+    )
+    return next((reason for holds, reason in reasons if holds), "")
 
 
 def _no_help(figures: Figures) -> str:
     """Why a skill isn't known to help, "" where it is."""
-    if figures.calls < MIN_CALLS:
-        return f"it was called {figures.calls} times, {MIN_CALLS} are needed to know it"
-    loss = figures.without_it - figures.with_it
-    if loss > 0 and (loss > figures.played // FEW or 2 * figures.lines_with > figures.lines_without):
-        return f"programs with it solved {figures.with_it} of {figures.played}, without it {figures.without_it}"
-    if figures.with_it == figures.without_it and figures.lines_with >= figures.lines_without:
-        return "programs with it are no better and no shorter"
-    return ""
+    loss, lines, before = figures.without_it - figures.with_it, figures.lines_with, figures.lines_without
+    reasons = (
+        (figures.calls < MIN_CALLS, f"it was called {figures.calls} times, {MIN_CALLS} are needed to know it"),
+        (
+            loss > 0 and (loss > figures.played // FEW or 2 * lines > before),
+            f"programs with it solved {figures.with_it} of {figures.played}, without it {figures.without_it}",
+        ),
+        (loss == 0 and lines >= before, "programs with it are no better and no shorter"),
+    )
+    return next((reason for holds, reason in reasons if holds), "")

@@ -132,9 +132,8 @@ def planner_of(
 
 def explorers_of(config: RunConfig) -> Explorers:
     """Makes a search use a library's skills, or leaves it as it is if the config doesn't want that."""
-    if not config.verify.explorers:
-        return lambda library, search: search
-    return lambda library, search: SkillSearch(library, search, config.verify.search)
+    verify = config.verify
+    return lambda library, search: SkillSearch(library, search, verify.search) if verify.explorers else search
 
 
 def search_of(config: RunConfig) -> Search:

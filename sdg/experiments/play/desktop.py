@@ -2,7 +2,7 @@
 
 import contextlib
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate, zip_longest
@@ -51,6 +51,15 @@ COMMANDS: Mapping[str, str] = {
 """What each command does, as a prompt says it."""
 MOST_LETTERS = 50_000
 """Letters of a page's texts in which values are looked for; a screen shows fewer."""
+
+
+@contextlib.contextmanager
+def broken() -> Iterator[None]:
+    """Turn a page's error into a BrokenDesktop."""
+    try:
+        yield
+    except PageError as error:
+        raise BrokenDesktop(str(error)) from None
 
 
 class LazyObservation(Observation):
@@ -132,11 +141,9 @@ class ScreenDesktop:
     def observe(self) -> Observation:
         """The screen now."""
         if self._seen is None or (self._stale and not self._world.done):
-            try:
+            with broken():
                 before, png = self._placed(), self._world.screenshot()
                 self.texts = [*dict.fromkeys(before + self._placed())]
-            except PageError as error:
-                raise BrokenDesktop(str(error)) from None
             if self._seen is None or png != self.screenshot:
                 seen = LazyObservation(picture_of(png), self._parser)
                 self._seen, self.screenshot = (
@@ -170,10 +177,8 @@ class ScreenDesktop:
         """Carry a command out; one step whatever it changed, because guards judge that."""
         if self._world.done:
             return SkillResult(False, 0, 1, "the task is over")
-        try:
+        with broken():
             self._world.step(_as_screen(command))
-        except PageError as error:
-            raise BrokenDesktop(str(error)) from None
         self._stale = True
         return SkillResult(True, 1, 1)
 
@@ -231,8 +236,7 @@ class ProtectedDesktop:
         if placed is not self._placed:
             texts = [text for text, _ in placed]
             ends = list(accumulate(map(len, texts)))
-            told = self._memory.mask_screen(texts[: bisect_right(ends, MOST_LETTERS)])
-            rows = zip_longest(placed, told)
+            rows = zip_longest(placed, self._memory.mask_screen(texts[: bisect_right(ends, MOST_LETTERS)]))
             self._placed = placed
             self._hidden = [box for (text, box), shown in rows if text != shown or len(text) >= MOST_TEXT]
         return self._hidden

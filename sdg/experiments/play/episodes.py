@@ -37,14 +37,20 @@ class Recipe(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class BotRecipe:
-    """minigrid's bot, which sees the hidden state: the redundancy figure's reference."""
+class PlainRecipe:
+    """An agent that is made of its name and these arguments."""
 
-    agent: str = BOT
+    agent: str
+    make: Callable[..., Agent]
+    arguments: tuple[Any, ...] = ()
 
     def build(self) -> Agent:
-        """The bot under the common harness."""
-        return ReplayAgent(self.agent, bot_actions)
+        """The agent."""
+        return self.make(self.agent, *self.arguments)
+
+
+BOT_RECIPE = PlainRecipe(BOT, ReplayAgent, (bot_actions,))
+"""minigrid's bot, which sees the hidden state: the redundancy figure's reference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,7 @@ class EpisodeJob:
         """Answer its agent's question to the model, in the parent. Raises ModelError as the model does."""
         return answer(self.model, request)
 
-    def on_lost(self, reason: str) -> dict[str, Any]:
+    def on_lost(self, reason: str) -> Any:
         """The row of an episode whose worker hung or died: a failure that says so."""
         return lost_task(self.recipe.agent, self.task, reason=reason, bot_steps=self.bot_steps)
 
@@ -130,7 +136,7 @@ def with_bot_steps(
     knows only its own world: jobs elsewhere have no such steps."""
     if not all(task.domain_name.partition("-")[0] == DEFAULT for task in tasks):
         return [EpisodeJob(recipe, task) for task in tasks]
-    bots = run_jobs([EpisodeJob(BotRecipe(), task) for task in tasks], journal=journal, processes=processes, done=done)
+    bots = run_jobs([EpisodeJob(BOT_RECIPE, task) for task in tasks], journal=journal, processes=processes, done=done)
     return [
         EpisodeJob(recipe, task, bot_steps=row.steps if row.success else None)
         for task, row in zip(tasks, bots, strict=True)

@@ -1,7 +1,5 @@
 """An episode to look at: the world beside the program with its running line, its verdicts and its errors, as a GIF."""
 
-from __future__ import annotations
-
 import base64
 import importlib.util
 import io
@@ -62,6 +60,42 @@ class FilmText:
     milliseconds: int = FRAME_MS
 
 
+class _Steps:
+    """The steps that a row's actions take, counted without its world."""
+
+    def __init__(self, row: Played) -> None:
+        if len(row.actions) > MAX_ACTIONS:
+            raise ValueError(f"{len(row.actions)} actions are too many for a film")
+        self._actions, self.steps = list(row.actions), 0
+
+    def reset(self) -> None:
+        self.steps = 0
+
+    def step(self) -> Any:
+        self.steps += 1
+        return self._actions.pop(0)
+
+
+class _Stage(_Steps):
+    """The world of a row, played again from its seed by its actions."""
+
+    def __init__(self, row: Played, domain_name: str) -> None:
+        super().__init__(row)
+        self._world, self._seed = domain(domain_name).open(row.level, lift_time_limit=True), row.seed
+        self.reset()
+
+    def reset(self) -> None:
+        super().reset()
+        self._world.reset(self._seed)
+
+    def step(self) -> Any:
+        self._world.step(action := super().step())
+        return action
+
+    def picture(self) -> np.ndarray:
+        return self._world.render()
+
+
 def episode_gif(row: Played, *, domain_name: str = DEFAULT) -> bytes:
     """An episode as a GIF. Raises ValueError when it can't be played again."""
     try:
@@ -111,42 +145,6 @@ def _moments(row: Played, stage: _Steps) -> Iterator[FilmText]:
             yield FilmText(stage.steps, program, 0, tuple(news))
         end = (interaction["error"], False) if interaction["error"] else ("done", True)
         yield FilmText(stage.steps, program, 0, (*news, end), LAST_MS)
-
-
-class _Steps:
-    """The steps that a row's actions take, counted without its world."""
-
-    def __init__(self, row: Played) -> None:
-        if len(row.actions) > MAX_ACTIONS:
-            raise ValueError(f"{len(row.actions)} actions are too many for a film")
-        self._actions, self.steps = list(row.actions), 0
-
-    def reset(self) -> None:
-        self.steps = 0
-
-    def step(self) -> Any:
-        self.steps += 1
-        return self._actions.pop(0)
-
-
-class _Stage(_Steps):
-    """The world of a row, played again from its seed by its actions."""
-
-    def __init__(self, row: Played, domain_name: str) -> None:
-        super().__init__(row)
-        self._world, self._seed = domain(domain_name).open(row.level, lift_time_limit=True), row.seed
-        self.reset()
-
-    def reset(self) -> None:
-        super().reset()
-        self._world.reset(self._seed)
-
-    def step(self) -> Any:
-        self._world.step(action := super().step())
-        return action
-
-    def picture(self) -> np.ndarray:
-        return self._world.render()
 
 
 def _call_lines(call: Row) -> list[tuple[str, bool]]:

@@ -20,7 +20,7 @@ from urllib.parse import unquote_plus
 import numpy as np
 
 from sdg.envs.ui.access import Access, flags_for, origin_of
-from sdg.envs.ui.browser import NoBrowser, PageError, open_browser
+from sdg.envs.ui.browser import NoBrowser, open_browser
 from sdg.envs.ui.changes import what_changed
 from sdg.envs.ui.commands import MOST_TEXT
 from sdg.envs.ui.page import PAGE_ARGUMENTS, PAGE_KEYS, POINTING, PageWorld
@@ -28,7 +28,7 @@ from sdg.envs.ui.parser.screen import draw_caption, picture_of, png_of
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation
 from sdg.errors import SDGError
-from sdg.experiments.play.desktop import COMMANDS, FORMS, ProtectedDesktop, ScreenDesktop
+from sdg.experiments.play.desktop import COMMANDS, FORMS, ProtectedDesktop, ScreenDesktop, broken
 from sdg.gate.executor import Command, GateGuard, IllegalCommand, SkillResult, Verdict
 from sdg.gate.registry import gate_of
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
@@ -36,7 +36,7 @@ from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import Protected, Protector
 from sdg.privacy.recognisers import PrivacyError, recognisers_of
 from sdg.prompts.fill import one_line
-from sdg.screen_agent.agent import BrokenDesktop, UIEpisode, Work
+from sdg.screen_agent.agent import UIEpisode, Work
 from sdg.screen_agent.modes import MODES
 from sdg.storage import atomic_write
 
@@ -85,8 +85,12 @@ class PageDesktop(ScreenDesktop):
     def commands(self) -> str:
         """The commands of a page, a line each. Keeps the current screen, because the model names what is on it."""
         self._asked = cast(np.ndarray, self.observe().image)
-        lines = [f"{name}: {said}" for name, said in _SAID.items()]
-        return "\n".join([*lines, f"{FORMS}, FINISH and GIVE_UP, {{}} with GO_BACK and WAIT."])
+        return "\n".join(
+            [
+                *(f"{name}: {said}" for name, said in _SAID.items()),
+                f"{FORMS}, FINISH and GIVE_UP, {{}} with GO_BACK and WAIT.",
+            ]
+        )
 
     def command(self, written: object) -> Command:
         """A command as a model wrote it; a mark stands for the middle of its element."""
@@ -125,7 +129,7 @@ class PageDesktop(ScreenDesktop):
 
     def press_of(self, command: Command) -> Press:
         """What a command presses; nothing else will be pressed by it. Raises BrokenDesktop."""
-        with _broken():
+        with broken():
             self._judged = self._page.press_of(command.name, command.argument)
         return self._judged
 
@@ -134,7 +138,7 @@ class PageDesktop(ScreenDesktop):
         if self._page.done:
             return SkillResult(False, 0, 1, "the task is over")
         judged, self._judged = self._judged, None
-        with _broken():
+        with broken():
             if command.name in POINTING:
                 self._require_same(command.argument)
             elif command.name == "TYPE_TEXT" and not self._page.press_of(command.name, command.argument).field:
@@ -332,11 +336,17 @@ def _summed(played: UIEpisode, said: str, address: str, asked: Sequence[str], te
         }
         for each in played.steps
     )
-    tokens = played.prompt_tokens + played.completion_tokens
-    end, told = END.get(played.end, played.end), tuple(map(tell, asked))
-    detail = tell(played.detail)
     return TaskPlayed(
-        played.instruction, played.success, end, said, played.completions, steps, tokens, address, detail, told
+        played.instruction,
+        played.success,
+        END.get(played.end, played.end),
+        said,
+        played.completions,
+        steps,
+        played.prompt_tokens + played.completion_tokens,
+        address,
+        tell(played.detail),
+        tuple(map(tell, asked)),
     )
 
 
@@ -355,8 +365,10 @@ def _write_trace(found: TaskPlayed, frames: Sequence[bytes], folder: Path, *, se
     atomic_write(folder / "trace.txt", "\n".join(lines) + "\n")
     atomic_write(folder / "trace.json", json.dumps(found.to_json(), ensure_ascii=False, indent=1) + "\n")
     if frames:
-        durations = [1200] * (len(frames) - 1) + [3000]
-        atomic_write(folder / "film.gif", animate_pictures(list(map(picture_of, frames)), durations))
+        atomic_write(
+            folder / "film.gif",
+            animate_pictures(list(map(picture_of, frames)), [1200] * (len(frames) - 1) + [3000]),
+        )
     return found
 
 
@@ -372,14 +384,6 @@ def open_page(access: Access, *, running: str = "") -> Iterator[Any]:
             if not pages:
                 raise NoBrowser(f"the browser at {running:.80} shows no page")
             yield pages[-1]
-            return
-        context = browser.new_context(viewport=VIEWPORT, accept_downloads=False, service_workers="block")
-        yield context.new_page()
-
-
-@contextlib.contextmanager
-def _broken() -> Iterator[None]:
-    try:
-        yield
-    except PageError as error:
-        raise BrokenDesktop(str(error)) from None
+        else:
+            context = browser.new_context(viewport=VIEWPORT, accept_downloads=False, service_workers="block")
+            yield context.new_page()

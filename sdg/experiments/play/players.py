@@ -40,7 +40,7 @@ from sdg.envs.domain import Domain
 from sdg.envs.domains import DEFAULT, domain, domain_of_data
 from sdg.envs.files import read_file
 from sdg.envs.world import World
-from sdg.experiments.play.episodes import BOT, BotRecipe, Recipe
+from sdg.experiments.play.episodes import BOT, BOT_RECIPE, PlainRecipe, Recipe
 from sdg.experiments.play.parent_model import model_of
 from sdg.gate.executor import GateGuard
 from sdg.gate.registry import gate_of
@@ -61,18 +61,6 @@ FLAT = Path("runs/flat-0")
 """Where to look for flat policies."""
 
 LEARNED, RANDOM_WEIGHTS, PRIMITIVES, SCRIPTED = "learned", "random weights", "primitives", "scripted"
-
-
-@dataclass(frozen=True, slots=True)
-class RandomRecipe:
-    """Each of the primitive actions with equal chance; `masked`: of those that change something."""
-
-    agent: str = "random"
-    masked: bool = False
-
-    def build(self) -> Agent:
-        """The random agent."""
-        return RandomAgent(self.agent, self.masked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,20 +150,9 @@ class ChatRecipe:
 
 
 @dataclass(frozen=True, slots=True)
-class FlatRecipe:
-    """The flat policies that `sdg bench evidence` left in a folder, one a level."""
-
-    folder: Path
-    agent: str = "ppo-flat"
-
-    def build(self) -> Agent:
-        """The agent."""
-        return FlatAgent(self.agent, self.folder)
-
-
-@dataclass(frozen=True, slots=True)
 class FlatAgent:
-    """The baseline without grounding: a policy for each level in `folder` acts on the mission's words."""
+    """The baseline without grounding: a policy for each level, which `sdg bench evidence` left in `folder`, acts on the
+    mission's words."""
 
     name: str
     folder: Path
@@ -250,15 +227,14 @@ def recipes(names: Sequence[str], base: PlannerRecipe, *, flat: Path = FLAT) -> 
         "sdg-repeats": lambda: replace(base, agent="sdg-repeats", settings=replace(base.settings, draws=1)),
         "random-skills": lambda: replace(base, agent="random-skills", skills=RANDOM_WEIGHTS),
         "chat": lambda: ChatRecipe(base.model, base.sampling),
-        "ppo-flat": lambda: FlatRecipe(flat),
+        "ppo-flat": lambda: PlainRecipe("ppo-flat", FlatAgent, (flat,)),
         "scripted": lambda: replace(base, agent="scripted", skills=SCRIPTED, library=None),
-        "random": RandomRecipe,
-        "random-masked": lambda: RandomRecipe("random-masked", masked=True),
-        BOT: BotRecipe,
+        "random": lambda: PlainRecipe("random", RandomAgent),
+        "random-masked": lambda: PlainRecipe("random-masked", RandomAgent, (True,)),
+        BOT: lambda: BOT_RECIPE,
     }
     random_skills = {name: name.partition(":")[2] for name in names if name.startswith("random:")}
-    unknown = [name for name in names if name not in makers and not random_skills.get(name)]
-    if unknown:
+    if unknown := [name for name in names if name not in makers and not random_skills.get(name)]:
         raise UserError(f"there is no agent {unknown[0]!r}; there are {', '.join(makers)} and random:SKILL")
     return [
         replace(base, agent=name, skills=f"{RANDOM_WEIGHTS} {random_skills[name]}")

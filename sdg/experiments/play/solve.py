@@ -1,6 +1,5 @@
 """One instruction with a stored library: what `sdg solve --level LEVEL` does, as a function."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from sdg.agents.agents import Task, begin, is_judged, open_world
@@ -8,7 +7,7 @@ from sdg.console import UserError
 from sdg.deduction.episode import UNFINISHED, WORKER_LOST, Episode, Played
 from sdg.envs.babyai.language import nearest
 from sdg.envs.domains import domain
-from sdg.experiments.play.parent_model import answer
+from sdg.experiments.play.episodes import EpisodeJob
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.workers.workers import Workers
 from sdg.privacy.protector import protector_of
@@ -31,7 +30,7 @@ def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
         raise UserError(f"a seed is 0 to {MAX_SEED}, not {seed}")
     task = Task(level, seed, instruction=instruction, domain_name=recipe.domain)
     try:
-        name, world = open_world(task)
+        name, _ = open_world(task)
     except ValueError as error:
         raise UserError(str(error)) from None
     if instruction and task.domain.language == domain().language:
@@ -39,13 +38,21 @@ def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
         suggestion = nearest(instruction)
         if suggestion is not None:
             raise UserError(f"{instruction!r} is no instruction; did you mean {suggestion!r}?")
-    fallback = Episode(world.mission, False, WORKER_LOST, (), world.max_steps, judged=is_judged(world))
-    ((_, episode),) = Workers(1)(_play, [_Play(recipe, task, fallback)])
-    head = {"level": name, "seed": seed, "instruction": episode.instruction, "outcome": outcome(episode)}
-    note = "" if episode.judged else _why_unjudged(task)
-    row = head | {"note": note} | _summary(episode) | {"library": str(recipe.library), "agent": recipe.agent}
-    about = {"unit": task.unit(recipe.agent), "agent": recipe.agent, "level": name, "seed": seed}
-    return row, Played.from_json(about | episode.row())
+    ((_, episode),) = Workers(1)(_play, [_Play(recipe, task)])
+
+    row = {
+        "level": name,
+        "seed": seed,
+        "instruction": episode.instruction,
+        "outcome": UNJUDGED if not episode.judged else SOLVED if episode.success else FAILED,
+        "note": "" if episode.judged else _why_unjudged(task),
+        **_summary(episode),
+        "library": str(recipe.library),
+        "agent": recipe.agent,
+    }
+    return row, Played.from_json(
+        {"unit": task.unit(recipe.agent), "agent": recipe.agent, "level": name, "seed": seed} | episode.row()
+    )
 
 
 def _admit(instruction: str, recipe: PlannerRecipe) -> str:
@@ -59,32 +66,17 @@ def _admit(instruction: str, recipe: PlannerRecipe) -> str:
         raise UserError(str(error)) from None
 
 
-@dataclass(frozen=True, slots=True)
-class _Play:
-    """The episode as a job for a supervised process; `nothing` is its outcome if that hung or died."""
-
-    recipe: PlannerRecipe
-    task: Task
-    nothing: Episode
-
-    def answer(self, request: Any) -> Any:
-        """Answer the planner's question to the model, in the parent. Raises ModelError as the model does."""
-        return answer(self.recipe.model, request)
+class _Play(EpisodeJob):
+    """The episode as a job that gives all of it, with its calls."""
 
     def on_lost(self, reason: str) -> Episode:
         """The outcome if the process hung or died."""
-        return self.nothing
+        _, world = open_world(self.task)
+        return Episode(world.mission, False, WORKER_LOST, (), world.max_steps, judged=is_judged(world))
 
 
-def _play(job: _Play) -> Episode:
+def _play(job: EpisodeJob) -> Episode:
     return job.recipe.build().play(open_world(job.task)[1], job.task)
-
-
-def outcome(episode: Episode) -> str:
-    """The outcome, in one word."""
-    if not episode.judged:
-        return UNJUDGED
-    return SOLVED if episode.success else FAILED
 
 
 def _summary(episode: Episode) -> dict[str, Any]:

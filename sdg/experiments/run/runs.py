@@ -93,9 +93,10 @@ def _steps(run: Path, config: RunConfig) -> Counter[str]:
         steps["replays"] += row.replayed_steps
         steps["search"] += config.verify.judged_steps * ROWS if row.agreement is not None else 0
         # Each goal is replayed once more, because a skill's needs are read from the states that it began in.
-        learned = row.verified or config.induce.use_unconfirmed
-        ways = [len(goal.restore_actions) + len(goal.actions) for goal in row.subgoals if goal.reached and learned]
-        steps["replays"] += sum(ways)
+        if row.verified or config.induce.use_unconfirmed:
+            steps["replays"] += sum(
+                len(goal.restore_actions) + len(goal.actions) for goal in row.subgoals if goal.reached
+            )
     for skill in read_rows(run / "skills.jsonl", SkillRow):
         steps["practice"] += skill.environment_steps
         steps["validation"] += skill.validation_steps
@@ -123,8 +124,9 @@ def rehearse(
     # The layouts before these are practised on, so requests on them couldn't be held out as unseen.
     tasks = [Task(level, seed, domain_name=config.world) for level in config.levels for seed in layouts[first:]]
     jobs = [EpisodeJob(planner, task) for task in tasks]
-    already = sum(job.unit in journal for job in jobs)
-    with progress.stage("rehearsals", total=len(jobs), unit="episode", done=already) as stage:
+    with progress.stage(
+        "rehearsals", total=len(jobs), unit="episode", done=sum(job.unit in journal for job in jobs)
+    ) as stage:
         run_jobs(jobs, journal=journal, processes=config.processes, done=lambda row: stage.advance(steps=row.steps))
     shutil.rmtree(place)
     return [journal[job.unit] for job in jobs]
@@ -173,10 +175,15 @@ class _Run:
         """The rows of the stage asked for."""
         hypotheses = self._time_stage("hypothesize", self.pipeline.attempts.hypothesize)
         if stage == "hypothesize":
-            names = ("unit", "instruction", "subgoals", "error")
-            texts = [" | ".join(goal.description for goal in row.subgoals) for row in hypotheses]
-            about = [(row.unit, row.instruction, text, row.error) for row, text in zip(hypotheses, texts, strict=True)]
-            return [dict(zip(names, values, strict=True)) for values in about]
+            return [
+                {
+                    "unit": row.unit,
+                    "instruction": row.instruction,
+                    "subgoals": " | ".join(goal.description for goal in row.subgoals),
+                    "error": row.error,
+                }
+                for row in hypotheses
+            ]
         self._time_stage("verify", self.pipeline.ground)
         table = self._time_stage("random search", self._verify)
         if stage == "verify":
@@ -191,10 +198,12 @@ class _Run:
     def _verify(self, cycle: int = 1) -> list[Row]:
         """The table of verification as it stands after a cycle; first tries and their steps are the first cycle's."""
         rows = self.pipeline.ground(cycle)
-        random = RandomSearch(self.config.verify.search)
-        random_rows = self.pipeline.attempts.compare(random, "random_search") if self.config.verify.compared else []
-        firsts = [row for row in verifications(self.folder) if row.unit.endswith("/0")]
-        return verification_rows(rows, firsts=firsts, compared=random_rows)
+        search = RandomSearch(self.config.verify.search)
+        return verification_rows(
+            rows,
+            firsts=[row for row in verifications(self.folder) if row.unit.endswith("/0")],
+            compared=self.pipeline.attempts.compare(search, "random_search") if self.config.verify.compared else [],
+        )
 
     def _time_stage(self, stage: str, work: Callable[[], T]) -> T:
         began, processor = time.monotonic(), _cpu_seconds()
@@ -255,13 +264,17 @@ class _Run:
         ours = planner_of(config, self.folder.path, self.folder.path / LIBRARY, agent="sdg")
         for recipe in recipes(("sdg", *(config.evaluate.baselines if everyone else ())), ours):
             already = sum(task.unit(recipe.agent) in journal for task in tasks)
-            name = f"episodes of {recipe.agent}"
-            with self.progress.stage(name, total=len(tasks), unit="episode", done=already) as stage:
+            with self.progress.stage(
+                f"episodes of {recipe.agent}", total=len(tasks), unit="episode", done=already
+            ) as stage:
                 jobs = with_bot_steps(recipe, tasks, journal=journal, processes=config.processes)
-                on_row = lambda row, stage=stage: stage.advance(steps=row.steps)  # noqa: E731
-                episodes += run_jobs(jobs, journal=journal, processes=config.processes, done=on_row)
-        instructions = {row.instruction for row in self.pipeline.ground()}
-        rows = summarise(episodes, known=instructions)
+                episodes += run_jobs(
+                    jobs,
+                    journal=journal,
+                    processes=config.processes,
+                    done=lambda row: stage.advance(steps=row.steps),
+                )
+        rows = summarise(episodes, known={row.instruction for row in self.pipeline.ground()})
         self._write({"rows": rows, "verification": self._verify(config.cycles)})
         return [{key: row[key] for key in SHOWN} for row in rows]
 

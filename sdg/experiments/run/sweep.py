@@ -85,8 +85,8 @@ def summarise_seeds(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     `rows` have `success_rate` in [0, 1] and `episodes`, one for each seed.
     """
     rates, episodes = [row["success_rate"] for row in rows], sum(row["episodes"] for row in rows)
-    successes = round(sum(row["success_rate"] * row["episodes"] for row in rows))
-    across = student_interval(rates).widen(wilson_interval(successes, episodes))
+    successes = sum(row["success_rate"] * row["episodes"] for row in rows)
+    across = student_interval(rates).widen(wilson_interval(round(successes), episodes))
     return {
         "seeds": len(rows),
         "episodes": episodes,

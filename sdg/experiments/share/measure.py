@@ -51,8 +51,10 @@ def _hub(folder: Path) -> dict[str, Any]:
 
 def _minari(root: Path, count: int) -> dict[str, Any]:
     agent = ReplayAgent(BOT, bot_actions)
-    tasks = evaluation_tasks(["PutNextLocal"], instructions=count, repeats=1, seed=0)
-    episode_rows = [Played.from_json(play_task(agent, task)) for task in tasks]
+    episode_rows = [
+        Played.from_json(play_task(agent, task))
+        for task in evaluation_tasks(["PutNextLocal"], instructions=count, repeats=1, seed=0)
+    ]
     write_dataset("sdg/bench-v0", episode_rows, root=root)
     episodes = list(read_dataset("sdg/bench-v0", root=root))
     equal = len(episodes) == count and all(

@@ -89,9 +89,15 @@ class DaskPool:
         reader = Reader(RESULTS | ERRORS)
         with self._answering(name, jobs=jobs, packer=packer, answer=answer):
             calls = [packer.pack((function, job)) for job in jobs]
-            keys = [f"{name}-{number}" for number in range(len(jobs))]
+
             futures = self.client.map(
-                node.run_unit, range(len(jobs)), calls, key=keys, ticket=ticket, pure=False, batch_size=UNITS_AT_ONCE
+                node.run_unit,
+                range(len(jobs)),
+                calls,
+                key=[f"{name}-{number}" for number in range(len(jobs))],
+                ticket=ticket,
+                pure=False,
+                batch_size=UNITS_AT_ONCE,
             )
             numbers = dict(zip(futures, range(len(jobs)), strict=True))
             try:

@@ -90,8 +90,12 @@ def _settings(shards: Sequence[Path]) -> RunSettings:
             if missing
             else f"these are shards of different numbers, not all of {of}"
         )
-    text = read_file(shards[0] / "config.yaml").decode()
-    return RunSettings(first["config"], text, first["seed"], tuple(first.get("command", ())))
+    return RunSettings(
+        first["config"],
+        read_file(shards[0] / "config.yaml").decode(),
+        first["seed"],
+        tuple(first.get("command", ())),
+    )
 
 
 def _rows(folders: Sequence[Path], name: str) -> dict[str, dict[str, Any]]:

@@ -8,6 +8,7 @@ import contextlib
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -139,29 +140,24 @@ class Workers:
         bans = Bans(self.folder / BANNED if self.folder else None)
         runnable = []
         for job in jobs:
-            reason = bans.reason(getattr(job, "sources", ()))
-            if reason:
+            if reason := bans.reason(getattr(job, "sources", ())):
                 yield job, _result_of_lost(job, f"its code is banned: {reason}")
             else:
                 runnable.append(job)
         if not runnable:
             return
         if _choice.engine is not None and not self.writes:  # jobs that write use folders of this machine
-            results = _choice.engine.run(function, runnable, answer=_answer, patience=self.patience)
+            run: Callable[..., Iterator[tuple[int, Any]]] = partial(_choice.engine.run, patience=self.patience)
         else:
             if function.__module__.startswith("sdg."):
                 compiled.ensure()
-            results = _pool(self).run(function, runnable, answer=_answer)
-        for number, result in results:
+            run = _pool(self).run
+        for number, result in run(function, runnable, answer=lambda job, request: job.answer(request)):
             job = runnable[number]
             if isinstance(result, Lost):
                 bans.add(result.code or digest(f"job {getattr(job, 'unit', job)!r:.200}"), reason=result.reason)
                 result = _result_of_lost(job, result.reason)
             yield job, result
-
-
-def _answer(job: Any, request: Any) -> Any:
-    return job.answer(request)
 
 
 def _result_of_lost(job: Any, reason: str) -> Any:

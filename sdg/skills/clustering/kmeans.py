@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sdg.skills.clustering.embedding import ClusterItem, View, api_text, embed_items, representation
+from sdg.skills.clustering.embedding import REPRESENTATIONS, ClusterItem, View, api_text, embed_items
 
 REJECTED = -1
 """Label of items that belong to no skill."""
@@ -69,10 +69,10 @@ def cluster(
     """
     if not items:
         raise ValueError("nothing to cluster: no subgoal was verified")
-    rows, members = distinct(embed_items(items, parts if parts is not None else representation()), items)
+    rows, members = distinct(embed_items(items, parts if parts is not None else REPRESENTATIONS["mix"]), items)
     scores = tuple(_score(rows, k, seed=seed) for k in range(2, min(max_k, len(rows) - 1) + 1))
     k, reason = _choose(scores, n_texts=len(rows), max_k=max_k)
-    labels = _number(_fit(rows, k, seed=seed)[members])
+    labels = _number(_kmeans(rows, k, seed=seed).labels_[members])
     return Clustering(
         k=len(set(labels)),
         labels=labels,
@@ -108,15 +108,12 @@ def project(rows: np.ndarray, *, seed: int) -> np.ndarray:
         return np.pad(flat, ((0, 0), (0, 2 - flat.shape[1])))
     from sklearn.manifold import TSNE
 
-    perplexity = min(30.0, (len(rows) - 1) / 3)
-    return np.asarray(
-        TSNE(perplexity=perplexity, init="random", random_state=seed, n_jobs=1).fit_transform(rows), np.float64
-    )
+    tsne = TSNE(perplexity=min(30.0, (len(rows) - 1) / 3), init="random", random_state=seed, n_jobs=1)
+    return np.asarray(tsne.fit_transform(rows), np.float64)
 
 
 def _choose(scores: Sequence[Score], *, n_texts: int, max_k: int) -> tuple[int, str]:
-    usable = [score for score in scores if score.calinski_harabasz is not None]
-    if usable:
+    if usable := [score for score in scores if score.calinski_harabasz is not None]:
         best = max(usable, key=lambda score: (score.calinski_harabasz or 0.0, -score.k))
         return best.k, "best Calinski-Harabasz score"
     why = "every score is degenerate" if scores else f"{n_texts} distinct texts are too few to score"
@@ -126,7 +123,7 @@ def _choose(scores: Sequence[Score], *, n_texts: int, max_k: int) -> tuple[int, 
 def _score(rows: np.ndarray, k: int, *, seed: int) -> Score:
     from sklearn.metrics import calinski_harabasz_score
 
-    labels = _fit(rows, k, seed=seed)
+    labels = _kmeans(rows, k, seed=seed).labels_
     count = len(set(labels.tolist()))
     value, trouble = None, f"only {count} of {k} clusters: texts share points" if count < k else ""
     if (
@@ -142,11 +139,7 @@ def _score(rows: np.ndarray, k: int, *, seed: int) -> Score:
     return Score(k, value, trouble, _restart_stability(rows, k, seed=seed))
 
 
-def _fit(rows: np.ndarray, k: int, *, seed: int, n_init: int = 10) -> np.ndarray:
-    return np.asarray(_kmeans(rows, k, seed=seed, n_init=n_init).labels_)
-
-
-def _kmeans(rows: np.ndarray, k: int, *, seed: int, n_init: int) -> Any:
+def _kmeans(rows: np.ndarray, k: int, *, seed: int, n_init: int = 10) -> Any:
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
@@ -156,19 +149,17 @@ def _kmeans(rows: np.ndarray, k: int, *, seed: int, n_init: int) -> Any:
 
 
 def _restart_stability(rows: np.ndarray, k: int, *, seed: int, n_restarts: int = 5) -> float:
-    runs = [_fit(rows, k, seed=seed + restart, n_init=1) for restart in range(n_restarts)]
+    runs = [_kmeans(rows, k, seed=seed + restart, n_init=1).labels_ for restart in range(n_restarts)]
     return float(np.mean([adjusted_rand(a.tolist(), b.tolist()) for a, b in combinations(runs, 2)]))
 
 
 def _resample_stability(rows: np.ndarray, k: int, *, seed: int, n_resamples: int = 10, share: float = 0.8) -> float:
-    whole = _fit(rows, k, seed=seed).tolist()
+    whole = _kmeans(rows, k, seed=seed).labels_.tolist()
     rng = np.random.default_rng(seed)
     size = max(1, round(share * len(rows)))
-    agreements = []
-    for _ in range(n_resamples):
-        model = _kmeans(rows[rng.choice(len(rows), size, replace=False)], k, seed=seed, n_init=10)
-        agreements.append(adjusted_rand(whole, model.predict(rows).tolist()))
-    return float(np.mean(agreements))
+    parts = (rows[rng.choice(len(rows), size, replace=False)] for _ in range(n_resamples))
+    labels = (_kmeans(part, k, seed=seed).predict(rows).tolist() for part in parts)
+    return float(np.mean([adjusted_rand(whole, each) for each in labels]))
 
 
 def _number(labels: np.ndarray) -> tuple[int, ...]:

@@ -6,8 +6,8 @@ different things can't be learned, and two clusters whose checks ask the same wa
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from sdg.skills.checks.shape import core, signature, similarity
 from sdg.skills.clustering.embedding import ClusterItem, argument_text, canonical_check
@@ -42,10 +42,6 @@ class Review:
         """Number of clusters that are left."""
         return len(set(self.labels) - {REJECTED})
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain lists, numbers and texts."""
-        return {"k": self.k, **asdict(self)}
-
 
 def _similarity(first: ClusterItem, second: ClusterItem) -> float:
     """In [0, 1]; protective clauses ("still carrying A") count only where they make two checks more alike."""
@@ -69,8 +65,10 @@ def review(
     if len(items) != len(labels):
         raise ValueError(f"{len(items)} items but {len(labels)} labels")
     decisions: list[Decision] = []
-    clusters = sorted(set(labels) - {REJECTED})
-    groups = [_Group(c, tuple(n for n, label in enumerate(labels) if label == c)) for c in clusters]
+    groups = [
+        _Group(cluster, tuple(n for n, label in enumerate(labels) if label == cluster))
+        for cluster in sorted(set(labels) - {REJECTED})
+    ]
     distinct: list[_Group] = []
     for group in _split_groups(groups, items, relation=relation, decisions=decisions):
         # A twin has the same most common check and is about the same kinds of things.

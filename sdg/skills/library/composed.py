@@ -152,9 +152,9 @@ def require_fit(library: ComposedLibrary, *, learned: str, domain: str, rule_bas
             f"not of library {learned[:8]}, {domain}: compose them again"
         )
     if library.rule_based != rule_based:
-        author = "a stand-in" if library.rule_based else "a language model"
         raise LibraryError(
-            f"these skills were composed by {author} ({library.model}): only planners of that kind may use them"
+            f"these skills were composed by {'a stand-in' if library.rule_based else 'a language model'} "
+            f"({library.model}): only planners of that kind may use them"
         )
 
 

@@ -4,15 +4,13 @@ Skills are options (Sutton, Precup and Singh 1999): a policy, a termination chec
 weights as plain arrays by name; what they mean is the policy's business. `skills/library/store.py` saves and loads it.
 """
 
-from __future__ import annotations
-
 import keyword
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -88,28 +86,24 @@ class Skill:
             raise ValueError(
                 f"skill name {self.name!r:.80} isn't a lower-case identifier of at most {MAX_NAME} letters"
             )
-        _require_text(f"description of {self.name}", self.description)
-        for what, texts in (("argument examples", self.argument_examples), ("members", self.members)):
-            _require_count(f"{what} of {self.name}", len(texts), low=0, high=MAX_LIST)
-            for text in texts:
-                _require_text(f"{what} of {self.name}", text)
-        for what, count, low, high in (
+        lowest, highest = self.success_interval
+        for what, value, low, high in (
+            ("argument examples", len(self.argument_examples), 0, MAX_LIST),
+            ("members", len(self.members), 0, MAX_LIST),
             ("checks", len(self.checks), 1, MAX_LIST),
             ("horizon", self.horizon, 1, 1_000_000),
             ("episodes", self.episodes, 0, 10**12),
             ("environment steps", self.environment_steps, 0, 10**15),
             ("left out", self.left_out, 0, self.episodes),
+            ("known success", self.success_known or 0.0, 0, 1),
+            ("mean steps", self.mean_steps, 0, self.horizon),
+            ("success", self.success_rate, 0, 1),
+            ("lower end of the success", lowest, 0, highest),
+            ("upper end of the success", highest, lowest, 1),
         ):
-            _require_count(f"{what} of {self.name}", count, low=low, high=high)
-        if self.success_known is not None and not 0 <= self.success_known <= 1:
-            raise ValueError(f"known success of {self.name} is {self.success_known}, not a share of 1")
-        if not 0 <= self.mean_steps <= self.horizon:
-            raise ValueError(f"mean steps of {self.name} are {self.mean_steps}, not in [0, {self.horizon}]")
-        lowest, highest = self.success_interval
-        if not 0 <= lowest <= highest <= 1 or not 0 <= self.success_rate <= 1:
-            raise ValueError(
-                f"success of {self.name} is {self.success_rate} in {self.success_interval}, not shares of 1"
-            )
+            _require_between(f"{what} of {self.name}", value, low=low, high=high)
+        for text in (self.description, *self.argument_examples, *self.members):
+            _require_text(f"a text of {self.name}", text)
 
     @property
     def weights_file(self) -> str:
@@ -133,7 +127,7 @@ class SkillLibrary:
 
     def __post_init__(self) -> None:
         names = [skill.name for skill in self.skills]
-        _require_count("skills", len(names), low=0, high=MAX_SKILLS)
+        _require_between("skills", len(names), low=0, high=MAX_SKILLS)
         if duplicates := sorted(name for name, count in Counter(names).items() if count > 1):
             raise ValueError(f"skills share the names {duplicates}")
         if set(self.weights) != set(names):
@@ -150,14 +144,13 @@ class SkillLibrary:
     def __iter__(self) -> Iterator[Skill]:
         return iter(self.skills)
 
-    def add(self, learned: LearnedSkill) -> SkillLibrary:
+    def add(self, learned: "LearnedSkill") -> Self:
         """This library with one more skill, replacing its namesake. ValueError for a skill of another domain."""
         if learned.domain != self.domain:
             raise ValueError(f"{learned.skill.name} is of {learned.domain!r}, this library of {self.domain!r}")
         name = learned.skill.name
         others = tuple(skill for skill in self.skills if skill.name != name)
-        weights = {**self.weights, name: learned.weights}
-        return SkillLibrary((*others, learned.skill), weights, self.provenance, self.domain)
+        return replace(self, skills=(*others, learned.skill), weights={**self.weights, name: learned.weights})
 
     def save(self, folder: str | Path) -> Path:
         """Write it to `folder`, for `sdg.load(folder)`; an existing library is replaced. Raises LibraryError."""
@@ -168,10 +161,10 @@ class SkillLibrary:
 
     def __getitem__(self, name: str) -> Skill:
         """The skill of that name. Raises KeyError with the existing names."""
-        for skill in self.skills:
-            if skill.name == name:
-                return skill
-        raise KeyError(f"no skill {name!r}; there are {', '.join(skill.name for skill in self.skills) or 'none'}")
+        by_name = {skill.name: skill for skill in self.skills}
+        if name not in by_name:
+            raise KeyError(f"no skill {name!r}; there are {', '.join(by_name) or 'none'}")
+        return by_name[name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +222,7 @@ def _identifier(name: str) -> str:
 
 def require_weights(arrays: Mapping[str, np.ndarray], *, owner: str) -> None:
     """Raises ValueError unless these are finite float32 arrays of bounded number and rank under plain names."""
-    _require_count(f"arrays of {owner}", len(arrays), low=0, high=MAX_TENSORS)
+    _require_between(f"arrays of {owner}", len(arrays), low=0, high=MAX_TENSORS)
     for name, array in arrays.items():
         if not _TENSOR.fullmatch(name):
             raise ValueError(f"array name {name!r:.80} of {owner} isn't made of letters, digits and ._-")
@@ -246,6 +239,6 @@ def _require_text(what: str, text: str, *, limit: int = MAX_TEXT) -> None:
         raise ValueError(f"{what} has half of a surrogate pair, which no file can hold")
 
 
-def _require_count(what: str, count: int, *, low: int, high: int) -> None:
-    if not low <= count <= high:
-        raise ValueError(f"{what}: {count} isn't between {low} and {high}")
+def _require_between(what: str, value: float, *, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise ValueError(f"{what}: {value} isn't between {low} and {high}")

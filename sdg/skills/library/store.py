@@ -154,8 +154,6 @@ def load_library(folder: Path) -> SkillLibrary:
         library = SkillLibrary(tuple(index.skills), weights, index.provenance, index.domain)
         _refuse_names_of_the_world(library)
         return library
-    except LibraryError:
-        raise
     except FileNotFoundError as error:
         if not folder.exists():
             raise LibraryError(f"there is no skill library at {folder}; train one or name another folder") from error
@@ -210,10 +208,11 @@ def _refuse_names_of_the_world(library: SkillLibrary) -> None:
 
 def _is_library(folder: Path) -> bool:
     """Whether a folder holds a library, whole or torn, or nothing; any other content belongs to somebody."""
-    if not folder.is_dir() or folder.is_symlink():
-        return False
-    return (folder / INDEX).is_file() or all(
-        entry.is_file() and (entry.name in (INDEX, CARD) or _FILE.fullmatch(entry.name)) for entry in folder.iterdir()
+    return (folder.is_dir() and not folder.is_symlink()) and (
+        (folder / INDEX).is_file()
+        or all(
+            each.is_file() and (each.name in (INDEX, CARD) or _FILE.fullmatch(each.name)) for each in folder.iterdir()
+        )
     )
 
 
@@ -225,6 +224,9 @@ def _aside(folder: Path) -> Path:
 
 
 def _arrays(path: Path, *, size: int, sha256: str) -> dict[str, np.ndarray]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
     if size > MAX_FILE_BYTES:
         raise ValueError(f"{path.name} would have {size} bytes, at most {MAX_FILE_BYTES} are allowed")
     data = read_file(path, most=MAX_FILE_BYTES)
@@ -246,19 +248,12 @@ def _arrays(path: Path, *, size: int, sha256: str) -> dict[str, np.ndarray]:
         raise ValueError(f"{path.name} has an array that isn't float32 or float16 of at most {MAX_AXES} axes")
     if len(entries) > MAX_TENSORS:
         raise ValueError(f"{path.name} has {len(entries)} arrays, at most {MAX_TENSORS} are allowed")
-    return _parse(data, name=path.name)
+    try:
+        return {key: array.astype(np.float32) for key, array in load(data).items()}
+    except (SafetensorError, ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
+        raise ValueError(f"{path.name} isn't a safetensors file: {error}") from error
 
 
 def _is_small_float(entry: object) -> bool:
     shape = entry.get("shape") if isinstance(entry, dict) and entry.get("dtype") in ("F16", "F32") else None
     return isinstance(shape, list) and len(shape) <= MAX_AXES
-
-
-def _parse(data: bytes, *, name: str) -> dict[str, np.ndarray]:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
-    try:
-        return {key: array.astype(np.float32) for key, array in load(data).items()}
-    except (SafetensorError, ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
-        raise ValueError(f"{name} isn't a safetensors file: {error}") from error

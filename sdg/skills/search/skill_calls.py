@@ -67,10 +67,12 @@ class SkillCalls:
     def likeness(self, check: CheckFunction, argument: str) -> np.ndarray:
         """How similar each skill's own checks are to a check, in [0, 1]; `argument` is what the check is about."""
         signature = asked_by(check, argument)
-        shares = [
-            [similarity(signature, asked_by(own.check, own.argument)) for own in skill.checks] for skill in self.skills
-        ]
-        return np.array([max(each) for each in shares])
+        return np.array(
+            [
+                max(similarity(signature, asked_by(own.check, own.argument)) for own in skill.checks)
+                for skill in self.skills
+            ]
+        )
 
     def next_weights(self, last: str) -> np.ndarray:
         """How likely each skill is to come after another ("" at the beginning), summing to 1."""

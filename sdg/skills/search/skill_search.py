@@ -164,8 +164,14 @@ class SkillSearch:
 
     def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
         """See `sdg.skills.search.trial.Search`. Raises LibraryError for a library that can't be used."""
-        chains = replace(self.settings, horizon=EPISODE, n_envs=ROWS)
-        trial = Trial(start, check, must_succeed=must_succeed, budget=int(budget * SHARE), settings=chains, seed=seed)
+        trial = Trial(
+            start,
+            check,
+            must_succeed=must_succeed,
+            budget=int(budget * SHARE),
+            settings=replace(self.settings, horizon=EPISODE, n_envs=ROWS),
+            seed=seed,
+        )
         trial.try_each_action()
         if not trial.over:
             weights = np.exp(trial.prior)

@@ -241,8 +241,14 @@ class ReplaySearch:
 def _play_actions(
     start: Starts, check: CheckFunction, actions: Sequence[ActionValue], *, must_succeed: bool, budget: int
 ) -> Searched:
-    alone = SearchSettings(n_envs=1, horizon=len(actions) + 1)
-    trial = Trial(start, check, must_succeed=must_succeed, budget=budget, settings=alone, seed=0)
+    trial = Trial(
+        start,
+        check,
+        must_succeed=must_succeed,
+        budget=budget,
+        settings=SearchSettings(n_envs=1, horizon=len(actions) + 1),
+        seed=0,
+    )
     trial.begin()
     for action in actions:
         if trial.over:

@@ -11,7 +11,7 @@ from sdg.agents.agents import Task
 from sdg.deduction.deduce import DeductionSettings
 from sdg.envs.instructions import seeds
 from sdg.experiments.play.episodes import EpisodeJob, run_jobs
-from sdg.experiments.play.players import PRIMITIVES, BotRecipe, PlannerRecipe
+from sdg.experiments.play.players import BOT_RECIPE, PRIMITIVES, PlannerRecipe
 from sdg.llm.provider import ModelSettings
 from sdg.storage import Journal
 
@@ -43,7 +43,7 @@ def test_a_slow_model_is_not_waited_for_one_by_one(tmp_path: Path, monkeypatch: 
 
 
 def test_equal_jobs_are_played_once(tmp_path: Path) -> None:
-    job, heard = EpisodeJob(BotRecipe(), Task("GoToLocal", seeds("training", count=1, seed=3)[0])), []
+    job, heard = EpisodeJob(BOT_RECIPE, Task("GoToLocal", seeds("training", count=1, seed=3)[0])), []
     with Journal(tmp_path / "episodes.jsonl") as journal:
         first, second = run_jobs([job, job], journal=journal, done=heard.append)
     assert [first] == [second] == heard

@@ -13,7 +13,7 @@ import pytest
 from sdg.agents.agents import Agent, RandomAgent, Task, World, play_task
 from sdg.deduction.episode import Episode, Played
 from sdg.envs.instructions import SPLITS
-from sdg.experiments.play.episodes import BotRecipe, EpisodeJob, Recipe, evaluation_tasks, run_jobs
+from sdg.experiments.play.episodes import BOT_RECIPE, EpisodeJob, Recipe, evaluation_tasks, run_jobs
 from sdg.experiments.results.formats import comma_separated, latex, markdown
 from sdg.experiments.results.rows import COLUMNS, Instructions, paper_columns, paper_table, run_table1, summarise
 from sdg.storage import Journal
@@ -49,7 +49,7 @@ def test_tasks_are_evaluation_seeds_and_never_repeat() -> None:
 
 def test_a_run_that_was_broken_off_goes_on_to_the_same_table(tmp_path: Path) -> None:
     settings = Instructions(levels=("GoToLocal", "PickupLoc"), count=3, repeats=2, seed=1)
-    recipes: list[Recipe] = [RandomRecipe(), BotRecipe()]
+    recipes: list[Recipe] = [RandomRecipe(), BOT_RECIPE]
     with Journal(tmp_path / "whole.jsonl") as journal:
         whole = run_table1(recipes, settings, journal=journal)
         lines = (tmp_path / "whole.jsonl").read_text().splitlines(keepends=True)

@@ -13,7 +13,7 @@ import pytest
 from sdg.console import UserError
 from sdg.envs.files import read_lines
 from sdg.experiments.bench.scale.units import Nap, sleep
-from sdg.experiments.cli.many import workers_of
+from sdg.experiments.cli.commands import workers_of
 from sdg.experiments.workers.shards import JOURNALS, merge, parse_shard
 from sdg.experiments.workers.workers import ShardFinished, Workers, use_workers
 from sdg.storage import RunError, RunFolder, RunSettings, read_journal

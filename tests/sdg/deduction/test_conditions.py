@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sdg.deduction.library_skills import Conditions, learn_conditions
+from sdg.deduction.library_skills import Conditions, learn_needs
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.skills.subgoal import CheckFunction, Experience, Subgoal
@@ -27,10 +27,12 @@ def picked_up(seed: int) -> tuple[Experience, str] | None:
 
 def test_conditions_are_what_members_share() -> None:
     members = [each for seed in range(60) if (each := picked_up(seed)) is not None][:4]
-    known = learn_conditions(members, domain=BABYAI)
+    known = learn_needs(members, domain=BABYAI, takes_argument=True)[1]
     assert {"nothing is carried", "the robot faces it"} <= set(known.before)
     assert {"it is carried", "something is carried"} <= set(known.after)
     assert "nothing is carried" not in known.after
-    assert learn_conditions(members[:2], domain=BABYAI) == Conditions(), "two are too few to say anything"
+    assert learn_needs(members[:2], domain=BABYAI, takes_argument=True)[1] == Conditions(), (
+        "two are too few to say anything"
+    )
     idle = [(replace(one, actions=[]), argument) for one, argument in members]
-    assert learn_conditions(idle, domain=BABYAI) == Conditions()
+    assert learn_needs(idle, domain=BABYAI, takes_argument=True)[1] == Conditions()

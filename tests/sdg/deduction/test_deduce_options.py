@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sdg.deduction.library_skills import USAGES, learn_usage, options_of, random_options_of, stored_form
+from sdg.deduction.library_skills import FLAGS, USAGES, learn_needs, options_of, random_options_of
 from sdg.deduction.robot import Robot
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
@@ -67,27 +67,27 @@ SEEDS = range(2_000_000, 2_000_012)
 
 
 def test_picking_up_is_learned_to_grasp_what_was_seen() -> None:
-    assert learn_usage(members("pick", SEEDS), domain=BABYAI, takes_argument=True) == Usage(
+    assert learn_needs(members("pick", SEEDS), domain=BABYAI, takes_argument=True)[0] == Usage(
         needs_seen_target=True, grasps=True
     )
 
 
 def test_going_there_claims_nothing_of_the_hand() -> None:
     mixed = members("go_next_to", SEEDS) + members("go_next_to", SEEDS, first="pick")
-    usage = learn_usage([each for each in mixed if each[0].actions], domain=BABYAI, takes_argument=True)
+    usage = learn_needs([each for each in mixed if each[0].actions], domain=BABYAI, takes_argument=True)[0]
     assert usage == Usage(needs_seen_target=True)
 
 
 def test_one_member_that_began_unseen_is_enough_not_to_ask_for_it() -> None:
     blind = [(experience, "the purple door") for experience, _ in members("pick", SEEDS)[:1]]
-    assert not learn_usage(members("pick", SEEDS) + blind, domain=BABYAI, takes_argument=True).needs_seen_target
+    assert not learn_needs(members("pick", SEEDS) + blind, domain=BABYAI, takes_argument=True)[0].needs_seen_target
 
 
 def test_few_members_and_members_without_actions_are_no_witnesses() -> None:
     some = members("pick", SEEDS)
-    assert learn_usage(some[:2], domain=BABYAI, takes_argument=True) == Usage()
+    assert learn_needs(some[:2], domain=BABYAI, takes_argument=True)[0] == Usage()
     idle = [(replace(experience, actions=()), argument) for experience, argument in some]
-    assert learn_usage(idle, domain=BABYAI, takes_argument=True) == Usage()
+    assert learn_needs(idle, domain=BABYAI, takes_argument=True)[0] == Usage()
 
 
 ASKS = frozenset({"any()", "'ARGUMENT'", "find_objects()", ".held"})
@@ -116,8 +116,9 @@ def test_nothing_is_held_against_a_skill_of_unknown_usage(stored: object) -> Non
 
 
 def test_usage_survives_being_stored() -> None:
-    usages = {"pick": Usage(needs_seen_target=True, grasps=True, asks=ASKS)}
-    assert options_of(library(provenance={USAGES: stored_form(usages)}))["pick"].usage == usages["pick"]
+    usage = Usage(needs_seen_target=True, grasps=True, asks=ASKS)
+    stored = {key: getattr(usage, key) for key in ("takes_argument", *FLAGS)}
+    assert options_of(library(provenance={USAGES: {"pick": stored}}))["pick"].usage == usage
 
 
 def test_random_weights_keep_everything_but_the_weights() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdg.deduction.library_skills import learn_usage
+from sdg.deduction.library_skills import learn_needs
 from sdg.envs.babyai.domain import BABYAI
 from sdg.induction.induce import Discovery
 from sdg.induction.library_builder import templates, without_a_skill
@@ -96,5 +96,5 @@ def test_an_argument_is_what_it_names(said: str, argument: str) -> None:
             return Completion(f"1. go_to | {said}", "x")
 
     assert translate(["go there"], domain=BABYAI, model=Naming()) == (SkillCall("go_to", argument),)
-    usage = learn_usage([(WALKED, said)] * 3, domain=BABYAI, takes_argument=True)
+    usage = learn_needs([(WALKED, said)] * 3, domain=BABYAI, takes_argument=True)[0]
     assert not usage.grasps

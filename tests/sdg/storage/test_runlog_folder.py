@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from sdg.llm.transcript import entries
-from sdg.storage import SCHEMA, RunFolder, RunFolderError, RunSettings
-from sdg.storage.lock import Holder, Lock, is_alive, ourselves, read_holder
+from sdg.storage import SCHEMA, RunFolder, RunFolderError, RunSettings, read_description
+from sdg.storage.folder import Holder, Lock, is_alive, ourselves, read_holder
 from sdg.storage.provenance import revision, versions
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from sdg.storage.lock import Lock
+from sdg.storage.folder import Lock
 Lock(Path(sys.argv[1]) / "run.lock")
 print("held", flush=True)
 time.sleep(60)
@@ -62,7 +62,7 @@ def test_the_source_revision_is_recorded(tmp_path: Path) -> None:
 def test_a_run_goes_on_where_it_was(tmp_path: Path) -> None:
     with RunFolder.start(tmp_path / "r", settings()) as folder:
         folder.journal("episodes").append({"unit": "a"})
-    with RunFolder.open(tmp_path / "r") as folder:
+    with RunFolder.start(tmp_path / "r", settings()) as folder:
         assert "a" in folder.journal("episodes")
         assert folder.journal("episodes") is folder.journal("episodes")
     assert len(json.loads((tmp_path / "r" / "run.json").read_text())["resumed"]) == 1
@@ -108,9 +108,8 @@ def test_a_larger_budget_may_go_on(tmp_path: Path) -> None:
 )
 def test_a_folder_of_another_schema_or_a_broken_one_is_refused(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "run.json").write_text(content)
-    for act in (RunFolder.open, lambda path: RunFolder.start(path, settings())):
-        with pytest.raises(RunFolderError, match=message):
-            act(tmp_path)
+    with pytest.raises(RunFolderError, match=message):
+        RunFolder.start(tmp_path, settings())
     assert (tmp_path / "run.json").read_text() == content
 
 
@@ -121,9 +120,9 @@ def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match="is a file"):
         RunFolder.start(tmp_path / "thesis.tex", settings())
     with pytest.raises(RunFolderError, match="holds no run"):
-        RunFolder.open(tmp_path)
+        read_description(tmp_path)
     with pytest.raises(RunFolderError, match="sdg run --out"):
-        RunFolder.open(tmp_path / "nowhere")
+        read_description(tmp_path / "nowhere")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
@@ -133,7 +132,7 @@ def test_other_versions_are_noticed_and_recorded(tmp_path: Path) -> None:
     run = json.loads(path.read_text())
     run["versions"]["torch"] = "0.1"
     path.write_text(json.dumps(run))
-    with RunFolder.open(tmp_path / "r") as folder:
+    with RunFolder.start(tmp_path / "r", settings()) as folder:
         assert any("torch 0.1 -> " in notice for notice in folder.notices)
 
 
@@ -144,7 +143,7 @@ def test_torn_journals_and_half_written_files_are_noticed(tmp_path: Path) -> Non
     (tmp_path / "r" / "library" / ".w.part").write_text("half")
     with (tmp_path / "r" / "episodes.jsonl").open("a") as file:
         file.write('{"unit": "b", ')
-    with RunFolder.open(tmp_path / "r") as folder:
+    with RunFolder.start(tmp_path / "r", settings()) as folder:
         assert [row["unit"] for row in folder.journal("episodes")] == ["a"]
         assert "torn" in folder.notices[0]
     assert not (tmp_path / "r" / "library" / ".w.part").exists()
@@ -197,7 +196,7 @@ def test_an_interrupt_leaves_a_run_that_goes_on(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
-    with RunFolder.open(tmp_path / "r") as folder:
+    with RunFolder.start(tmp_path / "r", settings()) as folder:
         assert "a" in folder.journal("episodes")
         assert folder.notices == []
 

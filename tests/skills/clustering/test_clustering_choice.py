@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdg.skills.clustering.embedding import ClusterItem, View, api_text, representation
+from sdg.skills.clustering.embedding import REPRESENTATIONS, ClusterItem, View, api_text
 from sdg.skills.clustering.kmeans import adjusted_rand, cluster, project
 from sdg.skills.subgoal import CheckFunction, SkillCall, Subgoal
-from tests.shared.embedders import MadeUp
+from tests.shared.embedders import made_up
 from tests.shared.subgoal_corpora import draw
 
 
@@ -17,7 +17,7 @@ def items_named(*names: str) -> list[ClusterItem]:
 
 
 def placed(places: dict[str, tuple[float, ...]]) -> tuple[View, ...]:
-    return (View(api_text, MadeUp(lambda texts: [places[text] for text in texts])),)
+    return (View(api_text, made_up(lambda texts: [places[text] for text in texts])),)
 
 
 def blobs() -> dict[str, tuple[float, ...]]:
@@ -35,7 +35,7 @@ BLOBS = blobs()
 def test_paraphrases_are_found_far_better_than_by_names_alone(half: str) -> None:
     corpus = draw(half, n_items=200, seed=5)
     mixed = cluster(corpus.items, seed=0, kinds=corpus.kinds)
-    named = cluster(corpus.items, seed=0, kinds=corpus.kinds, parts=representation("api"))
+    named = cluster(corpus.items, seed=0, kinds=corpus.kinds, parts=REPRESENTATIONS["api"])
     assert mixed.adjusted_rand is not None
     assert named.adjusted_rand is not None
     assert mixed.adjusted_rand > 0.65

@@ -69,7 +69,6 @@ def test_too_small_clusters_are_rejected() -> None:
     assert found.labels == (0, 0, 0, REJECTED)
     assert found.decisions[0].action == "reject"
     assert found.k == 1
-    assert found.to_json()["k"] == 1
 
 
 def test_one_name_is_one_meaning_however_it_is_checked() -> None:
