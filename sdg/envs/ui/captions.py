@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from sdg.envs.ui.parser.detector import ICONS
+from sdg.envs.ui.parser.icons import NAMES
 from sdg.envs.ui.parser.screen import COLOURS, ScreenElement
 
 KINDS = ("button", "textbox", "text area", "checkbox", "radio", "dropdown", "link", "tab", "icon", "shape", "text")
@@ -113,7 +114,8 @@ def phrase_of(argument: str, *, types: bool = False) -> Phrase:
     said = [word.strip(".,:;()") for word in rest.split()]
     kinds = [_CALLED[word] for word in said if word in _CALLED]
     look = next((word for word in said if word in LOOKS), "")
-    words = quoted[0] if quoted else next((word for word in said if word in ICONS), "")
+    icons = next((name for name in sorted(NAMES, key=len)[::-1] if f" {name} icon" in f" {rest}"), "")
+    words = quoted[0] if quoted else icons or next((word for word in said if word in ICONS), "")
     beside = quoted[1] if len(quoted) > 1 and "beside" in said else ""
     return Phrase(kinds[-1] if kinds else "", words, look, typed, beside)
 

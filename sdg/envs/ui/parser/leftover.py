@@ -35,7 +35,7 @@ NEAR = 5
 
 def read_left_out(picture: np.ndarray, lines: Sequence[TextLine], found: Sequence[Detection]) -> list[TextLine]:
     """Texts of a picture, RGB u8 (h, w, 3), that no line has: pieces with edges, read one by one."""
-    edges = _edges(picture)
+    edges = edges_of(picture)
     known = [(each.box, 3) for each in lines]
     known += [(each.box, 2) for each in found if each.kind in ("checkbox", "radio") or each.kind.endswith("icon")]
     for (x0, y0, x1, y1), more in known:
@@ -60,13 +60,13 @@ def is_framed(picture: np.ndarray, box: Sequence[int]) -> bool:
     """Whether a box has edges along three of its sides at least."""
     x0, y0, x1, y1 = box
     left, top = max(x0 - NEAR, 0), max(y0 - NEAR, 0)
-    edges = _edges(picture[top : y1 + NEAR, left : x1 + NEAR])
+    edges = edges_of(picture[top : y1 + NEAR, left : x1 + NEAR])
     rows, columns = edges[:, x0 - left : x1 - left].mean(axis=1), edges[y0 - top : y1 - top].mean(axis=0)
     sides = (rows[: 2 * NEAR], rows[-2 * NEAR :], columns[: 2 * NEAR], columns[-2 * NEAR :])
     return sum(bool(len(side)) and bool(side.max() >= FRAMED) for side in sides) >= 3
 
 
-def _edges(picture: np.ndarray) -> np.ndarray:
+def edges_of(picture: np.ndarray) -> np.ndarray:
     """Bool (h, w): where the lightest or the darkest colour value differs from a neighbour's."""
     found = np.zeros(picture.shape[:2], bool)
     for values in (picture.max(axis=2), picture.min(axis=2)):
@@ -75,7 +75,7 @@ def _edges(picture: np.ndarray) -> np.ndarray:
 
 
 def _boxes(labels: np.ndarray, more: int = 0) -> list[tuple[int, int, int, int]]:
-    """The box of each label from 1 on; `more` pixels at either end were added."""
+    """The box of each label from 1 on; `more` pixels at either end across were added."""
     return [
         (across.start + more, down.start, across.stop - more, down.stop)
         for down, across in ndimage.find_objects(labels)

@@ -16,6 +16,7 @@ from PIL import Image, ImageDraw
 from sdg.envs.ui.commands import SCREEN
 from sdg.envs.ui.parser.detector import Detection, detect
 from sdg.envs.ui.parser.grounds import telling_grounds
+from sdg.envs.ui.parser.icons import find_icons
 from sdg.envs.ui.parser.leftover import is_framed, read_left_out
 from sdg.envs.ui.parser.lines import cut_lines
 from sdg.envs.ui.parser.ocr import TextLine, read_lines
@@ -105,7 +106,7 @@ def parse(picture: np.ndarray) -> Screen:
         return merge(picture, found, lines)
     found = [each for each in found if each.kind not in FIELDS or is_framed(picture, each.box)]
     cut, ticks = cut_lines(picture, lines, found)
-    found = [*found, *ticks]
+    cut, found = find_icons(picture, cut, [*found, *ticks])
     elements = merge(picture, found, [*cut, *read_left_out(picture, cut, found)]).elements
     grounds = telling_grounds(picture, [each.kind for each in elements], [each.box for each in elements])
     named = {n: name for n, ground in grounds.items() if (name := name_colour(ground)) != "white"}

@@ -1,0 +1,174 @@
+"""What wordless icons are called: a small network over what is drawn, whatever its size and colours.
+
+Pages show trash cans, magnifiers and gears without a word, and each set of icons draws them its own way. Of a piece of
+a screenshot only the ink counts, how far each pixel differs from the ground, cut to its edges and made one size.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import as_file, files
+from typing import Any
+
+import numpy as np
+from PIL import Image
+from scipy import ndimage
+
+from sdg.envs.ui.parser.detector import Detection, overlap
+from sdg.envs.ui.parser.leftover import edges_of
+from sdg.envs.ui.parser.lines import holds
+from sdg.envs.ui.parser.ocr import TextLine, read_line
+
+NAMES = (
+    *("star", "heart", "trash", "search", "reply", "share", "more", "close", "left", "right", "up", "down", "back"),
+    *("forward", "plus", "minus", "folder", "file", "menu", "settings", "home", "user", "users", "add user", "cart"),
+    *("bell", "calendar", "edit", "download", "upload", "camera", "microphone", "lock", "unlock", "eye", "hidden"),
+    *("play", "pause", "mail", "phone", "filter", "refresh", "copy", "info", "help", "check", "link", "pin", "image"),
+    *("clock", "send", "print", "save", "attach", "like", "dislike", "chat", "bookmark", "logout", "undo", "redo"),
+    *("grid", "list", "sun", "moon", "external", "volume", "mute", "globe", "tag", "flag", "gift", "code", "warning"),
+    *("video", "expand", "shrink", "sort", "cloud", "key", "wallet", "card", "bag", "chart", "shield", "bulb", "wifi"),
+    *("bluetooth", "battery", "power", "smile", "headphones", "book", "briefcase"),
+)
+"""What an icon may be called."""
+SIDE = 32
+"""Pixels of a side of what the network sees."""
+INK = 0.25
+"""Share of the strongest difference from the ground from which a pixel is ink."""
+FAINT = 24
+"""Difference from the ground, of 255, below which nothing is drawn at all."""
+_BOX, _LINEAR = Image.Resampling.BOX, Image.Resampling.BILINEAR
+SURE, SURE_IN_TEXT = 0.5, 0.85
+"""Least probability for a name, and for one of a piece that was read with a text or found as a box to tick."""
+LARGER = 0.005
+"""How much surer a piece counts for each pixel of its height: what is drawn in an icon isn't one by itself."""
+SAME = 0.3
+"""Intersection over union from which two boxes are of one thing."""
+LEAST_TEXT = 4
+"""Pixels that a text is wide."""
+SIDES, SLIM, JOINED = (8, 52), 5, 5
+"""Pixels of an icon's longer side, least and most; how often as long as the other it is at most; pixels that join."""
+LETTERS = 2
+"""Letters of a text that may be an icon's misread ones."""
+ALIKE = frozenset("xX×+-<>?!i")
+"""Letters that are told by reading, because icons look like them."""
+WEIGHTS, CARD = "icons.safetensors", "icons.json"
+
+
+def network() -> Any:
+    """The network, untrained: ink f32 (n, 1, SIDE, SIDE) -> logits (n, 1 + names), the first for "none of these"."""
+    from torch import nn
+
+    def block(into: int, out: int, stride: int = 1) -> Any:
+        convolution = nn.Conv2d(into, out, 3, stride=stride, padding=1, bias=False)
+        return nn.Sequential(convolution, nn.BatchNorm2d(out), nn.ReLU(inplace=True))
+
+    return nn.Sequential(
+        block(1, 16), block(16, 32, 2), block(32, 32), block(32, 64, 2), block(64, 64), block(64, 96, 2),
+        nn.Flatten(), nn.Dropout(0.3), nn.Linear(96 * (SIDE // 8) ** 2, 1 + len(NAMES)),
+    )  # fmt: skip
+
+
+def ink_of(picture: np.ndarray, box: Sequence[int]) -> np.ndarray | None:
+    """What is drawn in a box [x0, y0, x1, y1] of a picture, RGB u8 (h, w, 3): its ink as u8 (SIDE, SIDE), cut to its
+    edges, in the middle of a square; None where nothing is. The ground is what most of the box's rim has."""
+    part = picture[max(box[1], 0) : box[3], max(box[0], 0) : box[2]].astype(np.int16)
+    if min(part.shape[:2]) < 3:
+        return None
+    rim = np.concatenate([part[0], part[-1], part[:, 0], part[:, -1]])
+    differs = np.abs(part - np.median(rim, axis=0)).max(axis=2)
+    strongest = float(differs.max())
+    if strongest < FAINT:
+        return None
+    rows, columns = (np.flatnonzero((differs > INK * strongest).any(axis=axis)) for axis in (1, 0))
+    cut = differs[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1] * (255 / strongest)
+    side = max(cut.shape)
+    square = np.zeros((side, side), np.uint8)
+    top, left = ((side - length) // 2 for length in cut.shape)
+    square[top : top + cut.shape[0], left : left + cut.shape[1]] = cut
+    inner = SIDE - 4
+    sized = Image.fromarray(square).resize((inner, inner), _BOX if side > SIDE else _LINEAR)
+    return np.pad(np.asarray(sized), 2)
+
+
+def find_icons(
+    picture: np.ndarray, lines: Sequence[TextLine], found: Sequence[Detection]
+) -> tuple[list[TextLine], list[Detection]]:
+    """The lines and elements of a picture, RGB u8 (h, w, 3), with its icons that have a name as elements; what was read
+    of an icon is no text any more."""
+    edges = edges_of(picture)
+    plain = [each for each in found if each.kind.endswith("icon") or each.kind in ("checkbox", "radio")]
+    boxes = [*(each.box for each in plain), *_pieces(edges, 0), *_pieces(edges, JOINED // 2)]
+    ticks = [each.box for each in plain if not each.kind.endswith("icon")]
+    least = [max([_least_in(line, box) for line in lines if holds(line.box, box)], default=0.0) for box in boxes]
+    least = [
+        max(share, SURE_IN_TEXT * any(holds(tick, box) for tick in ticks))
+        for share, box in zip(least, boxes, strict=True)
+    ]
+    loose = [(max(x0 - 2, 0), max(y0 - 2, 0), x1 + 2, y1 + 2) for x0, y0, x1, y1 in boxes]
+    icons: list[Detection] = []
+    named = zip(name_icons(picture, loose), boxes, least, strict=True)
+    for (name, share), box, enough in sorted(named, key=lambda each: -each[0][1] - LARGER * (each[1][3] - each[1][1])):
+        if name and share >= max(enough, SURE) and not any(holds(i.box, box, 0) or holds(box, i.box, 0) for i in icons):
+            icons.append(Detection(f"{name} icon", box, False, False, share))
+    kept = [each for each in found if not any(_is_drawn_as(each, icon) for icon in icons)]
+    rest = (_without(picture, line, [icon.box for icon in icons if holds(line.box, icon.box)]) for line in lines)
+    return [line for line in rest if line], [*kept, *icons]
+
+
+def _is_drawn_as(each: Detection, icon: Detection) -> bool:
+    """Whether the detector took an icon for something drawn."""
+    is_drawn = each.kind.endswith("icon") or each.kind in ("checkbox", "radio", "shape")
+    return is_drawn and overlap(each.box, icon.box) >= SAME
+
+
+def _least_in(line: TextLine, box: Sequence[int]) -> float:
+    """The least probability for a piece of a line: one that is all that was read, or lies at either end."""
+    if len(line.text) <= LETTERS:
+        return 2.0 if line.text in ALIKE else 0.0
+    return SURE_IN_TEXT if box[0] <= line.box[0] + 3 or box[2] >= line.box[2] - 3 else 2.0
+
+
+def _without(picture: np.ndarray, line: TextLine, icons: Sequence[Sequence[int]]) -> TextLine | None:
+    """A line read again without its icons; None where nothing is left."""
+    x0, y0, x1, y1 = line.box
+    for left, _, right, _ in icons:
+        x0, x1 = (max(x0, right + 1), x1) if left - x0 <= x1 - right else (x0, min(x1, left - 1))
+    return line if not icons else read_line(picture, (x0, y0, x1, y1)) if x1 - x0 >= LEAST_TEXT else None
+
+
+def _pieces(edges: np.ndarray, joined: int) -> list[tuple[int, int, int, int]]:
+    """Boxes of what may be an icon, of edges that lie so many pixels around one another."""
+    labels, _ = ndimage.label(ndimage.binary_dilation(edges, np.ones((2 * joined + 1,) * 2)), np.ones((3, 3)))
+    boxes = [
+        (across.start + joined, down.start + joined, across.stop - joined, down.stop - joined)
+        for down, across in ndimage.find_objects(labels)
+    ]
+    sides = [sorted((box[2] - box[0], box[3] - box[1])) for box in boxes]
+    return [
+        box
+        for box, (short, long) in zip(boxes, sides, strict=True)
+        if SIDES[0] <= long <= SIDES[1] and long <= SLIM * short
+    ]
+
+
+def name_icons(picture: np.ndarray, boxes: Sequence[Sequence[int]]) -> list[tuple[str, float]]:
+    """For each box of a picture the likeliest name, "" for none of them, and its probability in [0, 1]."""
+    import torch
+
+    found = [("", 1.0)] * len(boxes)
+    inks = {n: ink for n, box in enumerate(boxes) if (ink := ink_of(picture, box)) is not None}
+    if inks:
+        with torch.inference_mode():
+            shares = trained()(torch.from_numpy(np.stack(list(inks.values()))[:, None]).float() / 255).softmax(1)
+        for n, (share, name) in zip(inks, zip(*(each.tolist() for each in shares.max(1)), strict=True), strict=True):
+            found[n] = ("", *NAMES)[name], share
+    return found
+
+
+@cache
+def trained() -> Any:
+    from safetensors.torch import load_file
+
+    found = network()
+    with as_file(files(__package__) / WEIGHTS) as path:
+        found.load_state_dict({name: value.float() for name, value in load_file(path).items()})
+    return found.eval()
