@@ -241,7 +241,11 @@ class _SB3:
     def practise(self, starts: Starts, settings: TrainSettings, *, seed: int, init_policy: Policy | None) -> SB3Learner:
         """PPO on `starts`; a row's horizon is the skill's own."""
         ppo_settings = SB3Settings(**settings.ppo)
-        common = {"horizon": settings.horizon, "seed": seed, "require_same_place": settings.require_same_place}
+        common: dict[str, Any] = {
+            "horizon": settings.horizon,
+            "seed": seed,
+            "require_same_place": settings.require_same_place,
+        }
         rows: PracticeVecEnv | ChainedVecEnv
         if ppo_settings.chain:
             chain = ChainedPractice(starts, settings.n_envs, redraw=ppo_settings.redraw, **common)
