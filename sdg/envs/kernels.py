@@ -118,10 +118,14 @@ def fingerprint() -> str:
 @cache
 def stamp(path: Path) -> str:
     """Digest of a source file and of every file of ours that it imports, however far."""
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sorted(_closure(path)))).hexdigest()
+
+
+def _closure(path: Path) -> list[Path]:
     sources = [path]
     for source in sources:  # grows as it is walked
         sources += set(_imported_files(source.read_text(encoding="utf-8"))).difference(sources)
-    return hashlib.sha256(b"".join(source.read_bytes() for source in sorted(sources))).hexdigest()
+    return sources
 
 
 def _imported_files(text: str) -> list[Path]:

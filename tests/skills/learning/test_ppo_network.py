@@ -130,7 +130,7 @@ def test_lists_of_bits_grow_and_are_used_again() -> None:
     first, _ = net.evaluate(inputs, inputs.append(seen))
     again = [inputs.append(seen) for _ in range(2)][1]
     assert (net.evaluate(inputs, again)[0] == first).all()
-    inputs.clear()
+    inputs.used = 0
     assert (net.evaluate(inputs, inputs.append(seen))[0] == first).all()
 
 

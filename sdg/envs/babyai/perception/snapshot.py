@@ -13,7 +13,6 @@ from sdg.envs.babyai.cells import COLOURS, TYPES
 from sdg.envs.babyai.perception.columns import FACTS, FIELDS, STATUSES, is_free_cell, take_snapshot
 from sdg.envs.babyai.perception.description import ANY, parse
 from sdg.envs.babyai.perception.memory import MAX_OBJECTS, MAX_SIZE, Memory
-from sdg.envs.defaults import PlainPerception
 
 RECORD_TEXT = """\
 Positions are pairs (x, y) counted from where the robot started: x to the right of it and y ahead of it as it stood \
@@ -63,7 +62,7 @@ class Object:
     passed_at: int
 
 
-class BabyAIPerception(PlainPerception):
+class BabyAIPerception(world.Perception):
     """What the robot of memory row `row` knows now; later steps of the memory don't change it.
 
     It is honest by construction: a memory is made of views alone. Records are built when they are asked for.
