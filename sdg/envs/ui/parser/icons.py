@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
-from scipy import ndimage
 
 from sdg.envs.ui.parser.detector import Detection, overlap
-from sdg.envs.ui.parser.leftover import edges_of
+from sdg.envs.ui.parser.leftover import edges_of, pieces_of
 from sdg.envs.ui.parser.lines import holds
 from sdg.envs.ui.parser.ocr import TextLine, read_line
 
@@ -44,8 +43,9 @@ SAME = 0.3
 """Intersection over union from which two boxes are of one thing."""
 LEAST_TEXT = 4
 """Pixels that a text is wide."""
-SIDES, SLIM, JOINED = (8, 52), 5, 5
-"""Pixels of an icon's longer side, least and most; how often as long as the other it is at most; pixels that join."""
+SIDES, SLIM, JOINED = (8, 52), 5, 2
+"""Pixels of an icon's longer side, least and most; how often as long as the other it is at most; pixels around
+edges that join them."""
 LETTERS = 2
 """Letters of a text that may be an icon's misread ones."""
 ALIKE = frozenset("xX×+-<>?!i")
@@ -96,7 +96,8 @@ def find_icons(
     of an icon is no text any more."""
     edges = edges_of(picture)
     plain = [each for each in found if each.kind.endswith("icon") or each.kind in ("checkbox", "radio")]
-    boxes = [*(each.box for each in plain), *_pieces(edges, 0), *_pieces(edges, JOINED // 2)]
+    pieces = [*pieces_of(edges, 0), *pieces_of(edges, JOINED)]
+    boxes = [*(each.box for each in plain), *filter(_is_sized, pieces)]
     ticks = [each.box for each in plain if not each.kind.endswith("icon")]
     least = [max([_least_in(line, box) for line in lines if holds(line.box, box)], default=0.0) for box in boxes]
     least = [
@@ -112,6 +113,11 @@ def find_icons(
     kept = [each for each in found if not any(_is_drawn_as(each, icon) for icon in icons)]
     rest = (_without(picture, line, [icon.box for icon in icons if holds(line.box, icon.box)]) for line in lines)
     return [line for line in rest if line], [*kept, *icons]
+
+
+def _is_sized(box: Sequence[int]) -> bool:
+    short, long = sorted((box[2] - box[0], box[3] - box[1]))
+    return SIDES[0] <= long <= SIDES[1] and long <= SLIM * short
 
 
 def _is_drawn_as(each: Detection, icon: Detection) -> bool:
@@ -133,21 +139,6 @@ def _without(picture: np.ndarray, line: TextLine, icons: Sequence[Sequence[int]]
     for left, _, right, _ in icons:
         x0, x1 = (max(x0, right + 1), x1) if left - x0 <= x1 - right else (x0, min(x1, left - 1))
     return line if not icons else read_line(picture, (x0, y0, x1, y1)) if x1 - x0 >= LEAST_TEXT else None
-
-
-def _pieces(edges: np.ndarray, joined: int) -> list[tuple[int, int, int, int]]:
-    """Boxes of what may be an icon, of edges that lie so many pixels around one another."""
-    labels, _ = ndimage.label(ndimage.binary_dilation(edges, np.ones((2 * joined + 1,) * 2)), np.ones((3, 3)))
-    boxes = [
-        (across.start + joined, down.start + joined, across.stop - joined, down.stop - joined)
-        for down, across in ndimage.find_objects(labels)
-    ]
-    sides = [sorted((box[2] - box[0], box[3] - box[1])) for box in boxes]
-    return [
-        box
-        for box, (short, long) in zip(boxes, sides, strict=True)
-        if SIDES[0] <= long <= SIDES[1] and long <= SLIM * short
-    ]
 
 
 def name_icons(picture: np.ndarray, boxes: Sequence[Sequence[int]]) -> list[tuple[str, float]]:

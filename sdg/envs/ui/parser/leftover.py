@@ -66,6 +66,13 @@ def is_framed(picture: np.ndarray, box: Sequence[int]) -> bool:
     return sum(bool(len(side)) and bool(side.max() >= FRAMED) for side in sides) >= 3
 
 
+def pieces_of(edges: np.ndarray, joined: int) -> list[tuple[int, int, int, int]]:
+    """Boxes of what hangs together of edges, bool (h, w), with so many pixels around each that join it to others."""
+    labels, _ = ndimage.label(ndimage.binary_dilation(edges, np.ones((2 * joined + 1,) * 2)), np.ones((3, 3)))
+    found = ndimage.find_objects(labels)
+    return [(x.start + joined, y.start + joined, x.stop - joined, y.stop - joined) for y, x in found]
+
+
 def edges_of(picture: np.ndarray) -> np.ndarray:
     """Bool (h, w): where the lightest or the darkest colour value differs from a neighbour's."""
     found = np.zeros(picture.shape[:2], bool)
