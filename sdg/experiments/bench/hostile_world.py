@@ -72,7 +72,7 @@ class SnippetWorld:
         self.calls: list[str] = []
 
     def perception(self) -> dict[str, Callable[..., Any]]:
-        """The functions of checks; each call makes its value anew."""
+        """The functions of checks; each call makes its value again."""
         return {
             "get_observed_objects": lambda: list(self.things),
             "get_inventory": lambda: dict(self._data["inventory"]),

@@ -49,7 +49,7 @@ edges that join them."""
 LETTERS = 2
 """Letters of a text that may be an icon's misread ones."""
 ALIKE = frozenset("xX×+-<>?!i")
-"""Letters that are told by reading, because icons look like them."""
+"""Letters that stay what was read, because icons look like them."""
 WEIGHTS, CARD = "icons.safetensors", "icons.json"
 
 
