@@ -93,7 +93,7 @@ def is_alive(holder: Holder) -> bool:
 
 @contextlib.contextmanager
 def hold(path: Path) -> Iterator[Holder | None]:
-    """Hold the kernel's lock on the folder of the lock file `path` meanwhile; gives the dead holder that the file names.
+    """Hold the kernel's lock on the folder of the lock file `path` meanwhile; gives the dead holder that it names.
 
     The kernel drops its lock with its process, and knows who lives in other containers. Network file systems that don't
     lock have the file alone. Raises `RunFolderError` where a live process holds the folder.
