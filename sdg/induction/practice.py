@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from sdg.skills.learning.train import (
     REPLAYS,
     ROLL_INS,
     VALIDATION,
+    Measured,
     Point,
     Trained,
     TrainSettings,
@@ -27,6 +29,8 @@ from sdg.skills.learning.train import (
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.fresh_starts import Member, fresh_starts, keeps_to_its_place, restore_starts
 from sdg.skills.practice.starts import Starts, join, perturb_starts
+from sdg.skills.strict_json import decode
+from sdg.storage.files import plain
 
 WANDER = 6
 """The most random steps from a state in which a planner called the skill to a start nearby."""
@@ -70,6 +74,19 @@ class PracticeJob:
     def unit(self) -> str:
         """Its name where work is divided into shards."""
         return f"skill/{self.label}/{self.seed}"
+
+    def receive(self, result: Any) -> Trained | None:
+        """What its worker sent. Raises ValueError for what isn't a policy with its curve."""
+        if result is None:
+            return None
+        kinds = {*map(type, (result, result.best, *result.curve, *result.weights.values()))}
+        if kinds != {Trained, Point, np.ndarray}:
+            raise ValueError("it isn't a policy with its curve")
+        decode(Point, plain(result.best))
+        if result.measured is not None:
+            decode(Measured, plain(result.measured))
+        decode(list[int], plain([result.environment_steps, *result.other_steps.values()]))
+        return result
 
     def on_lost(self, reason: str) -> str:
         """Why nothing was learned: its worker hung or died."""

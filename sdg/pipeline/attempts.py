@@ -21,8 +21,9 @@ from sdg.pipeline.plan import Plan, Run, Task
 from sdg.pipeline.records import SEARCH, HypothesisRow, hypotheses, verifications
 from sdg.skills.practice.starts import Starts
 from sdg.skills.search.trial import LearningSearch, ReplaySearch, Search
+from sdg.skills.strict_json import decode
 from sdg.skills.subgoal import CheckFunction
-from sdg.storage.files import Rows
+from sdg.storage.files import Rows, plain
 from sdg.verification.verify import Verification, VerifySettings, verify
 
 
@@ -273,6 +274,17 @@ class _Jobs:
     def unit(self) -> str:
         """Their name if their worker is lost."""
         return self.jobs[0].unit
+
+    def receive(self, outcome: Any) -> _Outcome:
+        """What its worker sent. Raises ValueError where that isn't a row for each of its hypotheses."""
+        results, learned = outcome
+        for job, result in zip(self.jobs, results, strict=True):
+            row = decode(Verification, plain(result))
+            mine = (job.unit, job.level, job.seed, job.hypothesis.instruction)
+            fits = isinstance(result, Verification) and isinstance(learned, tuple | None)
+            if (row.unit, row.level, row.seed, row.instruction) != mine or not fits:
+                raise ValueError(f"a row of {row.unit!r:.80}, not {job.unit!r:.80}")
+        return results, learned
 
     def on_lost(self, reason: str) -> _Outcome:
         """What became of the hypotheses when their worker hung or died."""

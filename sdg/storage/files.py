@@ -253,7 +253,8 @@ class Rows(Generic[T]):
         self.journal, self.kind = journal, kind
 
     def append(self, row: T) -> T:
-        """Record a finished unit durably. Raises what `Journal.append` raises."""
+        """Record a finished unit durably. Raises what `Journal.append` raises, and ValueError for what isn't `kind`."""
+        decode(self.kind, plain(to_json(row)), place="row")  # so that whoever reads the journal can
         self.journal.append(to_json(row))
         return row
 

@@ -8,7 +8,7 @@ import platform
 import shutil
 import socket
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -91,33 +91,47 @@ def is_alive(holder: Holder) -> bool:
     return not holder.birth or holder.birth == birth(holder.pid)
 
 
+@contextlib.contextmanager
+def hold(path: Path) -> Iterator[Holder | None]:
+    """Hold the kernel's lock on the folder of the lock file `path` meanwhile; gives the dead holder that it names.
+
+    The kernel drops its lock with its process, and knows who lives in other containers. Network file systems that don't
+    lock have the file alone. Raises `RunFolderError` where a live process holds the folder.
+    """
+    with explaining(path.parent):
+        folder, is_held = os.open(path.parent, os.O_RDONLY), False
+    try:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            is_held = isinstance(error, BlockingIOError)
+        holder = read_holder(path)
+        if is_held or (holder is not None and is_alive(holder)):
+            raise RunFolderError(
+                f"{path.parent} is in use by {holder or 'another process'}. Wait until that run ends or stop it; "
+                f"if that machine is gone for good, delete {path}."
+            )
+        yield holder
+    finally:
+        os.close(folder)
+
+
 class Lock:
     """`run.lock`, which says who holds a folder. It is taken over from a dead holder, whom `taken_from` names."""
 
     def __init__(self, path: Path) -> None:
         """Take the lock. Raises `RunFolderError` when a live process holds it, `RunError` when it can't be written."""
         self.path, self._me = path, ourselves()
-        with explaining(path.parent):
-            folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            # So no two processes examine a stale lock at once; the kernel drops this lock with its process. On network
-            # file systems that don't lock, a small window remains.
-            with contextlib.suppress(OSError):
-                fcntl.flock(folder, fcntl.LOCK_EX)
-            self.taken_from = read_holder(path)
-            if self.taken_from is not None and is_alive(self.taken_from):
-                raise RunFolderError(
-                    f"{path.parent} is in use by {self.taken_from}. Wait until that run ends or stop it; "
-                    f"if that machine is gone for good, delete {path}."
-                )
+        with contextlib.ExitStack() as stack:
+            self.taken_from = stack.enter_context(hold(path))
             atomic_write(path, line(self._me) + "\n")
-        finally:
-            os.close(folder)
+            self._held = stack.pop_all()
 
     def release(self) -> None:
         """Release the folder, if it is still ours."""
         if read_holder(self.path) == self._me:
             self.path.unlink(missing_ok=True)
+        self._held.close()
 
 
 def read_holder(path: Path) -> Holder | None:

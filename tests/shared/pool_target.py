@@ -45,7 +45,7 @@ def spin() -> int:
 
 def run(source: str, *, spin: Any) -> Any:
     """Generated code behind the guard, whose function does what a hole of the guard or of C would."""
-    guard = Guard({"wait": Signature("wait", returns=2)}, returns=bool)
+    guard = Guard({"wait": Signature("wait")}, returns=bool)
     return guard.load(source)({"wait": spin})
 
 

@@ -14,7 +14,7 @@ from sdg.experiments.play.parent_model import answer
 from sdg.experiments.workers.workers import Workers
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import concurrency_of
-from sdg.storage import Journal
+from sdg.storage import Journal, plain
 
 BOT = "bot"
 ALL = "all"
@@ -74,6 +74,15 @@ class EpisodeJob:
     def answer(self, request: Any) -> Any:
         """Answer its agent's question to the model, in the parent. Raises ModelError as the model does."""
         return answer(self.model, request)
+
+    def receive(self, row: Any) -> Any:
+        """Its worker's row. Raises ValueError for a row that no journal could keep or that is another episode's."""
+        found, task = plain(Played.from_json(plain(row))), self.task
+        mine = {"unit": self.unit, "agent": self.recipe.agent, "level": task.domain.level_name(task.level)}
+        for name, value in (mine | {"seed": task.seed, "repeat": task.repeat, "bot_steps": self.bot_steps}).items():
+            if found[name] != plain(value):
+                raise ValueError(f"its {name} is {found[name]!r:.80}, not {value!r:.80}")
+        return row
 
     def on_lost(self, reason: str) -> Any:
         """The row of an episode whose worker hung or died: a failure that says so."""

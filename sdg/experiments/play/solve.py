@@ -69,6 +69,14 @@ def _admit(instruction: str, recipe: PlannerRecipe) -> str:
 class _Play(EpisodeJob):
     """The episode as a job that gives all of it, with its calls."""
 
+    def receive(self, episode: Any) -> Episode:
+        """Its worker's episode. Raises ValueError for what is none."""
+        level = self.task.domain.level_name(self.task.level)
+        super().receive(
+            {"unit": self.unit, "agent": self.recipe.agent, "level": level, "seed": self.task.seed} | episode.row()
+        )
+        return episode
+
     def on_lost(self, reason: str) -> Episode:
         """The outcome if the process hung or died."""
         _, world = open_world(self.task)

@@ -128,6 +128,8 @@ def _array_bytes(array: np.ndarray) -> bytes:
 CONTENT, QUESTION = "content", "question"
 """A node's requests to its parent: the bytes of a digest, a job's question."""
 _TEXT = 4000
+LOOK_SECONDS = 10
+"""How long to wait for an answer before looking whether anybody still wants the unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +191,7 @@ def count_begun(name: str, number: int) -> int:
 
 
 def _outcome(number: int, call: bytes, ticket: Ticket) -> dict[str, Any]:
-    ask = lambda kind, about: _line(ticket.line)(kind, about)  # noqa: E731  a line is opened by the first question
+    ask = lambda kind, about: _line(ticket.line, number)(kind, about)  # noqa: E731  opened by the first question
     try:
         function, job = unpack(call, lambda digest: ask(CONTENT, digest))
         if function.__module__.startswith("sdg."):
@@ -227,21 +229,30 @@ def _compile_once() -> None:
         compiled.ensure()
 
 
-def _line(name: str) -> Callable[[str, Any], Any]:
-    """A function that asks the parent (a kind of request and plain data) and waits for its answer.
+def _line(name: str, number: int) -> Callable[[str, Any], Any]:
+    """A function that asks the parent (a kind of request and plain data) and waits for its answer as long as the parent
+    waits for the unit: the scheduler forgets what a parent wanted that is gone. Raises NodeError then.
 
     Each thread has a queue of its own for the answers of a run; the parent closes it when the run ends.
     """
     from distributed import Queue, get_client
 
+    client: Any = get_client()
     if getattr(_own, "line", "") != name:
         _own.line, _own.mine = name, f"{name}-{uuid.uuid4().hex}"
-        _own.requests, _own.answers = (Queue(each, client=get_client()) for each in (name, _own.mine))
+        _own.requests, _own.answers = (Queue(each, client=client) for each in (name, _own.mine))
     requests, answers, mine = _own.requests, _own.answers, _own.mine
 
     def ask(kind: str, about: Any) -> Any:
         requests.put([mine, kind, about])
-        reply = pickle.loads(answers.get())
+        while True:
+            try:
+                reply = pickle.loads(answers.get(timeout=LOOK_SECONDS))
+                break
+            except TimeoutError:
+                key = f"{name}-{number}"
+                if client.sync(client.scheduler.get_task_status, keys=[key])[key] != "processing":
+                    raise NodeError("waits for a parent that is gone") from None
         if "error" in reply:
             raise reply["error"]
         return reply["value"]

@@ -14,7 +14,7 @@ from sdg.console import UserError
 from sdg.envs.files import COMPRESSED_SUFFIX, has_lines, read_file, read_lines
 from sdg.storage import RunFolder, RunSettings, read_description, read_journal
 from sdg.storage.files import atomic_write, explaining, line
-from sdg.storage.folder import differences, read_artefact
+from sdg.storage.folder import differences, hold, read_artefact
 from sdg.storage.metrics import read_metrics
 
 SHARD = "shard.json"
@@ -36,7 +36,8 @@ def merge(shards: Sequence[Path], out: Path) -> list[dict[str, Any]]:
     """Put the shards of one run together in `out`: a new folder, or the run that an earlier merge made there.
 
     A row for each journal: its units, and how many of them are new. Raises UserError for a shard that is missing, given
-    twice or of another config, and for a unit with different rows in two shards; nothing is written then.
+    twice or of another config, and for a unit with different rows in two shards, RunFolderError for one that is in use;
+    nothing is written then.
     """
     settings = _settings(shards)
     rows = {name: _rows([*shards, *([out] if out.exists() else [])], name) for name in JOURNALS}
@@ -58,7 +59,8 @@ def merge(shards: Sequence[Path], out: Path) -> list[dict[str, Any]]:
         packed = out / f"{TRANSCRIPT}{COMPRESSED_SUFFIX}"
         before = set(read_lines(packed)) if packed.exists() else {b""}
         sources = [each / TRANSCRIPT for each in (out, *shards) if has_lines(each / TRANSCRIPT)]
-        exchanges = dict.fromkeys(text for path in sources for text in read_lines(path) if text not in before)
+        # A last line is torn, or empty where it isn't: in the middle of a file it would be damage.
+        exchanges = dict.fromkeys(text for path in sources for text in read_lines(path)[:-1] if text not in before)
         if exchanges or (out / TRANSCRIPT).exists():  # a library's cost is counted from the transcript
             atomic_write(out / TRANSCRIPT, b"".join(text + b"\n" for text in exchanges))
     return table
@@ -70,8 +72,8 @@ def _settings(shards: Sequence[Path]) -> RunSettings:
     dealt: dict[tuple[int, int], Path] = {}
     for shard in shards:
         about = read_description(shard)
-        if (shard / "run.lock").exists():
-            raise UserError(f"{shard} is still being worked in: merge when it is done")
+        with hold(shard / "run.lock"):  # raises where it is still being worked in
+            pass
         if differing := differences(first["config"], about["config"]):
             raise UserError(f"{shard} is of another config than {shards[0]}: {differing[0][1]}")
         if not (shard / SHARD).exists():

@@ -113,7 +113,8 @@ class Workers:
     """`processes` jobs at a time, one thread each: more would spin-wait on shared cores.
 
     With a run's `folder`, lost jobs and their code are kept in its `banned.json`. Workers write only below `writes`. A
-    job's method `answer(request)` answers its questions (`sdg.sandbox.process.line`) in this process.
+    job's method `answer(request)` answers its questions (`sdg.sandbox.process.line`) in this process, and its
+    `receive(result)` returns what its worker sent, or raises where that isn't this job's result: it is lost then.
     """
 
     processes: int
@@ -154,6 +155,11 @@ class Workers:
             run = _pool(self).run
         for number, result in run(function, runnable, answer=lambda job, request: job.answer(request)):
             job = runnable[number]
+            if hasattr(job, "receive") and not isinstance(result, Lost):
+                try:
+                    result = job.receive(result)
+                except Exception as error:  # whatever a worker can make a result do
+                    result = Lost(f"its worker sent what is no result of it: {error}"[:300], hung=False)
             if isinstance(result, Lost):
                 bans.add(result.code or digest(f"job {getattr(job, 'unit', job)!r:.200}"), reason=result.reason)
                 result = _result_of_lost(job, result.reason)

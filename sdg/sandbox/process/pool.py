@@ -202,7 +202,7 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
         try:
             messages = [dict(self._reader.value(each)) for each in frames(member.pending)]
             answers = [answer for message in messages if (answer := self._take(member, message, run)) is not None]
-        except (BadFrame, KeyError, TypeError, ValueError) as error:
+        except Exception as error:  # whatever a worker can make a message do
             yield from self._lose(member, f"its message was invalid: {error}")
             return
         for number, result in answers:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -54,6 +56,24 @@ def test_a_question_is_answered_by_the_parent(pool: DaskPool) -> None:
     assert run(pool, "ask", answer=lambda job, request: [os.getpid(), job, request]) == {
         0: [os.getpid(), "ask", {"n": [1, 2]}]
     }
+
+
+def test_a_parent_that_is_killed_holds_no_node_up(pool: DaskPool) -> None:
+    """Its units wait for a model's answers, which never come."""
+    parent = (
+        "import sys, time\n"
+        "from sdg.experiments.workers.cluster import connect\n"
+        "from tests.shared.pool_target import do\n"
+        "answer = lambda job, request: (print('asked', flush=True), time.sleep(600))\n"
+        "list(connect(sys.argv[1]).run(do, ['ask'] * 4, answer=answer))\n"
+    )
+    address = f"dask://{pool.client.scheduler.address.removeprefix('tcp://')}"
+    command = [sys.executable, "-c", parent, address]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline() for _ in range(2)] == ["asked\n"] * 2
+        process.kill()
+    assert run(pool, "a", "b") == {0: "did a", 1: "did b"}
 
 
 def test_what_answering_raises_is_raised_in_the_job_and_here(pool: DaskPool) -> None:

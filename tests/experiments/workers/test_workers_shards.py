@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from sdg.experiments.bench.scale.units import Nap, sleep
 from sdg.experiments.cli.commands import workers_of
 from sdg.experiments.workers.shards import JOURNALS, merge, parse_shard
 from sdg.experiments.workers.workers import ShardFinished, Workers, use_workers
-from sdg.storage import RunError, RunFolder, RunSettings, read_journal
+from sdg.storage import RunError, RunFolder, RunFolderError, RunSettings, read_journal
 from sdg.storage import folder as folder_module
+from sdg.storage.files import line
 
 SETTINGS = RunSettings({"name": "x", "seed": 1}, "name: x\nseed: 1\n", 1)
 
@@ -61,6 +63,15 @@ def test_merged_shards_hold_all_units_once(tmp_path: Path) -> None:
     assert units(tmp_path / "run") == {"common": 0, "u": 1, "v": 2}
 
 
+def test_what_a_kill_leaves_in_a_shard_does_not_end_the_merged_run(tmp_path: Path) -> None:
+    shards = [make(tmp_path / name, {name: 1}, shard=f"{number}/2") for number, name in enumerate("ab", 1)]
+    (shards[0] / "run.lock").write_text(line(replace(folder_module.ourselves(), pid=2**22 + 7)))
+    for shard in shards:
+        (shard / "transcript.jsonl").write_text(f'{{"whole": "{shard.name}"}}\n{{"torn')
+    merge(shards, tmp_path / "run")
+    assert read_lines(tmp_path / "run" / "transcript.jsonl") == [b'{"whole": "a"}', b'{"whole": "b"}', b""]
+
+
 def test_merging_again_adds_only_what_is_new_to_the_transcript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shard, out = make(tmp_path / "a", {"u": 1}, shard="1/1"), tmp_path / "run"
     (shard / "transcript.jsonl").touch()
@@ -85,7 +96,7 @@ def test_merging_again_adds_only_what_is_new_to_the_transcript(tmp_path: Path, m
         (["a", "other"], "of another config"),
         (["a", "different"], "has another u than the shards before it"),
         (["a", "plain"], "is no shard"),
-        (["a", "busy"], "still being worked in"),
+        (["a", "busy"], "is in use by process"),
     ],
 )
 def test_what_does_not_fit_is_one_line_and_writes_nothing(tmp_path: Path, given: list[str], message: str) -> None:
@@ -94,10 +105,10 @@ def test_what_does_not_fit_is_one_line_and_writes_nothing(tmp_path: Path, given:
     make(tmp_path / "b", {"v": 1}, shard="2/2")
     make(tmp_path / "different", {"u": 2}, shard="2/2")
     make(tmp_path / "busy", {"v": 2}, shard="2/2")
-    (tmp_path / "busy" / "run.lock").write_text("{}")
+    (tmp_path / "busy" / "run.lock").write_text(line(folder_module.ourselves()))
     make(tmp_path / "other", {"v": 1}, shard="2/2", settings=RunSettings({"name": "y", "seed": 1}, "", 1))
     RunFolder.start(tmp_path / "plain", SETTINGS).close()
-    with pytest.raises(UserError, match=message) as raised:
+    with pytest.raises((UserError, RunFolderError), match=message) as raised:
         merge([tmp_path / name for name in given], tmp_path / "run")
     assert "\n" not in str(raised.value)
     assert not (tmp_path / "run").exists()

@@ -165,6 +165,16 @@ def test_one_process_at_a_time_and_a_dead_one_does_not_count(tmp_path: Path) -> 
     assert not (tmp_path / "run.lock").exists()
 
 
+def test_who_lives_in_another_container_is_no_question_of_its_number(tmp_path: Path) -> None:
+    """There its number is another's or nobody's here, and the host's name may be the same."""
+    lock = Lock(tmp_path / "run.lock")
+    (tmp_path / "run.lock").write_text(json.dumps({"pid": 2**22 + 7, "host": ourselves().host, "since": "now"}))
+    with pytest.raises(RunFolderError, match="in use by process 4194311"):
+        Lock(tmp_path / "run.lock")
+    lock.release()
+    Lock(tmp_path / "run.lock").release()
+
+
 def test_a_later_process_with_the_same_number_is_another() -> None:
     me = ourselves()
     assert is_alive(me)

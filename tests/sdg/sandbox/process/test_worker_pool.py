@@ -247,6 +247,7 @@ LIES = {
     "a report that is none": said('["dict",["ready",7]]'),
     "no word for it": said('["dict",["what",7]]'),
     "a number with too many digits": said('["dict",["beat",' + "9" * 10_000 + "]]"),
+    "a beat beyond all numbers": said('["dict",["beat",1' + "0" * 400 + "]]"),
     "two questions at once": said('["dict",["ask",1]]') * 2,
 }
 

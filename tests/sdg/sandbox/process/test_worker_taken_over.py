@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
+import platform
 import resource
 import signal
 import time
@@ -16,7 +17,7 @@ import pytest
 
 import sdg.sandbox.process.job as worker
 from sdg.sandbox.process.board import SIZE, Board
-from sdg.sandbox.process.pool import Lost, Patience, Pool
+from sdg.sandbox.process.pool import POOL_LIMITS, Lost, Patience, Pool
 
 LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="walls need Linux")
 SECCOMP = "no sockets, programs or processes (seccomp)"
@@ -61,13 +62,32 @@ def call_by_another_number() -> None:
         raise PermissionError
 
 
+def call_what_no_list_forbids(victim: str) -> dict[str, int]:
+    """Calls that act on a file which is only opened for reading, or that kernels got later: what each answers."""
+    call, path, here = ctypes.CDLL(None, use_errno=True).syscall, ctypes.c_char_p(victim.encode()), -100
+    opened, zeros = os.open(victim, os.O_RDONLY), ctypes.create_string_buffer(64)
+    machine = platform.machine() == "x86_64"
+    return {
+        "fchmodat2": call(452, here, path, 0o777, 0),
+        "utimes": call(261, here, path, zeros) if machine else call(88, here, path, zeros, 0),
+        "removexattr": call(197 if machine else 14, path, b"user.mark"),
+        "set flags": call(16 if machine else 29, opened, 0x40086602, zeros),
+        "flock": call(73 if machine else 32, opened, fcntl.LOCK_EX | fcntl.LOCK_NB),
+        "lease": call(72 if machine else 25, opened, 1024, fcntl.F_RDLCK),
+        "outlive the parent": call(157 if machine else 167, 1, 0, 0, 0, 0),
+        "any other": call(4000, 0),
+    }
+
+
 DEEDS = {each.__name__: each for each in (
     shorten_the_board, limit_the_parent, signal_by_a_pipe, slow_the_parent, call_by_another_number,
 )}  # fmt: skip
 
 
-def do(job: Any) -> str:
+def do(job: Any) -> Any:
     """What a worker does once it was taken over."""
+    if isinstance(job, Path):
+        return call_what_no_list_forbids(str(job))
     if job in DEEDS:
         DEEDS[job]()
     elif job == "read no more":
@@ -92,6 +112,22 @@ def test_a_worker_can_not_harm_its_parent(deed: str) -> None:
         with pytest.raises(PermissionError):
             list(pool.run(do, [deed]))
         assert list(pool.run(do, ["nothing"])) == [(0, "did it")]
+
+
+@LINUX
+@pytest.mark.parametrize("may_write", [False, True])
+def test_a_worker_can_not_mark_or_lock_a_file(may_write: bool, tmp_path: Path) -> None:
+    victim, folder = tmp_path / "victim", tmp_path / "folder"
+    victim.write_text("x")
+    folder.mkdir()
+    before = os.stat(victim)
+    with Pool(1, limits=replace(POOL_LIMITS, writes_below=(str(folder),) if may_write else ())) as pool:
+        list(pool.run(do, ["nothing"]))
+        if pool.reports[0][SECCOMP] != "on":
+            pytest.skip(f"this kernel has no such wall: {pool.reports[0][SECCOMP]}")
+        ((_, answers),) = pool.run(do, [victim])
+    assert [name for name, answer in answers.items() if answer >= 0] == []
+    assert os.stat(victim) == before
 
 
 @LINUX
