@@ -160,9 +160,10 @@ def _is_final_text(text: str, role: str) -> bool:
         return True
     if joined.startswith(SIGNS) or (len(joined) <= most * SIGNS_A_WORD and any(each in joined for each in SIGNS)):
         return True
-    if role == "button" and len(words) <= MOST_LABEL_WORDS:  # a word may be set in two blocks
-        words = [*words, *(one + other for one, other in pairwise(words))]
-    if role in ("button", "drop") and _is_final([each for each in words if each not in NOUNS]):
+    brief = len(words) <= MOST_BUTTON_WORDS or words[0] in WORDS["affirming"]
+    acts = role in ("button", "drop") or (role == "control" and brief)
+    blocks = [*map("".join, pairwise(words) if len(words) <= MOST_LABEL_WORDS else ()), "".join(words)]
+    if acts and _is_final([each for each in [*words, *blocks] if each not in NOUNS]):  # a word may be set in blocks
         return True
     return (role == "control" or (role != "a" and len(words) <= MOST_BUTTON_WORDS)) and _begins_final(words, but=NOUNS)
 

@@ -24,6 +24,7 @@ from sdg.envs.ui.presses import (
     BREAKS,
     CHOOSES,
     CLICKS,
+    DELETES,
     DROPS,
     ENTERS,
     SPACES,
@@ -52,7 +53,8 @@ PAGE_KEYS: Mapping[str, str] = {
 _WAYS: Mapping[str, str] = {
     "<Enter>": ENTERS,
     "<Space>": SPACES,
-    **dict.fromkeys(("<Delete>", "<Backspace>", "C-x", "C-v"), TYPES),
+    "C-v": TYPES,
+    **dict.fromkeys(("<Delete>", "<Backspace>", "C-x"), DELETES),
     **dict.fromkeys(("<Up>", "<Down>", "<Left>", "<Right>"), CHOOSES),
 }
 """How keys press; others press nothing."""
@@ -184,8 +186,6 @@ class PageWorld:
             return replace(ends, labels="\n".join(filter(None, (ends.labels, *labels))))
         if name == "MOUSEUP_COORDS" and not found.is_still(self._held):
             return self._look(DROPS, argument)
-        if name == "PRESS_KEY" and way == TYPES and argument != "C-v":  # beside a field, the key deletes what is chosen
-            return Press() if found.field else Press("button", "Delete")
         return found
 
     def _look(self, way: str, argument: str) -> Press:

@@ -17,9 +17,10 @@ Point = Sequence[float | None]
 """x and y, or None twice for where the focus is."""
 DEEPEST = 8
 """Frames within frames that are looked into."""
-CLICKS, DROPS, ENTERS, BREAKS, SPACES, TYPES, CHOOSES = "click", "drop", "enter", "break", "space", "type", "choose"
-"""The ways of pressing: at a point, letting go of a drag there, or by Enter, a line break in a text, Space, typing or
-an arrow where the focus is."""
+CLICKS, DROPS, ENTERS, BREAKS, SPACES, TYPES = "click", "drop", "enter", "break", "space", "type"
+CHOOSES, DELETES = "choose", "delete"
+"""The ways of pressing: at a point, letting go of a drag there, or by Enter, a line break in a text, Space, typing, an
+arrow or a key that deletes where the focus is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +108,12 @@ const words = (node, most = 4000) => {  // those that are shown, of styles too, 
 const text = each => is(each, 'input') ? each.value || {submit: 'Submit', reset: 'Reset'}[each.type] :
   is(each, 'option') ? each.label : words(each, 200);
 const writes = node => get(node, 'isContentEditable') || document.designMode === 'on';
-const field = node => writes(node) || is(node, 'textarea, select, [role=textbox], [role=combobox], ' +
-  '[role=listbox], [role=searchbox], iframe, canvas, embed, object') ||
-  is(node, 'input') && !/^(button|submit|reset|image|checkbox|radio|file|color)$/.test(node.type);
+const edits = node => is(node, 'input') ?  // keys change its text alone; what a role calls a field may do anything
+  !/^(button|submit|reset|image|checkbox|radio|file|color)$/.test(node.type) :
+  !is(node, 'button, summary') && (writes(node) || is(node, 'textarea, select'));
+const lists = node => is(node, '[role=combobox], [role=listbox]');
+const field = node => edits(node) || !is(node, 'input, button, summary') && (lists(node) ||
+  is(node, '[role=textbox], [role=searchbox], iframe, canvas, embed, object'));
 const painted = node => {  // a link that is drawn as a button, with words on it
   const style = getComputedStyle(node), filled = !/^rgba.*, 0\)$/.test(style.backgroundColor);
   return (filled || style.backgroundImage !== 'none' || parseFloat(style.borderTopWidth) > 0) &&
@@ -122,12 +126,14 @@ const meant = node => {
   return found;
 };
 const formOf = node => get(node, 'form') || up(node, 'form');
-const searches = node => { const form = formOf(node); return [node, form].some(each => each && [get(each, 'type'),
-  ...['role', 'name', 'id', 'placeholder', 'aria-label', 'title', 'action', 'class'].map(name =>
-  attr(each, name)), ...[...get(each, 'labels') || []].map(label => label.textContent)]
-  .some(text =>
-  /search|suche|query|find|filter|recherch|busca|cerca|zoek|szuka|sök|поиск|搜|検索|검색|بحث|^q$/i
-  .test(text || ''))); };
+const seeks = text => text === 'q' || /搜|検索|검색|بحث/.test(text) || text.replace(/([a-z])([A-Z])/g, '$1 $2')
+  .split(/[^\p{L}]+/u).some(word => /^(search|suche|query|find(er)?$|filter|recherch|busca|cerca|zoek|szuka|sök|поиск)/i
+  .test(word));
+const searches = node => [node, formOf(node)].some(each => each && [get(each, 'type'),
+  ...['role', 'name', 'id'].map(name => attr(each, name)),
+  attr(each, 'action').replace(/^https?:\/\/[^/]*|[?#].*/g, ''),
+  ...[...titles(each), attr(each, 'placeholder'), ...[...get(each, 'labels') || []].map(label => label.textContent)]
+  .map(said => said.match(/^\P{L}*(\p{L}+\P{L}*){0,3}/u)[0])].some(text => seeks(text || '')));
 const endings = node => {  // the buttons that Enter in a field may press: those that end its form, or those beside it
   const form = formOf(node), search = searches(node), box = form || above(above(node) || node) || node;
   const own = form ? [...get(form, 'getRootNode').call(form).querySelectorAll(ends)]
@@ -188,6 +194,7 @@ _NAMES = rf"""([x, y, way, typed]) => {{ {_DEEP} {_HELP}
   if (!node) return {{}};
   if (is(node, 'iframe, frame, object, embed')) return {{frame: true}};
   const types = field(node), keys = x === null, radio = is(node, 'input[type=radio]'), select = is(node, 'select');
+  if (way === 'delete') return {{role: 'button', words: edits(node) ? '' : 'Delete', field: types}};
   const slides = is(node, 'input[type=range], [role=slider]');
   if (way === 'choose' && !radio && !select && !slides) return {{}};
   if (way === 'choose' && !slides || keys && select &&
@@ -201,21 +208,23 @@ _NAMES = rf"""([x, y, way, typed]) => {{ {_DEEP} {_HELP}
     return {{role: 'button', hints: asks ? 'ok' : '', dialog: asks ? around(asks) : '',
       labels: asks ? all(asks, buttons).filter(seen).map(each => clean(text(each))).join('\n') : ''}};
   }}
-  if (keys && (way === 'type' && !codes(node) || way === 'space' ||
-      way === 'break' && (is(node, 'textarea') || writes(node))) && types)
+  const taps = way === 'space' || way === 'type' && typed.includes(' ') && lists(node);
+  if (keys && (way === 'type' && !codes(node) || taps ||
+      way === 'break' && (is(node, 'textarea') || writes(node))) && (taps ? edits(node) : types))
     return {{role: node.tagName.toLowerCase(), field: true, lines: way === 'break'}};
   if (keys && way !== 'type' && hidden(node)) return {{role: 'host', unseen: true, field: types}};
   if (!keys) node = is(node, 'option') ? node : meant(node);
-  else if (!/space|choose/.test(way)) {{
-    const fills = types || is(node, 'input:not([type=button], [type=reset], [type=file])');
+  else if (way !== 'choose') {{
+    const fills = !taps && (types || is(node, 'input:not([type=button], [type=reset], [type=file])'));
     const marked = get(node, 'getRootNode').call(node).getElementById?.(attr(node, 'aria-activedescendant'));
-    const found = [...fills ? endings(node) : [], ...marked ? [marked] : []];  // Enter presses what ends its form
+    const own = fills ? endings(node) : is(node, 'a, button, summary, input') || !marked ? [node] : [];
+    const found = [...own, ...marked ? [marked] : []];  // Enter presses what ends its form
     if (!found.length && types && !searches(node)) return {{role: 'enter', unseen: true, field: types}};
     [node, ...more] = found.length ? found : [node];
   }}
   const tag = is(node, 'label') && labelled(node.control || node) || '';
   if (is(node, 'label') && node.control) node = node.control;
-  const button = is(node, buttons), fills = field(node);
+  const button = is(node, buttons), fills = field(node) && !(taps && words(node));
   const box = is(node, 'input[type=checkbox], input[type=radio]');
   const control = !fills && !box && !is(node, 'label, summary') && (is(node, pressed) || points(node)) &&
     !(is(node, 'a[href]:not([href="#"], [href^="javascript:"])') && !painted(node));

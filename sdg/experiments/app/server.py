@@ -10,6 +10,7 @@ import mimetypes
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -113,6 +114,11 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
     """A server for the page; `serve_forever` runs it. Raises OSError for an address that isn't free."""
 
     class Handler(BaseHTTPRequestHandler):
+        def handle(self) -> None:
+            """Answer; a browser may go away in the middle, which is no fault."""
+            with suppress(ConnectionError):
+                super().handle()
+
         def do_GET(self) -> None:
             name = KINDS.get(self.path, "")
             kind = str(mimetypes.guess_type(name)[0])
@@ -137,7 +143,7 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
         def _is_ours(self) -> bool:
             """Whether our own page asks, by this machine's name, because another site's name may lead here too."""
             host_header = str(self.headers.get("Host"))
-            local = host not in LOOPBACK or host_header.rpartition(":")[0] in LOOPBACK
+            local = host not in LOOPBACK or host_header.partition(":")[0] in LOOPBACK
             return local and self.headers.get("Origin") == f"http://{host_header}"
 
         def _answer(self, status: int, body: bytes, kind: str = "text/plain") -> None:

@@ -50,6 +50,11 @@ SLOTTED = component("x-slot", "<div role=dialog><p>Delete everything?</p><slot><
 AROUND = component("x-around", f"<div role=dialog><slot></slot><button class=primary-action {AT}>Yes</button></div>")
 LABEL = component("x-label", "<span>Pay 12.50 EUR now</span>")
 RADIOS = "<label><input type=radio name=a id=i checked>Keep</label><label hidden><input type=radio name=a>File</label>"
+SPACE = ("PRESS_KEY", "<Space>")
+MAILS = (
+    "<div id=i role=listbox tabindex=0 aria-activedescendant={}><div id=a role=option>Mail</div>"
+    f"<div id=b role=option>Delete account</div></div>{FOCUS}"
+)
 ASKED = {
     "a padded frame": (FRAME.format("padding-top:60px", TWO), "CLICK_COORDS", "60,90"),
     "a scaled frame": (FRAME.format("transform:scale(2);transform-origin:0 0", TWO), "CLICK_COORDS", "60,90"),
@@ -179,6 +184,35 @@ ASKED = {
         "<Enter>",
     ),
     "a code that is pasted": (f"<form><input id=i maxlength=4><button>Pay</button></form>{FOCUS}", "PRESS_KEY", "C-v"),
+    "Space on a button called a field": (f"<button id=i role=combobox>Delete account</button>{FOCUS}", *SPACE),
+    "Enter on one": (f"<button id=i role=combobox>Delete account</button>{FOCUS}", "PRESS_KEY", "<Enter>"),
+    "a typed space on one": (f"<button id=i role=listbox>Delete account</button>{FOCUS}", "TYPE_TEXT", " "),
+    "Space on an editable button": (f"<button id=i contenteditable>Delete account</button>{FOCUS}", *SPACE),
+    "Enter that ends a form by one": (
+        f"<form><input id=i><button role=listbox>Delete account</button></form>{FOCUS}",
+        "PRESS_KEY",
+        "<Enter>",
+    ),
+    "Delete on a list": (MAILS.format("a"), "PRESS_KEY", "<Delete>"),
+    "Delete on a canvas": (f"<canvas id=i tabindex=0></canvas>{FOCUS}", "PRESS_KEY", "<Delete>"),
+    "Space on the entry of a list": (MAILS.format("b"), *SPACE),
+    "a field of a library's name": (
+        f"<input id=i class=jquery-chat placeholder='Write'>{FOCUS}",
+        "PRESS_KEY",
+        "<Enter>",
+    ),
+    "a form of a name that holds search": (f"<form id=research><input id=i></form>{FOCUS}", "PRESS_KEY", "<Enter>"),
+    "a label that tells of finding": (
+        f"<div id=i contenteditable aria-label='Write to Ann (find pictures by :)'></div>{FOCUS}",
+        "PRESS_KEY",
+        "<Enter>",
+    ),
+    "a long link drawn as a button": (
+        f"<a href='#' {AT[:-1]};background:#ddd'>Click here to delete your account</a>",
+        *CLICK,
+    ),
+    "a long yes of a plain element": (f"<div onclick=1 {AT}>Yes, close this and wipe the whole disk</div>", *CLICK),
+    "three blocks": (f"<button {AT}><div>De</div><div>le</div><div>te</div></button>", *CLICK),
     "Delete on a row": ("<div id=i tabindex=0>Mail</div><script>i.focus()</script>", "PRESS_KEY", "<Delete>"),
 }
 NOT_ASKED = {
@@ -195,6 +229,10 @@ NOT_ASKED = {
               "TYPE_TEXT", "a\nb"),
     "a search": (f"<input id=i type=search><button>Delete all</button>{FOCUS}", "PRESS_KEY", "<Enter>"),
     "a search form": (f"<form><input id=i name=q><button>Go</button></form>{FOCUS}", "TYPE_TEXT", "lamp\n"),
+    "a field that is called to search": (f"<input id=i name=siteSearch>{FOCUS}", "PRESS_KEY", "<Enter>"),
+    "a label that says so": (f"<input id=i placeholder='Artikel suchen'>{FOCUS}", "PRESS_KEY", "<Enter>"),
+    "Space on a harmless entry of a list": (MAILS.format("a"), *SPACE),
+    "letters on a canvas": (f"<canvas id=i tabindex=0></canvas>{FOCUS}", "TYPE_TEXT", "hello you"),
     "a harmless entry": (f"{ACTIONS}{FOCUS}", "TYPE_TEXT", "arch"),
     "an entry that is a name": (f"<select id=i><option>Sort<option>Order day</select>{FOCUS}", "PRESS_KEY", "<Down>"),
     "a tick": (f"<label {AT}><input type=checkbox>Send me a copy</label>", *CLICK),

@@ -5,7 +5,10 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import socket
+import struct
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -107,6 +110,22 @@ def test_what_can_not_be_is_said_in_words(address: str) -> None:
 )
 def test_no_other_site_can_ask(address: str, headers: dict[str, str]) -> None:
     assert post(address, "/about", **headers)[0] == 403
+
+
+def test_a_browser_that_leaves_the_port_out_is_ours(address: str) -> None:
+    """Port 80 is in no Host header."""
+    assert post(address, "/about", Host="127.0.0.1", Origin="http://127.0.0.1")[0] == 200
+
+
+def test_a_browser_that_goes_away_is_no_fault(address: str, capfd: pytest.CaptureFixture[str]) -> None:
+    host, _, port = address.partition(":")
+    with socket.create_connection((host, int(port))) as going:
+        going.sendall(f"POST /about HTTP/1.1\r\nHost: {address}\r\nOrigin: http://{address}\r\n"
+                      "Content-Length: 2\r\n\r\n".encode())  # fmt: skip
+        time.sleep(0.2)
+        going.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    assert post(address, "/about")[0] == 200
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_files_beside_the_page_are_not_served(address: str) -> None:
