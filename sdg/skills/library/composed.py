@@ -212,12 +212,18 @@ def _globals(table: symtable.SymbolTable) -> set[str]:
 
 
 def rename_definition(node: ast.stmt, names: Mapping[str, str]) -> ast.stmt:
-    """A definition with these names replaced."""
+    """A definition with these names replaced, also where they are its parameters and calls name them."""
     for part in ast.walk(node):
-        if isinstance(part, ast.Name):
-            part.id = names.get(part.id, part.id)
-        elif isinstance(part, ast.arg):
-            part.arg = names.get(part.arg, part.arg)
-        elif isinstance(part, ast.FunctionDef):
-            part.name = names.get(part.name, part.name)
+        if place := _HOLDS_NAME.get(type(part)):
+            setattr(part, place, names.get(getattr(part, place), getattr(part, place)))
+        elif isinstance(part, ast.Nonlocal):
+            part.names = [names.get(each, each) for each in part.names]
+        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in names:
+            for each in part.keywords:
+                each.arg = names.get(each.arg or "", each.arg)
     return node
+
+
+_HOLDS_NAME: dict[type[ast.AST], str] = {
+    ast.Name: "id", ast.arg: "arg", ast.FunctionDef: "name", ast.ExceptHandler: "name"
+}  # fmt: skip
