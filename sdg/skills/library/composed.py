@@ -20,6 +20,8 @@ from sdg.skills.library.library import LibraryError
 from sdg.skills.strict_json import canonical, decode, loads
 
 MAX_BYTES = 2**20
+MAX_SKILL_BYTES = MAX_BYTES // 16
+"""Most of one skill: those of one reply always fit into a file together."""
 THING, POSITION, NUMBER = "thing", "position", "number"
 """What an argument may be in every domain: a description or a record; a position; a number."""
 
@@ -119,16 +121,34 @@ class ComposedLibrary:
         return {skill.name: skill for skill in self.skills}
 
 
-def save_composed(library: ComposedLibrary, path: Path) -> None:
-    """Write the library as one JSON file with a checksum of itself."""
-    body = asdict(library)
-    atomic_write(path, canonical(body | {"sha256": hashlib.sha256(canonical(body)).hexdigest()}))
-
-
-def load_composed(path: Path) -> ComposedLibrary:
-    """Read such a file. Raises LibraryError for a file that is missing, damaged, edited or of another schema."""
+def storage_fault(skill: ComposedSkill) -> str:
+    """Why a file of composed skills couldn't be read again with this one among them; "" where it could."""
     try:
-        raw = loads(read_file(path, most=MAX_BYTES))
+        data = canonical(asdict(skill))
+        decode(ComposedSkill, loads(data), place=skill.name)
+    except ValueError as error:
+        return f"it can't be stored: {error}"
+    return "" if len(data) <= MAX_SKILL_BYTES else f"it takes {len(data)} bytes, at most {MAX_SKILL_BYTES} are kept"
+
+
+def save_composed(library: ComposedLibrary, path: Path) -> None:
+    """Write the library as one JSON file with a checksum of itself. Raises LibraryError for what couldn't be read."""
+    body = asdict(library)
+    data = canonical(body | {"sha256": hashlib.sha256(canonical(body)).hexdigest()})
+    load_composed(path, data=data)
+    atomic_write(path, data)
+
+
+def load_composed(path: Path, *, data: bytes = b"") -> ComposedLibrary:
+    """Read such a file, or the `data` that it will hold.
+
+    Raises LibraryError for a file that is missing, damaged, edited or of another schema.
+    """
+    try:
+        data = data or read_file(path, most=MAX_BYTES)
+        if len(data) > MAX_BYTES:
+            raise ValueError(f"they take {len(data)} bytes, at most {MAX_BYTES} are read")
+        raw = loads(data)
         body = {key: value for key, value in raw.items() if key != "sha256"}
         if raw.get("sha256") != hashlib.sha256(canonical(body)).hexdigest():
             raise ValueError("it was damaged or edited: its checksum doesn't agree with its content")

@@ -126,6 +126,11 @@ def test_a_program_cannot_change_what_linked_skills_mean(before: str, reached: s
         (("    held = get_carried()", "    pick(thing)\n    held = get_carried()"), "its check calls a skill"),
         (("def check_fetch(thing):", "def check_fetch(other):"), "doesn't take the same"),
         (("held is not None and", "held.__class__ and"), "__class__"),
+        (
+            ("def check_fetch(thing):", f"A = 0\n\ndef check_fetch(thing):\n    [{'A,' * 7300}]"),
+            "at most 65536 are kept",
+        ),
+        (("Brings a thing", "Brings a \\ud800 thing"), "can't be stored"),
     ],
 )
 def test_what_breaks_a_rule_is_told_and_not_kept(change: tuple[str, str], says: str) -> None:
