@@ -203,8 +203,9 @@ class _Reader:
     def _clashes(self, name: str, taken: Collection[str]) -> set[str]:
         """Names that a skill's parts get although another skill's parts, the host or the parts' own code have them."""
         _, mine, own = self._parts(name)
-        rivals = [each for each in self.names if each != name]
-        others = {made for each in rivals for made in (CHECK + each, *self._parts(each)[2].values())}
+        others = {
+            made for each in self.names if each != name for made in (CHECK + each, *self._parts(each)[2].values())
+        }
         inside = {word for node in mine for word in (*names_bound(node), *loads(node))} - own.keys()
         return {*own.values()} & (inside | others | set(taken))
 

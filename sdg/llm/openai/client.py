@@ -64,9 +64,10 @@ class OpenAIModel:
         for _ in range(len(_OPTIONAL) + 1):
             request = self._request(messages, sampling, left_out)
             status, headers, body, until = self._post(request)
-            if status not in (400, 422) or not (refused := _parameter_in(body, request)):
+            refused = [name for name in _OPTIONAL if name in request and name.encode() in body]  # or in an echo
+            if status not in (400, 422) or not refused:
                 break
-            left_out.add(refused)
+            left_out.add(refused[0])
         completion = self._read(status, headers, body, until=until)
         lost = ", ".join(sorted(left_out & _DRAWING))
         if not left_out & _DRAWING <= self._unsupported:
@@ -175,11 +176,6 @@ class OpenAIModel:
 
     def _who(self) -> str:
         return f"Model {self.name!r} at {self.settings.base_url or 'OpenAI'}"
-
-
-def _parameter_in(body: bytes, request: Mapping[str, Any]) -> str:
-    """The parameter of a request that a refusal names, "" for none; what the refusal mentions may be an echo."""
-    return next((name for name in _OPTIONAL if name in request and name.encode() in body), "")
 
 
 def _content(message: Message) -> str | list[dict[str, Any]]:

@@ -20,8 +20,7 @@ from sdg.skills.library.library import LibraryError
 from sdg.skills.strict_json import canonical, decode, loads
 
 MAX_BYTES = 2**20
-MAX_SKILL_BYTES = MAX_BYTES // 16
-"""Most of one skill: those of one reply always fit into a file together."""
+MAX_SKILL_BYTES = MAX_BYTES // 16  # those of one reply always fit into a file together
 THING, POSITION, NUMBER = "thing", "position", "number"
 """What an argument may be in every domain: a description or a record; a position; a number."""
 
@@ -234,7 +233,8 @@ def _globals(table: symtable.SymbolTable) -> set[str]:
 def rename_definition(node: ast.stmt, names: Mapping[str, str]) -> ast.stmt:
     """A definition with these names replaced, also where they are its parameters and calls name them."""
     for part in ast.walk(node):
-        if place := _HOLDS_NAME.get(type(part)):
+        if isinstance(part, ast.Name | ast.arg | ast.FunctionDef | ast.ExceptHandler):
+            place = {ast.Name: "id", ast.arg: "arg"}.get(type(part), "name")
             setattr(part, place, names.get(getattr(part, place), getattr(part, place)))
         elif isinstance(part, ast.Nonlocal):
             part.names = [names.get(each, each) for each in part.names]
@@ -242,8 +242,3 @@ def rename_definition(node: ast.stmt, names: Mapping[str, str]) -> ast.stmt:
             for each in part.keywords:
                 each.arg = names.get(each.arg or "", each.arg)
     return node
-
-
-_HOLDS_NAME: dict[type[ast.AST], str] = {
-    ast.Name: "id", ast.arg: "arg", ast.FunctionDef: "name", ast.ExceptHandler: "name"
-}  # fmt: skip
