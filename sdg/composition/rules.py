@@ -14,7 +14,7 @@ from sdg.envs.domain import Domain
 from sdg.prompts.fill import one_line
 from sdg.prompts.replies import extract_code
 from sdg.sandbox.guard import Refused, reserved_names
-from sdg.sandbox.guard.outline import names_at_top, needed_names, reached_names
+from sdg.sandbox.guard.outline import names_at_top, names_bound, needed_names, reached_names
 from sdg.sandbox.guard.syntax import loads, parse_code
 from sdg.skills.library.composed import (
     BEGIN,
@@ -27,6 +27,7 @@ from sdg.skills.library.composed import (
     Parameter,
     linked_source,
     rename_definition,
+    storage_fault,
 )
 
 KINDS = (THING, POSITION, NUMBER)
@@ -117,6 +118,8 @@ class _Reader:
         taken = {*self.learned, *self.domain.perceivable.functions, *reserved_names(self.domain.perceivable.records)}
         taken |= {"program", self.domain.forgets, REQUIRE, BEGIN, RESULT}
         helpers, skills, told = self._needs(name), {*self.learned, *self.names}, _docstring_parts(function)
+        clash = min(self._clashes(name, {*taken, *self.names} - {name}), default="")
+        unstorable = storage_fault(self.skill(name))
         recursive = any(helper in self._needs(callee) for helper in helpers for callee in self._callees[helper])
         loops = [node for each in helpers for node in ast.walk(self.functions[each]) if isinstance(node, ast.While)]
         yield from (
@@ -125,6 +128,10 @@ class _Reader:
                 (
                     name in taken or name.startswith("_"),
                     "its name is taken: a learned skill, a perception function or a word of Python has it",
+                ),
+                (
+                    clash,
+                    f"its parts get names such as {clash}, which means something else: rename the part or the skill",
                 ),
                 (recursive, "it calls itself, or functions that call each other: write it without recursion"),
                 (
@@ -140,6 +147,7 @@ class _Reader:
                     "its check calls a skill: a check asks perception alone",
                 ),
                 (len(self._source(name).splitlines()) > MAX_LINES, f"it has more than {MAX_LINES} lines"),
+                (unstorable, unstorable),
             )
             if holds
         )
@@ -183,12 +191,27 @@ class _Reader:
         """Functions of the reply that one needs, itself included."""
         return reached_names(name, self._callees)
 
-    def _source(self, name: str) -> str:
-        """The skill's definitions under names of its own, and the function that programs call."""
+    def _parts(self, name: str) -> tuple[frozenset[str], list[ast.stmt], dict[str, str]]:
+        """All names that a skill reads, the definitions among them that it doesn't leave to other skills, and the names
+        that these get."""
         needs = needed_names(name, self.body) | needed_names(CHECK + name, self.body)
         foreign = {part for each in self.names if each != name for part in (each, CHECK + each)}
         mine = [node for node in self.body if set(names_at_top(node)) & (needs - foreign)]
         own = {part: f"{name}_{part}" for node in mine for part in names_at_top(node) if part != CHECK + name}
+        return needs, mine, own
+
+    def _clashes(self, name: str, taken: Collection[str]) -> set[str]:
+        """Names that a skill's parts get although another skill's parts, the host or the parts' own code have them."""
+        _, mine, own = self._parts(name)
+        others = {
+            made for each in self.names if each != name for made in (CHECK + each, *self._parts(each)[2].values())
+        }
+        inside = {word for node in mine for word in (*names_bound(node), *loads(node))} - own.keys()
+        return {*own.values()} & (inside | others | set(taken))
+
+    def _source(self, name: str) -> str:
+        """The skill's definitions under names of its own, and the function that programs call."""
+        needs, mine, own = self._parts(name)
         copies = [rename_definition(ast.parse(ast.unparse(node)).body[0], own) for node in mine]
         parameters = [Parameter(each.arg, _kind(each)) for each in self.functions[name].args.args]
         imports = [ast.unparse(node) for node in self.body if _names_of_import(node) & needs]

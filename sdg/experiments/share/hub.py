@@ -33,7 +33,7 @@ def export_library(place: Path, folder: Path, *, licence: str = "apache-2.0", se
     library = load_library(place)
     composed_library = load_composed(place / COMPOSED) if (place / COMPOSED).exists() else None
     card = model_card(library, composed_library, name=folder.name, licence=licence)
-    save_library(library, folder)
+    save_library(library, folder, beside=(FILM, COMPOSED, CONFIG))
     atomic_write(folder / CARD, card)
     about = {"library_name": "sdg", "domain": library.domain, "skills": [skill.name for skill in library.skills]}
     atomic_write(folder / CONFIG, json.dumps(about, indent=1) + "\n")

@@ -6,14 +6,17 @@ log_run(Path("runs/quickstart"), mlflow.log_metrics)      # or wandb.log
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from sdg.storage import read_description, read_journal, read_metrics
+from sdg.deduction.episode import Played
+from sdg.storage import read_description, read_metrics
+from sdg.storage.files import read_rows
 from sdg.storage.metrics import STEP
 
 
 def log_run(run: Path, log: Callable[..., object]) -> int:
     """Call `log({name: number}, step=number)` for each point of a curve, then for each episode; returns their number.
 
-    Steps count the calls, because trackers want them in order. Raises RunFolderError for a folder that is no run.
+    Steps count the calls, because trackers want them in order. Raises RunFolderError for a folder that is no run,
+    and for episodes of another kind.
     """
     read_description(run)
     step = -1
@@ -27,6 +30,6 @@ def _values(run: Path) -> Iterator[dict[str, float]]:
         name = f"{row.get('unit')}".replace(" ", "_")
         yield {f"{name}/{key}": float(value) for key, value in row.items() if isinstance(value, int | float)}
     journal = run / "episodes.jsonl"
-    for row in read_journal(journal) if journal.exists() else ():
-        head = f"episodes/{row['agent']}/{row['level']}"
-        yield {f"{head}/success": float(bool(row["success"])), f"{head}/steps": float(row["steps"])}
+    for row in read_rows(journal, Played) if journal.exists() else ():
+        head = f"episodes/{row.agent}/{row.level}"
+        yield {f"{head}/success": float(row.success), f"{head}/steps": float(row.steps)}

@@ -11,7 +11,8 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -31,8 +32,10 @@ MOST_ERROR = 60_000
 KEY_VARIABLE = "OPENAI_API_KEY"
 
 _TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-_OPTIONAL = ("stream_options", "stream", "max_completion_tokens", "max_tokens", "seed", "temperature")
-"""Parameters that some servers refuse: each is left out once a server refused it; longer names are searched first."""
+_DRAWING = frozenset({"seed", "temperature"})
+_OPTIONAL = ("stream_options", "stream", "max_completion_tokens", *sorted(_DRAWING))
+"""Parameters that some servers refuse, longer names first: left out once a question was answered only without them.
+The second name of the limit isn't among them, because a budget reckons with the limit."""
 
 
 class OpenAIModel:
@@ -52,14 +55,25 @@ class OpenAIModel:
         self._client: Any = None
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        """Ask the server. Raises Unavailable where asking again may help, ModelError where it won't."""
+        """Ask the server; the reply says under "left_out" what of the sampling it refuses.
+
+        Raises Unavailable where asking again may help, ModelError where it won't.
+        """
+        left_out = set(self._unsupported)
         # A server may refuse several parameters, one at a time.
         for _ in range(len(_OPTIONAL) + 1):
-            request = self._request(messages, sampling)
+            request = self._request(messages, sampling, left_out)
             status, headers, body, until = self._post(request)
-            if status not in (400, 422) or not self._leave_out(body, request):
+            refused = [name for name in _OPTIONAL if name in request and name.encode() in body]  # or in an echo
+            if status not in (400, 422) or not refused:
                 break
-        return self._read(status, headers, body, until=until)
+            left_out.add(refused[0])
+        completion = self._read(status, headers, body, until=until)
+        lost = ", ".join(sorted(left_out & _DRAWING))
+        if not left_out & _DRAWING <= self._unsupported:
+            warnings.warn(f"{self._who()} refuses {lost}: its replies are drawn in its own way", stacklevel=2)
+        self._unsupported |= left_out
+        return replace(completion, extra={"left_out": lost}) if lost else completion
 
     def close(self) -> None:
         """Close the connections; the next call opens them again."""
@@ -67,9 +81,9 @@ class OpenAIModel:
             self._client.close()
             self._client = None
 
-    def _request(self, messages: Sequence[Message], sampling: Sampling) -> dict[str, Any]:
+    def _request(self, messages: Sequence[Message], sampling: Sampling, left_out: Collection[str]) -> dict[str, Any]:
         # OpenAI's newer models refuse max_tokens, many other servers know nothing else.
-        limit = "max_tokens" if "max_completion_tokens" in self._unsupported else "max_completion_tokens"
+        limit = "max_tokens" if "max_completion_tokens" in left_out else "max_completion_tokens"
         request: dict[str, Any] = {
             "model": self.name,
             "messages": [{"role": message.role, "content": _content(message)} for message in messages],
@@ -79,15 +93,9 @@ class OpenAIModel:
             "stream": True,
             "stream_options": {"include_usage": True},
         }
-        if "stream" in self._unsupported:
+        if "stream" in left_out:
             del request["stream_options"]
-        return {name: value for name, value in request.items() if name not in self._unsupported}
-
-    def _leave_out(self, body: bytes, request: Mapping[str, Any]) -> bool:
-        """Note which parameter a refusal names; returns whether that one was sent."""
-        names = [name for name in _OPTIONAL if name in request and name.encode() in body]
-        self._unsupported.update(names[:1])
-        return bool(names)
+        return {name: value for name, value in request.items() if name not in left_out}
 
     def _post(self, request: dict[str, Any]) -> tuple[int, Mapping[str, str], bytes, float]:
         """Status, headers, body, whose size `BoundedTransport` limits, and until when it may be read.

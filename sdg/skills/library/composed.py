@@ -20,6 +20,7 @@ from sdg.skills.library.library import LibraryError
 from sdg.skills.strict_json import canonical, decode, loads
 
 MAX_BYTES = 2**20
+MAX_SKILL_BYTES = MAX_BYTES // 16  # those of one reply always fit into a file together
 THING, POSITION, NUMBER = "thing", "position", "number"
 """What an argument may be in every domain: a description or a record; a position; a number."""
 
@@ -119,16 +120,34 @@ class ComposedLibrary:
         return {skill.name: skill for skill in self.skills}
 
 
-def save_composed(library: ComposedLibrary, path: Path) -> None:
-    """Write the library as one JSON file with a checksum of itself."""
-    body = asdict(library)
-    atomic_write(path, canonical(body | {"sha256": hashlib.sha256(canonical(body)).hexdigest()}))
-
-
-def load_composed(path: Path) -> ComposedLibrary:
-    """Read such a file. Raises LibraryError for a file that is missing, damaged, edited or of another schema."""
+def storage_fault(skill: ComposedSkill) -> str:
+    """Why a file of composed skills couldn't be read again with this one among them; "" where it could."""
     try:
-        raw = loads(read_file(path, most=MAX_BYTES))
+        data = canonical(asdict(skill))
+        decode(ComposedSkill, loads(data), place=skill.name)
+    except ValueError as error:
+        return f"it can't be stored: {error}"
+    return "" if len(data) <= MAX_SKILL_BYTES else f"it takes {len(data)} bytes, at most {MAX_SKILL_BYTES} are kept"
+
+
+def save_composed(library: ComposedLibrary, path: Path) -> None:
+    """Write the library as one JSON file with a checksum of itself. Raises LibraryError for what couldn't be read."""
+    body = asdict(library)
+    data = canonical(body | {"sha256": hashlib.sha256(canonical(body)).hexdigest()})
+    load_composed(path, data=data)
+    atomic_write(path, data)
+
+
+def load_composed(path: Path, *, data: bytes = b"") -> ComposedLibrary:
+    """Read such a file, or the `data` that it will hold.
+
+    Raises LibraryError for a file that is missing, damaged, edited or of another schema.
+    """
+    try:
+        data = data or read_file(path, most=MAX_BYTES)
+        if len(data) > MAX_BYTES:
+            raise ValueError(f"they take {len(data)} bytes, at most {MAX_BYTES} are read")
+        raw = loads(data)
         body = {key: value for key, value in raw.items() if key != "sha256"}
         if raw.get("sha256") != hashlib.sha256(canonical(body)).hexdigest():
             raise ValueError("it was damaged or edited: its checksum doesn't agree with its content")
@@ -212,12 +231,14 @@ def _globals(table: symtable.SymbolTable) -> set[str]:
 
 
 def rename_definition(node: ast.stmt, names: Mapping[str, str]) -> ast.stmt:
-    """A definition with these names replaced."""
+    """A definition with these names replaced, also where they are its parameters and calls name them."""
     for part in ast.walk(node):
-        if isinstance(part, ast.Name):
-            part.id = names.get(part.id, part.id)
-        elif isinstance(part, ast.arg):
-            part.arg = names.get(part.arg, part.arg)
-        elif isinstance(part, ast.FunctionDef):
-            part.name = names.get(part.name, part.name)
+        if isinstance(part, ast.Name | ast.arg | ast.FunctionDef | ast.ExceptHandler):
+            place = {ast.Name: "id", ast.arg: "arg"}.get(type(part), "name")
+            setattr(part, place, names.get(getattr(part, place), getattr(part, place)))
+        elif isinstance(part, ast.Nonlocal):
+            part.names = [names.get(each, each) for each in part.names]
+        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in names:
+            for each in part.keywords:
+                each.arg = names.get(each.arg or "", each.arg)
     return node

@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -96,13 +96,16 @@ MAX_LIBRARY_BYTES = 256 * 2**20
 _PICKLES = {b"\x80": "a pickle", b"PK": "a zip archive such as torch.save writes"}
 
 
-def save_library(library: SkillLibrary, folder: Path) -> None:
+def save_library(library: SkillLibrary, folder: Path, *, beside: Collection[str] = ()) -> None:
     """Write the library to `folder`, replacing an existing library as a whole or not at all.
 
-    The bytes depend on the library alone. Raises LibraryError where the folder holds other files or can't be written.
+    The bytes depend on the library alone. Raises LibraryError where the folder can't be written, and where it holds
+    other things, which would be lost, than a library and those that the caller writes `beside` it each time.
     """
-    if folder.exists() and not _is_library(folder):
-        raise LibraryError(f"{folder} exists and isn't a skill library; choose another place or move it away")
+    if folder.exists() and (stranger := _stranger(folder, beside)):
+        raise LibraryError(
+            f"{folder} isn't a skill library alone, it holds {stranger}; choose another place or move that away"
+        )
     temporary: Path | None = None
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -206,14 +209,16 @@ def _refuse_names_of_the_world(library: SkillLibrary) -> None:
             )
 
 
-def _is_library(folder: Path) -> bool:
-    """Whether a folder holds a library, whole or torn, or nothing; any other content belongs to somebody."""
-    return (folder.is_dir() and not folder.is_symlink()) and (
-        (folder / INDEX).is_file()
-        or all(
-            each.is_file() and (each.name in (INDEX, CARD) or _FILE.fullmatch(each.name)) for each in folder.iterdir()
-        )
-    )
+def _stranger(folder: Path, beside: Collection[str]) -> str:
+    """What a folder holds that is no part of a library, whole or torn, and so belongs to somebody; "" for nothing."""
+    if not folder.is_dir() or folder.is_symlink():
+        return "what is no folder"
+    try:
+        weights: Collection[str] = read_index(read_file(folder / INDEX, most=MAX_INDEX_BYTES)).files
+    except (OSError, ValueError):  # torn
+        weights = [each.name for each in folder.iterdir() if _FILE.fullmatch(each.name)]
+    ours = {INDEX, CARD, *weights, *beside}
+    return min((each.name for each in folder.iterdir() if each.name not in ours or not each.is_file()), default="")
 
 
 def _aside(folder: Path) -> Path:

@@ -108,9 +108,10 @@ def test_what_recurs_is_composed_verified_and_used(model: str, tmp_path: Path) -
     save_composed(replace(library, library="0" * 64), tmp_path / "other.json")
     with pytest.raises(LibraryError, match="other skills"):
         replace(mixed, composed=tmp_path / "other.json").build()
-    save_composed(replace(library, skills=(replace(library.skills[0], uses=("nothing",)),)), tmp_path / "lacking.json")
-    with pytest.raises(LibraryError, match="uses 'nothing', which isn't among them"):
-        load_composed(tmp_path / "lacking.json")
+    for change, says in ({"uses": ("nothing",)}, "uses 'nothing', which isn't"), ({"source": "#" * 2**20}, "at most"):
+        with pytest.raises(LibraryError, match=says):
+            save_composed(replace(library, skills=(replace(library.skills[0], **change),)), tmp_path / "stand-in.json")
+    assert load_composed(tmp_path / "stand-in.json").rule_based, "what can't be read replaces nothing"
     (tmp_path / "edited.json").write_text((tmp_path / "composed.json").read_text().replace("search_for", "scan_room"))
     with pytest.raises(LibraryError, match="damaged or edited"):
         replace(mixed, composed=tmp_path / "edited.json").build()

@@ -19,7 +19,9 @@ from sdg.experiments.cli.main import main
 from sdg.experiments.share.datasets import read_dataset, screen_actions, write_dataset, write_screens
 from sdg.experiments.share.hub import model_card
 from sdg.experiments.share.tracking import log_run
-from sdg.storage import RunFolder, RunSettings, read_journal
+from sdg.storage import Journal, RunFolder, RunFolderError, RunSettings, read_journal
+
+EPISODE = {"unit": "e", "agent": "sdg", "level": "L", "seed": 1, "success": True, "steps": 4, "max_steps": 9}
 
 
 def play(seed: int) -> Played:
@@ -128,13 +130,20 @@ def test_a_tracker_s_callback_hears_of_curves_and_episodes(tmp_path: Path) -> No
     with RunFolder.start(tmp_path, RunSettings({}, "", 0)) as folder:
         folder.metrics.begin("skill/1/0")
         folder.metrics.write({"environment_steps": 10, "skill": "go", "validation_success": 0.5})
-        folder.journal("episodes").append({"unit": "e", "agent": "sdg", "level": "L", "success": True, "steps": 4})
+        folder.journal("episodes").append(EPISODE)
     heard: list[tuple[dict[str, float], int]] = []
     assert log_run(tmp_path, lambda values, step: heard.append((values, step))) == 2
     assert heard == [
         ({"skill/1/0/environment_steps": 10.0, "skill/1/0/validation_success": 0.5}, 0),
         ({"episodes/sdg/L/success": 1.0, "episodes/sdg/L/steps": 4.0}, 1),
     ]
+
+
+def test_episodes_of_another_kind_are_refused_with_a_reason(run: Path) -> None:
+    with Journal(run / "episodes.jsonl") as journal:
+        journal.append({"unit": "skills@map/L/1/0", "interface": "skills", "level": "L", "success": True, "steps": 4})
+    with pytest.raises(RunFolderError, match=r"episodes.jsonl has a row .*agent"):
+        log_run(run, lambda values, step: None)
 
 
 @pytest.fixture
@@ -144,7 +153,7 @@ def run(tmp_path: Path) -> Path:
             folder.metrics.begin(f"skill/1/{number}")
             for steps in (10, 20):
                 folder.metrics.write({"environment_steps": steps, "skill": "go", "validation_success": steps / 40})
-        folder.journal("episodes").append({"unit": "e", "agent": "sdg", "level": "L", "success": True, "steps": 4})
+        folder.journal("episodes").append(EPISODE)
     return tmp_path / "run"
 
 

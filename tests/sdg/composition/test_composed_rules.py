@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from sdg.deduction.program import ENTRY, program_guard
 from sdg.envs.domains import domain
 from sdg.llm.fakes import FakeModel
 from sdg.sandbox.guard import Refused
-from sdg.skills.library.composed import BEGIN, REQUIRE, RESULT, linked_source, reached_globals
+from sdg.skills.library.composed import BEGIN, REQUIRE, RESULT, linked_source, reached_globals, rename_definition
 from tests.shared.scripted_skills import scripted_skills
 
 WORLD = domain()
@@ -125,6 +126,11 @@ def test_a_program_cannot_change_what_linked_skills_mean(before: str, reached: s
         (("    held = get_carried()", "    pick(thing)\n    held = get_carried()"), "its check calls a skill"),
         (("def check_fetch(thing):", "def check_fetch(other):"), "doesn't take the same"),
         (("held is not None and", "held.__class__ and"), "__class__"),
+        (
+            ("def check_fetch(thing):", f"A = 0\n\ndef check_fetch(thing):\n    [{'A,' * 7300}]"),
+            "at most 65536 are kept",
+        ),
+        (("Brings a thing", "Brings a \\ud800 thing"), "can't be stored"),
     ],
 )
 def test_what_breaks_a_rule_is_told_and_not_kept(change: tuple[str, str], says: str) -> None:
@@ -140,6 +146,49 @@ def test_what_breaks_a_rule_is_told_and_not_kept(change: tuple[str, str], says: 
 def test_a_learned_skill_is_not_shadowed() -> None:
     for name in ("discover", "get_facing", "print", "forget_visited_rooms"):
         assert "taken" in read(GOOD.replace("fetch", name)).refusals[0].reason, name
+
+
+@pytest.mark.parametrize(
+    ("skill", "helper", "local"),
+    [
+        ("go", "next_to", "found"),  # go_next_to is a learned skill
+        ("get", "facing", "found"),  # get_facing asks the world
+        ("fetch", "nearest", "fetch_nearest"),
+    ],
+)
+def test_a_helper_never_takes_the_name_of_something_else(skill: str, helper: str, local: str) -> None:
+    source = GOOD.replace("fetch", skill).replace("nearest", helper).replace("found", local)
+    refusal = read(source).refusals[0]
+    assert (refusal.name, f"such as {skill}_{helper}, which means" in refusal.reason) == (skill, True)
+
+
+def test_two_skills_never_share_the_name_of_a_helper() -> None:
+    more = GOOD.replace("fetch", "fetch_a").replace("nearest", "b").replace("bring", "lay")
+    both = GOOD.replace("nearest", "a_b") + more
+    assert {"fetch", "fetch_a"} <= {each.name for each in read(both).refusals}
+    assert len(read(GOOD + more).skills) == 4
+
+
+def test_renamed_definitions_do_what_they_did() -> None:
+    source = """
+limit = most = 5
+def total(x, limit=3):
+    def more():
+        nonlocal limit
+        limit += 1
+    more()
+    try:
+        raise ValueError(limit)
+    except ValueError as most:
+        return x + most.args[0]
+def program():
+    return total(1, limit=limit)
+"""
+    names = {name: f"my_{name}" for name in ("limit", "most", "total", "program")}
+    before, after = dict[str, Any](), dict[str, Any]()
+    exec(source, before)
+    exec("\n".join(ast.unparse(rename_definition(node, names)) for node in ast.parse(source).body), after)
+    assert before["program"]() == after["my_program"]() == 7
 
 
 def test_a_reply_without_skills_is_refused() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sdg.llm.asking import Retried
-from sdg.llm.model import ModelError, Sampling
+from sdg.llm.model import Message, ModelError, Sampling
 from sdg.llm.openai.client import OpenAIModel
 from sdg.llm.openai.transport import MAX_BODY_BYTES, MAX_ERROR_BYTES
 from sdg.llm.provider import ModelSettings
@@ -267,13 +267,27 @@ def picky(*refused: str) -> Answer:
 
 
 def test_parameters_that_a_server_refuses_are_left_out_from_then_on(server: Server) -> None:
-    server.script = [picky("stream_options", "stream", "max_completion_tokens", "max_tokens", "seed", "temperature")]
+    server.script = [picky("stream_options", "stream", "max_completion_tokens", "seed", "temperature")]
     model = OpenAIModel(ModelSettings(name="tiny", base_url=server.url, timeout_seconds=5.0))
-    model.complete(ASKED, sampling=Sampling(max_tokens=5))
-    model.complete(ASKED, sampling=Sampling(max_tokens=5))
+    with pytest.warns(UserWarning, match="refuses seed, temperature: its replies are drawn in its own way"):
+        model.complete(ASKED, sampling=Sampling(max_tokens=5))
+    assert model.complete(ASKED, sampling=Sampling(max_tokens=5)).extra == {"left_out": "seed, temperature"}
     model.close()
-    assert len(server.requests) == 8
-    assert set(server.requests[-1][1]) == {"model", "messages"}
+    assert len(server.requests) == 7
+    assert set(server.requests[-1][1]) == {"model", "messages", "max_tokens"}
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_question_that_is_refused_for_itself_changes_no_other(server: Server, status: int) -> None:
+    refusal = says(status, "Too long, max_tokens or max_completion_tokens is too large. You asked: temperature, seed?")
+    server.script = [lambda handler, body: (refusal if body["messages"][0]["content"] == "long" else ok)(handler, body)]
+    model = OpenAIModel(ModelSettings(name="tiny", base_url=server.url, timeout_seconds=5.0))
+    with pytest.raises(ModelError, match="Too long"):
+        model.complete([Message("user", "long")])
+    assert all(body.keys() & {"max_tokens", "max_completion_tokens"} for _, body, _ in server.requests)
+    assert model.complete(ASKED).extra == {}
+    model.close()
+    assert {"max_completion_tokens", "temperature", "seed", "stream"} <= server.requests[-1][1].keys()
 
 
 def test_max_tokens_is_sent_where_its_new_name_is_refused(server: Server) -> None:

@@ -297,6 +297,24 @@ def test_other_peoples_folders_are_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "thesis" / "chapter.txt").read_text() == "years of work"
 
 
+@pytest.mark.parametrize("name", [".git/config", "notes.txt", "composed.json", "backup.safetensors"])
+def test_what_is_kept_in_a_library_s_folder_is_not_deleted(tmp_path: Path, name: str) -> None:
+    save_library(a_library(), tmp_path / "library")
+    mine = tmp_path / "library" / name
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text("years of work")
+    with pytest.raises(LibraryError, match=f"it holds {name.partition('/')[0]}; choose another place"):
+        save_library(a_library(), tmp_path / "library")
+    assert mine.read_text() == "years of work"
+
+
+def test_what_the_caller_writes_beside_a_library_each_time_is_replaced(tmp_path: Path) -> None:
+    save_library(a_library(), tmp_path / "library")
+    (tmp_path / "library" / "config.json").write_text("{}")
+    save_library(a_library(), tmp_path / "library", beside=["config.json"])
+    assert not (tmp_path / "library" / "config.json").exists()
+
+
 @pytest.mark.parametrize("fails_at", range(6))
 def test_a_disk_that_refuses_leaves_the_old_library(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails_at: int
