@@ -30,6 +30,6 @@ def _values(run: Path) -> Iterator[dict[str, float]]:
         name = f"{row.get('unit')}".replace(" ", "_")
         yield {f"{name}/{key}": float(value) for key, value in row.items() if isinstance(value, int | float)}
     journal = run / "episodes.jsonl"
-    for row in read_rows(journal, Played) if journal.exists() else ():
-        head = f"episodes/{row.agent}/{row.level}"
-        yield {f"{head}/success": float(row.success), f"{head}/steps": float(row.steps)}
+    for episode in read_rows(journal, Played) if journal.exists() else ():
+        head = f"episodes/{episode.agent}/{episode.level}"
+        yield {f"{head}/success": float(episode.success), f"{head}/steps": float(episode.steps)}
