@@ -178,7 +178,8 @@ def _interact(
         replies.append(reply := planner.write(messages))
         scope = Scope(robot, GatedExecutor(robot, toolkit.gate), steps=share, composed=toolkit.composed)
         try:
-            source = amend_source(extract_code(reply.text), ENTRY, earlier=last.program if last else "")
+            given = {*scope.functions(), *toolkit.composed}
+            source = amend_source(extract_code(reply.text), ENTRY, earlier=last.program if last else "", given=given)
         except Refused as refusal:
             source, outcome = tidy(reply.text), ProgramResult(str(refusal), NO_PROGRAM, ())
         else:

@@ -4,7 +4,7 @@ Nothing runs here. The guard compiles the checks, so that the model can repair t
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -67,7 +67,7 @@ def hypothesize(
     for turn in range(repairs + 1):
         reply = model.complete(messages, sampling=sampling)
         try:
-            hypothesis = parse(reply.text, instruction=instruction)
+            hypothesis = parse(reply.text, instruction=instruction, given=domain.perceivable.functions)
             # What the guard says of the checks that it refuses, all at once: there are few turns to mend them.
             refusals = []
             for number, subgoal in enumerate(hypothesis.subgoals, 1):
@@ -108,7 +108,7 @@ def prompt(
     )
 
 
-def parse(reply: str, *, instruction: str) -> Hypothesis:
+def parse(reply: str, *, instruction: str, given: Collection[str] = ()) -> Hypothesis:
     """Read goals and check functions out of a reply. Raises HypothesisError with what is missing.
 
     It accepts prose around them, other fence languages, missing numbers and several code blocks for a goal, of which
@@ -142,7 +142,8 @@ def parse(reply: str, *, instruction: str) -> Hypothesis:
         if not sources:
             raise HypothesisError(f"Goal {number} ({goal.text!r}) has no check function in a ```python block.")
         name = _check_name(sources[-1], number)
-        source = prune_source(sources[-1], name, parts=parts.get(sources[-1]), others=[*parts.values()])
+        own = parts.get(sources[-1])
+        source = prune_source(sources[-1], name, parts=own, others=[*parts.values()], given=given)
         subgoals.append(Subgoal(goal.text, CheckFunction(name, source)))
     return Hypothesis(instruction, tuple(subgoals))
 

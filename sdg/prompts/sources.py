@@ -1,10 +1,11 @@
 """Generated source with the functions that its entry needs and no others: models write helpers once, or too many."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from sdg.sandbox.guard.outline import names_at_top, reached_names
+from sdg.sandbox.guard.library import BUILTINS
+from sdg.sandbox.guard.outline import names_at_top, names_bound, reached_names
 from sdg.sandbox.guard.syntax import loads, parse_code
 
 MAX_STATEMENTS = 1000
@@ -24,36 +25,44 @@ class SourcePart:
 
 
 def prune_source(
-    source: str, entry: str, *, parts: Sequence[SourcePart] | None = None, others: Sequence[Sequence[SourcePart]] = ()
+    source: str,
+    entry: str,
+    *,
+    parts: Sequence[SourcePart] | None = None,
+    others: Sequence[Sequence[SourcePart]] = (),
+    given: Collection[str] = (),
 ) -> str:
     """`source` without the functions that `entry` doesn't need, and with those of `others` that it lacks.
 
     `parts` are the source's own where they are known. Of `others`, parts of sources, the first that binds a missing
-    name gives it. What isn't Python, has no `entry` or needs no change comes back as it is; nothing but functions and
-    constants is added, and nothing but functions, imports for annotations and the line that would start `entry` left
-    out.
+    name gives it; none is missing that is `given`, a builtin or bound in the source. What isn't Python, has no `entry`
+    or needs no change comes back as it is; nothing but functions and constants is added, and nothing but functions,
+    imports for annotations and the line that would start `entry` left out.
     """
-    return _selection(source, parts_of(source) if parts is None else parts, entry, others)
+    return _selection(source, parts_of(source) if parts is None else parts, entry, others, given)
 
 
-def amend_source(source: str, entry: str, *, earlier: str) -> str:
-    """`source` without what `entry` doesn't need; functions that it leaves out, `entry` too, are those of `earlier`."""
+def amend_source(source: str, entry: str, *, earlier: str, given: Collection[str] = ()) -> str:
+    """`source` without what `entry` doesn't need; functions that it leaves out, `entry` too, are those of `earlier`,
+    but for names that are `given`."""
     parts, before = parts_of(source), parts_of(earlier)
     names = {name for part in parts for name in part.names}
     if names and entry not in names:
         lent = [part for part in before if entry in part.names]
         parts, source = [*parts, *lent], source + "\n\n" + "".join(part.text for part in lent) + "\n"
-    return _selection(source, parts, entry, [before])
+    return _selection(source, parts, entry, [before], given)
 
 
-def _selection(source: str, parts: Sequence[SourcePart], entry: str, others: Sequence[Sequence[SourcePart]]) -> str:
+def _selection(source: str, parts: Sequence[SourcePart], entry: str, others: Sequence[Sequence[SourcePart]],
+               given: Collection[str]) -> str:  # fmt: skip
     """Those parts of a source that `entry` needs, and those of others that it lacks; each was parsed once."""
     own_names = {name for part in parts for name in (*part.names, *part.lends)}
     if entry not in own_names:
         return source
-    lent = {name: part for other in reversed(others) for part in other for name in part.lends}
+    known = {*given, *BUILTINS, *own_names, *(name for part in parts if others for name in names_bound(part.node))}
+    lent = {name: part for other in reversed(others) for part in other for name in part.lends if name not in known}
     needs = reached_names(entry, {name: part.reads for part in (*lent.values(), *parts) for name in part.names})
-    loans = [part for name, part in lent.items() if name in needs and name not in own_names]
+    loans = [part for name, part in lent.items() if name in needs]
     own_parts = [
         part
         for part in parts

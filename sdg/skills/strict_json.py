@@ -34,7 +34,7 @@ def validate(kind: type[T], value: object, *, extra: Literal["forbid", "ignore"]
     Raises pydantic's ValidationError, which lists every fault with its place, and ValueError for what isn't JSON.
     """
     try:
-        text = json.dumps(value, allow_nan=False)
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False).encode(errors="replace")
     except (TypeError, RecursionError) as error:
         raise ValueError(f"not plain JSON: {error}") from error
     adapter: TypeAdapter[T] = _adapter(kind)  # type: ignore[arg-type]  # a class is hashable

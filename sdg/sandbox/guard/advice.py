@@ -3,6 +3,7 @@
 import ast
 import difflib
 from collections.abc import Collection, Iterable
+from functools import lru_cache
 
 from sdg.sandbox.guard.library import METHODS
 from sdg.sandbox.guard.library import MODULES as IMPORTABLE
@@ -59,6 +60,7 @@ _ATTRIBUTES: dict[str, str] = {
 }  # fmt: skip
 
 
+_close_matches = lru_cache(1000)(difflib.get_close_matches)
 _ANSWERS: dict[str, str] = {
     **{short: f"there is no module {short} here: {MODULES[module]}" for short, module in _SHORT.items()},
     **{module: f"there is no module {module} here: {instead}" for module, instead in MODULES.items()},
@@ -86,14 +88,14 @@ def attribute(node: ast.Attribute, *, fields: Iterable[str], functions: Collecti
         is_named = isinstance(node.value, ast.Name | ast.Attribute)
         before = f"`{ast.unparse(node.value)[:40]}.`" if is_named else "anything before it"
         return f"{name} is a plain function: call it without {before}, as in {name}(...)"
-    near = [f"; did you mean {near}?" for near in difflib.get_close_matches(name, [*fields, *sorted(METHODS)], 1, 0.7)]
+    near = [f"; did you mean {near}?" for near in _close_matches(name, (*fields, *sorted(METHODS)), 1, 0.7)]
     instead = f": {_ATTRIBUTES[name]}" if name in _ATTRIBUTES else f"; the attributes are: {', '.join(fields)}"
     return f"there is no attribute {name!r}{''.join(near) or instead}"
 
 
 def unknown(name: str, *, functions: Collection[str]) -> str:
     """What to write instead of a name that doesn't exist."""
-    near = [f"did you mean {near}? The" for near in difflib.get_close_matches(name, list(functions), 1, 0.75)]
+    near = [f"did you mean {near}? The" for near in _close_matches(name, tuple(functions), 1, 0.75)]
     end = "builtins such as len, any, all, min, max, sorted and range work too"
     answer = f"the name {name!r} is not known; {''.join(near) or 'the'} functions are: {', '.join(functions)}; {end}"
     return _ANSWERS.get(name, answer)

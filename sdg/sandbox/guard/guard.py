@@ -51,6 +51,7 @@ STACK = 5000
 """Least limit of the interpreter's stack: 60 calls of generated code with all their loops stay far below it, wherever
 they begin, so that no answer depends on the caller's depth."""
 sys.setrecursionlimit(max(sys.getrecursionlimit(), STACK))
+_REFUSALS = (ValueError, TypeError, OverflowError, ZeroDivisionError)
 _ADDRESS = " at 0x"
 """Begins a memory address in an error about a function; addresses differ from run to run."""
 
@@ -158,8 +159,8 @@ class Guard:
                             bound=names_bound(tree), kept=kept)  # fmt: skip
             entry_name = entry_of(tree, entry, weaver.refuse, is_truth=self.returns is bool)
             static, code = is_static(tree), weaver.compiled(tree)
-        except RecursionError:
-            raise Refused("The code is nested too deeply.") from None
+        except (RecursionError, ValueError) as error:
+            raise Refused(f"The code cannot be judged: {str(error)[:200]}.") from None
         return Guarded(self, source=source, entry=entry_name, code=code, is_static=static)
 
 
@@ -168,8 +169,8 @@ class Guarded(Library):
 
     Calling it with the functions' mapping runs the entry function and returns its value. Raises `BudgetSpent` or
     `GeneratedError` for faults of the code; exceptions of the host's functions pass through unchanged unless the code
-    caught them. Only a plain `ValueError` or `TypeError`, by which a function refuses an argument, becomes a
-    `GeneratedError` with a line.
+    caught them. Only a plain `ValueError` or `TypeError`, by which a function refuses an argument, and an
+    `OverflowError` or `ZeroDivisionError`, as numbers can make anywhere, become a `GeneratedError` with a line.
     """
 
     _stop_error: BaseException | None
@@ -285,7 +286,7 @@ class Guarded(Library):
                 f"{self.entry}() did not finish within {self.budget_steps} steps: is there a loop that never ends?"
             )
             return BudgetSpent(message, line=line)
-        if any(error is host_error for host_error in self._host_errors) and type(error) not in (ValueError, TypeError):
+        if any(error is host_error for host_error in self._host_errors) and type(error) not in _REFUSALS:
             return error
         return GeneratedError(self._message(error), line=line, kind=type(error).__name__)
 

@@ -28,8 +28,6 @@ from sdg.sandbox.guard.table import BINARY, FUNCTIONS, GROWTH, METHOD_ROWS, PLAI
 Method = Callable[..., Any]
 
 _SMALL = 1 << 64
-_FIRST = operator.itemgetter(0)
-_MISSING: Any = object()
 
 
 class Library(Meter):
@@ -47,6 +45,10 @@ class Library(Meter):
             "o": lambda part, first: part if tick(len(part) >> 6) else None,
             "b": lambda part, first: bulk(part),
             "m": lambda part, first: self.keys(bulk(part, in_order=False)),
+            "i": lambda part, first: part if type(part) is Lazy else bulk(part),
+            "n": lambda part, first: (
+                map(self._looks["k"], part, repeat(first)) if type(part) is Lazy else self._looks["m"](part, first)
+            ),
             "k": lambda part, first: self.key(part, len(first)) if tick(6) else None,
             "e": lambda part, first: few(part) if tick(128) else None,
             "f": lambda part, first: part if tick(24) else None,
@@ -62,7 +64,7 @@ class Library(Meter):
         }
         self.calls: dict[str, Any] = self._operators() | self._builtins() | self._modules() | rows_of_modules
         self.calls |= {".set": self.calls["set"], ".dict": self.calls["dict"]}
-        self._types = {self.calls[name]: kind for name, kind in PLAIN_TYPES.items()} | {None: type(None)}
+        self._types = {self.calls[name]: kind for name, kind in PLAIN_TYPES.items()}
         methods = self._methods()
         for kind, rows in METHOD_ROWS.items():
             for name, function in self._row(kind, rows):
@@ -111,10 +113,11 @@ class Library(Meter):
             ".in": self.contains, ".notin": lambda item, inside: not self.contains(item, inside), ".items": self,
             ".slice": lambda *bounds: slice(*map(few, bounds, repeat(MAX_KEY))), ".lazy": self.lazy,
             ".tick": self.tick, ".caught": self.caught, ".key": self.key,
-            ".text": self.text, ".star": self.bulk, ".shown": self.show,
-            ".ordered": self.ordered, ".chain": self.chain, ".is_": operator.is_, ".is_not": operator.is_not,
+            ".text": lambda part: part if type(part) in self.flat else self.text(part), ".star": self.bulk,
+            ".shown": self.show, ".ordered": self.ordered, ".chain": self.chain,
+            ".is_": operator.is_, ".is_not": operator.is_not,
             ".joined": lambda *parts: self.made("".join(parts)),
-            ".error": lambda kind, *texts: kind(*map(self.text, texts)),
+            ".error": lambda kind, *texts: kind(*map(self.calls[".text"], texts)),
             ".merged": lambda items: self.calls[".or_"]({}, items),
             ".counted": lambda units: lambda function: (
                 lambda *given, **named: self.nested(units, function, *given, **named)
@@ -139,7 +142,7 @@ class Library(Meter):
             if name == "mod" and type(left) is str:
                 raise TypeError("% is for numbers: write an f-string, such as f'{name} {number}'")
             if in_place and name == "add" and type(left) in (list, deque):
-                right = self.bulk(right)
+                right = self._looks["i"](right, left)
             self._charge(name, left, right)
             value = function(left, right)
             return value if value is left else self.made(value)
@@ -157,8 +160,8 @@ class Library(Meter):
         elif kinds & HASHED:
             kinds_text = f"a {type(left).__name__} and a {type(right).__name__}"
             raise TypeError(f"this operator takes two numbers, two sets or two dicts, not {kinds_text}")
-        elif name == "mul" and kinds & NUMBERS:
-            size *= max(0, int(left if type(left) in NUMBERS else right))
+        elif name == "mul" and kinds & {int, bool}:
+            size *= max(0, left if type(left) in NUMBERS else right)
         fit(size, what)  # before the value is made: a text of two letters times a billion would fill the memory
         self.tick(size >> (4 if what is str else 2))
 
@@ -234,6 +237,7 @@ class Library(Meter):
         """Builtins without a row."""
         return {
             "callable": lambda value: isinstance(value, FunctionType | MethodType | BuiltinMethodType),
+            "chr": lambda code: self.made(chr(code).encode().decode()),  # ValueError for half a character
             "dict": self.new_dict,
             "isinstance": self.isinstance,
             "iter": lambda items: items if type(items) is Lazy else self.lazy(items),
@@ -263,17 +267,21 @@ class Library(Meter):
             raise TypeError("isinstance takes a value and plain types such as (int, str); for others read attributes")
         return isinstance(value, tuple(self._types[kind] for kind in kind_tuple))
 
-    def ordering(self, items: list[Any], key: Any = None) -> list[Any]:
-        """What items are compared by, charged as for sorting them."""
-        keys = items if key is None else [key(item) for item in items]
-        plain = NUMBERS.issuperset(map(type, keys)) and all(map(is_short, keys))
-        self.tick((len(keys) if plain else self.weigh(keys)) * len(keys).bit_length() >> 2)
-        return keys
+    def marker(self, key: Any, count: int = 1) -> Callable[[Any], Any]:
+        """A key for C code that compares `count` items, which is charged for comparing what `key` makes of each."""
+
+        def mark(item: Any) -> Any:
+            value = item if key is None else key(item)
+            is_plain = type(value) in NUMBERS and is_short(value)
+            self.tick(1 + ((1 if is_plain else self.weigh(value)) * count.bit_length() >> 2))
+            return value
+
+        return mark
 
     def sorted(self, items: Iterable[Any], *, key: Any = None, reverse: Any = False) -> list[Any]:
         out = self.bulk(items)
-        keys = self.ordering(out, key)
-        return [out[place] for place in sorted(range(len(out)), key=keys.__getitem__, reverse=bool(reverse))]
+        out.sort(key=self.marker(key, len(out)), reverse=reverse)
+        return out
 
     def sum(self, items: Iterable[Any], start: Any = 0) -> Any:
         values = self.bulk(items)
@@ -282,12 +290,9 @@ class Library(Meter):
         return reduce(self.calls[".add"], values, start)
 
     def _extreme(self, function: Method) -> Method:
-        def extreme(*items: Any, key: Any = None, default: Any = _MISSING) -> Any:
-            values = self.bulk(items[0] if len(items) == 1 else items)
-            if not values and default is not _MISSING:
-                return default
-            keys = self.ordering(values, key)
-            return function(values) if keys is values else values[keys.index(function(keys))]
+        def extreme(*items: Any, key: Any = None, **default: Any) -> Any:
+            given = [self._looks["i"](items[0], ())] if len(items) == 1 else items
+            return function(*given, key=self.marker(key), **default)
 
         return extreme
 
@@ -303,9 +308,7 @@ class Library(Meter):
                 itertools.accumulate(self.lazy(items), function or self.calls[".add"], initial=initial)
             ),
             ".x_itertools.groupby": lambda items, key=None: self.lazy(
-                (mark, self.lazy(value for _, value in rows))
-                for values in [self.bulk(items)]
-                for mark, rows in itertools.groupby(zip(self.ordering(values, key), values, strict=True), _FIRST)
+                (mark, self.lazy(rows)) for mark, rows in itertools.groupby(self.lazy(items), self.marker(key))
             ),
             ".x_itertools.product": lambda *items, repeat=1: self.lazy(
                 itertools.product(
@@ -326,18 +329,20 @@ class Library(Meter):
         remove = self._look(lambda items, wanted: operator.delitem(items, _index(items, wanted)), "w")
         return {
             "join": {str: self._look(_join, "sb")}, "replace": {str: self._look(_replace, "sts")},
-            "sort": {list: lambda items, **by: operator.setitem(items, slice(None), self.sorted(items, **by))},
+            "sort": {list: lambda items, *, key=None, **by: items.sort(key=self.marker(key, len(items)), **by)},
             "update": {dict: self.update},
             "index": dict.fromkeys((list, deque), self._look(_index, "w")),
-            "remove": dict.fromkeys((list, deque), remove), "is_integer": {int: lambda number: True},
+            "remove": dict.fromkeys((list, deque), remove),
             "pop": {set: self._look(self.pop, "o")},
         }  # fmt: skip
 
     def update(self, items: Any, more: Any = (), /, **words: Any) -> None:
         """`items.update(more)` of a dict."""
-        pairs = more if type(more) is dict else [self.bulk(pair) for pair in self.bulk(more)]
-        self.keys(pairs if pairs is more else [pair[0] for pair in pairs if pair])
-        items.update(pairs, **words)
+        is_dict = type(more) is dict
+        for pair in () if is_dict else self._looks["i"](more, items):  # which may see what is there already
+            entry = self.bulk(pair)
+            items.update([[self._looks["k"](part, items) for part in entry[:1]] + entry[1:]])
+        items.update(self.keys(more) if is_dict else (), **words)
 
     def new_dict(self, /, *items: Any, **named: Any) -> Any:
         made: dict[Any, Any] = {}
@@ -347,7 +352,7 @@ class Library(Meter):
     def pop(self, items: set[Any]) -> Any:
         """`items.pop()` of a set: the first item in order."""
         order = self.ordered(items)
-        item = items.pop() if order is items else order[0]
+        item = items.pop() if order is items else next(order)
         items.discard(item)
         return item
 
@@ -367,9 +372,9 @@ def _replace(text: str, old: str, new: str, count: int = -1) -> str:
     return text.replace(old, new, count)
 
 
-def _index(items: Any, wanted: Any, start: Any = 0, stop: Any = None) -> int:
+def _index(items: Any, wanted: Any, start: Any = 0, stop: Any = MAX_KEY) -> int:
     """The index of `wanted`. list's and deque's own errors would print the wanted value, whatever it is."""
-    begin, end, _ = slice(start, stop).indices(len(items))
+    begin, end, _ = slice(operator.index(start), operator.index(stop)).indices(len(items))
     return begin + operator.indexOf(itertools.islice(items, begin, end), wanted)
 
 

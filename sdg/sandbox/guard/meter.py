@@ -5,7 +5,7 @@ twenty bytes. Every helper charges its work by the sizes of its arguments and of
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain, islice
 from sys import getsizeof
@@ -159,11 +159,11 @@ class Meter:
         if NUMBERS.issuperset(map(type, items)):
             return items
         self.tick(len(items) >> 1)
-        if NUMBERS.issuperset(map(type, chain.from_iterable(x if type(x) is tuple else (x,) for x in items))):
+        if _is_stable(items):
             return items
         size = self.weigh(*items)
         self.tick(12 * len(items) + (size * len(items).bit_length() >> 2))
-        return sorted(items, key=_plain_text)
+        return _unchanged(items, sorted(items, key=_plain_text))
 
     def bulk(self, items: Iterable[Any], *, in_order: bool = True) -> list[Any]:
         """A new list of the items, as many as one operation may have; four times that if each was counted before."""
@@ -231,8 +231,21 @@ def _plain_text(value: Any, write: Callable[[Any], str] = repr) -> str:
         form = f"deque([{{}}], maxlen={value.maxlen})"
     pairs = value.items() if kind is dict else ()
     words = [f"{inside(key)}: {inside(item)}" for key, item in pairs] or [inside(part) for part in _parts(value)]
-    text = ", ".join(sorted(words) if kind in SETS else words)
+    text = ", ".join(sorted(words) if kind in SETS and not _is_stable(value) else words)
     return form.format(f"{text}," if kind is tuple and len(words) == 1 else text)
+
+
+def _is_stable(items: Any) -> bool:
+    """Whether a set of numbers, or of tuples of them, whose order is the same in each process."""
+    return NUMBERS.issuperset(map(type, chain.from_iterable(x if type(x) is tuple else (x,) for x in items)))
+
+
+def _unchanged(items: Any, order: list[Any]) -> Iterator[Any]:
+    """A set's items in this order. Raises RuntimeError where it changes meanwhile, as Python does."""
+    for place in range(len(order) + 1):
+        if len(items) != len(order):
+            raise RuntimeError("Set changed size during iteration")
+        yield from order[place : place + 1]
 
 
 def _has_nan(value: Any) -> bool:

@@ -82,7 +82,8 @@ OPERATORS = (ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context)
 
 
 def parse(source: str, *, at_most: int = MAX_SOURCE_BYTES) -> ast.Module:
-    """The tree of a source text. Raises `Refused` for more bytes than `at_most`, no Python, or deep nesting."""
+    """The tree of a source text, which `ast.unparse` can write out again. Raises `Refused` for more bytes than
+    `at_most`, no Python, deep nesting, and for an f-string that Python reads but can't write."""
     size = len(source.encode(errors="replace"))
     if size > at_most:
         raise Refused(
@@ -97,6 +98,12 @@ def parse(source: str, *, at_most: int = MAX_SOURCE_BYTES) -> ast.Module:
                 "handlers deep.",
                 line=getattr(node, "lineno", 0),
             )
+        if isinstance(node, ast.JoinedStr):
+            try:
+                ast.unparse(node)
+            except ValueError:
+                problem = "Within an f-string's braces there is a text with special characters: give it a name first."
+                raise Refused(problem, line=node.lineno) from None
         nodes += [
             (child, depth + 1, blocks + _BLOCKS.get(type(child), 0))
             for child in ast.iter_child_nodes(node)
@@ -195,6 +202,11 @@ REFUSED: tuple[Rule, ...] = (
     (ast.Constant, lambda node: type(node.value) is int and node.value.bit_length() > 64, "the number is too large"),
     (
         ast.Constant,
+        lambda node: type(node.value) is str and node.value.encode(errors="ignore").decode() != node.value,
+        "half a character, such as '\\ud800', is no text: leave it out",
+    ),
+    (
+        ast.Constant,
         lambda node: type(node.value) not in _PLAIN,
         "constants of bytes and imaginary numbers are not allowed: use plain numbers and texts",
     ),
@@ -269,7 +281,9 @@ WOVEN: dict[type[ast.AST], Callable[[Any], ast.AST | list[ast.stmt]]] = {
     ast.Slice: lambda node: call(
         ".slice", *(bound or ast.Constant(value=None) for bound in (node.lower, node.upper, node.step))
     ),
-    ast.AnnAssign: lambda node: ast.Assign(targets=[node.target], value=node.value) if node.value else ast.Pass(),
+    ast.AnnAssign: lambda node: ast.Assign(targets=[node.target], value=node.value)
+    if node.value
+    else ast.AnnAssign(target=node.target, annotation=ast.Constant(value=None), simple=node.simple),
     ast.keyword: lambda node: node if node.arg else ast.keyword(arg=None, value=call(".merged", node.value)),
     ast.GeneratorExp: lambda node: call(".lazy", node),
     ast.SetComp: lambda node: call(".set", ast.ListComp(elt=node.elt, generators=node.generators)),
@@ -300,7 +314,7 @@ WOVEN: dict[type[ast.AST], Callable[[Any], ast.AST | list[ast.stmt]]] = {
 
 def name_of(op: ast.cmpop, *sides: ast.expr) -> str:
     """A comparison's function. `x is "red"` is meant as ==; whether `is` holds there depends on the interpreter."""
-    is_text = any(isinstance(side, ast.Constant) and type(side.value) in (str, int, float) for side in sides)
+    is_text = any(isinstance(side, ast.Constant) and type(side.value) is str for side in sides)
     name = COMPARE[type(op).__name__]
     return f".{ {'is_': 'eq', 'is_not': 'ne'}.get(name, name) if is_text else name }"
 

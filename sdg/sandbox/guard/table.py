@@ -10,6 +10,7 @@ further arguments); results are charged by their size.
     f  a number that is divided bit by bit
     x  a text that is taken to pieces                     t  looked for in the first argument, or a width
     l  iterated over, each item counted                   c  the same, where one item is taken for each that is given
+    i  as b, or an iterator that may see the receiver     n  the same, and each item is a key
 """
 
 import builtins
@@ -44,7 +45,7 @@ UNARY = {"USub": "neg", "UAdd": "pos", "Invert": "invert"}
 
 FUNCTIONS: dict[tuple[str, Any], dict[str, str]] = {
     ("", builtins): {
-        "s": "abs divmod", ".": "bool len next ord", "s.": "all any chr float int", "m": "frozenset set",
+        "s": "abs divmod", ".": "bool len next ord", "s.": "all any float int", "m": "frozenset set",
         "b": "list tuple", "se": "round", "c": "zip", "cl": "enumerate", ".c": "map", ".l": "filter",
     },
     (".", operator): {"w": "neg pos invert"},
@@ -69,17 +70,17 @@ METHOD_ROWS: dict[type, dict[str, str]] = {
               "isnumeric isspace istitle isupper ljust lower lstrip partition removeprefix removesuffix rfind rindex "
               "rjust rpartition rstrip startswith strip swapcase title upper zfill",
     },
-    list: {".": "append clear", "o.": "insert pop", "s": "copy reverse", "w": "count", ".b": "extend"},
+    list: {".": "append clear", "o.": "insert pop", "s": "copy reverse", "w": "count", ".i": "extend"},
     tuple: {"w": "count index"}, range: {"sw": "count index"},
     dict: {".": "clear items keys popitem values", "s": "copy", ".k.": "get pop setdefault"},
     set: _SET | {
         ".": "clear", ".k": "add discard remove",
-        "sm": _SET["sm"] + " difference_update intersection_update symmetric_difference_update update",
+        "sm": _SET["sm"] + " intersection_update symmetric_difference_update", ".n": "difference_update update",
     },
     frozenset: _SET,
     deque: {
         ".": "append appendleft clear pop popleft", "s.": "copy insert reverse rotate", "w": "count",
-        ".b": "extend extendleft",
+        ".i": "extend extendleft",
     },
     float: {".": "is_integer"},
 }  # fmt: skip

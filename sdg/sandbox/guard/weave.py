@@ -11,7 +11,7 @@ or functions of the host affects only itself. Members of modules are named `.x_M
 """
 
 import ast
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import count
 from types import CodeType
 from typing import Any
@@ -35,8 +35,8 @@ from sdg.sandbox.guard.syntax import (
 )
 from sdg.sandbox.guard.table import BINARY, PLAIN_TYPES
 
-MAX_TOLD = 8
-"""Refusals in one message."""
+MAX_TOLD, MAX_NOTED = 8, 99
+"""Refusals in one message, and those after which the rest isn't judged."""
 _WEIGHTS: dict[type, int] = {
     ast.Call: 24, ast.List: 5, ast.Tuple: 3, ast.Dict: 12, ast.Set: 12, ast.Lambda: 32, ast.ListComp: 8,
     ast.FunctionDef: 32, ast.SetComp: 12, ast.DictComp: 12, ast.GeneratorExp: 18,
@@ -66,9 +66,8 @@ class Weaver(ast.NodeTransformer):
         self._fields, self._functions, self._errors, self._bindings = fields, functions, errors, bound
         self._loads, self._problems = frozenset(loads(tree)), dict[str, int]()
         self._temporaries, self._raw = map(".t{}".format, count()), 0
-        imports = [self._names_of(node) or {} for node in ast.walk(tree)]
-        self._imports = {name: member for names in imports for name, member in names.items()}
-        self._names = {*bound, *functions, *self._imports, *BUILTINS}
+        self._names = {*bound, *functions, *BUILTINS}
+        self._imports = self._imported(tree.body)
         for name in sorted(bound.keys() & kept):
             self.refuse(bound[name], f"{name} is given and cannot be redefined: choose another name")
 
@@ -88,6 +87,8 @@ class Weaver(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> Any:
         """Judge and weave one node; its replacement keeps its line number."""
+        if len(self._problems) > MAX_NOTED:
+            return node
         field_names = FIELDS.get(type(node))
         if isinstance(node, ast.Import | ast.ImportFrom) and self._names_of(node) is not None:
             return ast.copy_location(ast.Pass(), node)
@@ -125,6 +126,16 @@ class Weaver(ast.NodeTransformer):
                 return None
         return members
 
+    def _imported(self, nodes: Iterable[ast.AST]) -> dict[str, str]:
+        """What all names that these nodes import stand for."""
+        members: dict[str, str] = {}
+        for node in nodes:
+            found = self._names_of(node) or {}
+            if any(members.get(name, member) != member for name, member in found.items()):
+                self.refuse(node, f"{', '.join(found)}: a name is imported as two things, choose another")
+            members |= found
+        return members
+
     # Statements -----------------------------------------------------------------------------------------------------
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -132,7 +143,12 @@ class Weaver(ast.NodeTransformer):
             problem = f"{node.name} is given, and in a function of that name it means itself: choose another name"
             self.refuse(node, problem)
         node.decorator_list = [call(".counted", units(*node.body))]
-        return self.generic_visit(node)
+        inner = {part for part in ast.walk(node) if isinstance(part, ast.FunctionDef)} - {node}
+        nested = {part for function in inner for part in ast.walk(function)}
+        outside, self._imports = self._imports, self._imports | self._imported({*ast.walk(node)} - nested)
+        self.generic_visit(node)
+        self._imports = outside
+        return node
 
     def visit_For(self, node: ast.For | ast.While) -> ast.AST:
         ticks = ast.Expr(call(".tick", units(*node.body, *([node.test] if isinstance(node, ast.While) else []))))
@@ -223,7 +239,8 @@ class Weaver(ast.NodeTransformer):
         if not isinstance(node.ctx, ast.Load):
             self.refuse(node, f"{node.attr} cannot be set: what functions return is read-only; use a variable")
         elif node.attr not in {*self._fields, *METHODS}:
-            if node.attr in self._functions or self._names.issuperset(loads(node.value)):  # else its owner is told of
+            known = all(name in self._names or name in self._imports for name in loads(node.value))
+            if node.attr in self._functions or known:  # else its owner is told of
                 self.refuse(node, advice.attribute(node, fields=self._fields, functions=self._functions))
         elif owner in PLAIN_TYPES or node.attr not in {*self._fields, "get"}:
             self.refuse(node, f"{node.attr} is a method: it can only be called, as in value.{node.attr}(...)")

@@ -18,7 +18,7 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sdg.skills.checks.template import is_answer, parsed_check
+from sdg.skills.checks.template import is_answer, parsed_check, written_check
 from sdg.skills.subgoal import CheckFunction
 
 MOST = 12
@@ -124,4 +124,4 @@ def _function(tree: ast.Module, name: str) -> ast.FunctionDef:
 
 
 def _as_check(check: CheckFunction, tree: ast.Module) -> CheckFunction:
-    return CheckFunction(check.name, ast.unparse(tree))
+    return written_check(check.name, tree)

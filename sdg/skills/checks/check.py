@@ -12,7 +12,8 @@ from functools import cache, lru_cache
 from sdg.envs.domain import Domain, Language, Perceivable
 from sdg.envs.world import Perception
 from sdg.sandbox.guard import Guard, Guarded, GuardError
-from sdg.skills.checks.template import Unfit, mentioned_things, parse_check, rewrite, target_of
+from sdg.sandbox.guard.syntax import parse
+from sdg.skills.checks.template import Unfit, mentioned_things, parse_check, rewrite, target_of, written_check
 from sdg.skills.library.library import Skill
 from sdg.skills.subgoal import CheckFunction
 
@@ -45,8 +46,11 @@ class GuardedCheck:
 
 @lru_cache(maxsize=20_000)
 def compile_check(check: CheckFunction, domain: Domain) -> GuardedCheck:
-    """The check behind the guard, over a domain's perception functions; loaded once a process. Raises `Refused`."""
-    return GuardedCheck(check, guard_of(domain).load(check.source, entry=check.name), domain.perceivable)
+    """The check behind the guard, over a domain's perception functions; loaded once a process. Raises `Refused`, also
+    where it would be too long when written out again, as checks about other things are."""
+    guarded = guard_of(domain).load(check.source, entry=check.name)
+    parse(ast.unparse(parse(check.source)))
+    return GuardedCheck(check, guarded, domain.perceivable)
 
 
 def asked_about(skill: Skill, argument: str, domain: Domain) -> CheckFunction:
@@ -119,4 +123,4 @@ def _with_literal(check: CheckFunction, old: str, new: str) -> CheckFunction:
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and node.value == old:
             node.value = new
-    return CheckFunction(check.name, ast.unparse(tree))
+    return written_check(check.name, tree)

@@ -36,10 +36,7 @@ def canonical_source(source: str, *, argument: str, description: str = "", api: 
     if tree is None:
         return " ".join(source[:MAX_PARSED_CHARS].split())
     slots = _Slots(_words(argument), _words(description) - _words(api.replace("_", " ")), _local_names(tree))
-    try:
-        return ast.unparse(ast.fix_missing_locations(slots.visit(tree)))
-    except RecursionError:
-        return " ".join(source[:MAX_PARSED_CHARS].split())
+    return ast.unparse(ast.fix_missing_locations(slots.visit(tree)))
 
 
 @lru_cache(maxsize=_CACHE_SIZE)

@@ -12,7 +12,8 @@ from typing import Any
 
 from sdg.envs.domain import Language
 from sdg.errors import SDGError
-from sdg.sandbox.guard.syntax import parse_code
+from sdg.sandbox.guard import Refused
+from sdg.sandbox.guard.syntax import parse, parse_code
 from sdg.skills.subgoal import CheckFunction
 
 
@@ -59,7 +60,7 @@ def rewrite(check: CheckFunction, replacements: Mapping[str, str], language: Lan
 @lru_cache(maxsize=50_000)
 def _rewrite(check: CheckFunction, targets: tuple[tuple[Any, Any], ...], language: Language) -> CheckFunction:
     tree = _Rewriter(dict(targets), language).visit(parse_check(check))
-    return CheckFunction(check.name, ast.unparse(tree)) if targets else check
+    return written_check(check.name, tree) if targets else check
 
 
 @lru_cache(maxsize=10_000)
@@ -76,6 +77,15 @@ def parse_check(check: CheckFunction) -> ast.Module:
     if tree is None:
         raise Unfit(f"the check {check.name} doesn't parse")
     return tree
+
+
+def written_check(name: str, tree: ast.AST) -> CheckFunction:
+    """A changed tree as a check. Raises Unfit where its text has become more than a guard reads."""
+    try:
+        parse(source := ast.unparse(tree))
+    except (Refused, ValueError) as error:
+        raise Unfit(f"the check {name} can't be asked so: {error}") from None
+    return CheckFunction(name, source)
 
 
 def mentioned_things(check: CheckFunction, language: Language) -> frozenset[Any]:

@@ -265,6 +265,14 @@ def test_primitive_actions_under_the_same_harness() -> None:
     assert "changed nothing" in calls[0]["message"]
 
 
+def test_what_a_program_leaves_out_does_not_replace_what_is_given() -> None:
+    earlier = (
+        "def go():\n    pass\n\n\ndef min(x):\n    pass\n\n\ndef near():\n    pass\n\n\ndef program():\n    go()\n"
+    )
+    source = "def program():\n    near = min([go()])\n    return near\n"
+    assert amend_source(source, "program", earlier=earlier, given=["go"]) == source
+
+
 def test_imports_of_kept_functions_are_kept() -> None:
     earlier = "from collections import deque\n\n\ndef go():\n    return deque([1])\n\n\ndef program():\n    pass\n"
     assert amend_source("def program():\n    go()\n", "program", earlier=earlier).startswith(

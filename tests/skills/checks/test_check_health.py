@@ -41,6 +41,19 @@ def test_a_check_that_raises_somewhere(snapshots: list[BabyAIPerception]) -> Non
     assert fault_of(check, snapshots[:3]) == ""
 
 
+def test_a_check_that_is_too_long_about_other_things_is_refused() -> None:
+    deep = "".join(" " * n + "if get_steps() < 0:\n" for n in range(1, 41))
+    source = "def check_1():\n" + deep + (" " * 41 + "get_steps()\n") * 90 + " return True\n"
+    with pytest.raises(Refused, match="at most 8192"):
+        compile_check(CheckFunction("check_1", source), BABYAI)
+
+
+def test_a_check_does_not_grow_beyond_what_a_guard_reads() -> None:
+    check = check_of(*["find_objects('x')"] * 300, "return True")
+    with pytest.raises(Unfit, match="at most 8192"):
+        with_argument(check, "x", "x" * 40, language=BABYAI.language)
+
+
 def test_a_check_that_wavers() -> None:
     class Wavering:
         def __init__(self) -> None:

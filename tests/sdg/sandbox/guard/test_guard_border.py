@@ -124,6 +124,18 @@ def test_a_value_error_of_the_host_is_the_codes_fault(host: Host) -> None:
         run(host, "x = 1\nact('nonsense')")
 
 
+@pytest.mark.parametrize("error", [OverflowError("too large"), ZeroDivisionError("by zero")])
+def test_numbers_that_a_host_cannot_reckon_with_are_the_codes_fault(host: Host, error: Exception) -> None:
+    host.raises = error
+    with pytest.raises(GeneratedError, match=type(error).__name__):
+        run(host, "act(10 ** 1000)")
+
+
+def test_no_half_of_a_character_is_made(host: Host) -> None:
+    with pytest.raises(GeneratedError, match="surrogates not allowed"):
+        run(host, "act(chr(0xd800))")
+
+
 def test_a_bug_of_the_host_is_not(host: Host) -> None:
     host.raises = KeyError("ours")
     with pytest.raises(KeyError):

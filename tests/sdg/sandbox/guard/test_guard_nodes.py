@@ -48,6 +48,8 @@ def test_every_statement_and_expression_is_either_listed_or_refused() -> None:
         ("return '{}'.format(1) == '1'", "use an f-string"),
         ("return f'{1:>{2}}' == ' 1'", "short formats"),
         ("class A:\n        pass", "use plain functions and values"),
+        ("return f'{\"\u00a0\"}' == ''", "give it a name first"),
+        ("return '\\ud800' == ''", "half a character"),
     ],
 )
 def test_what_the_language_lacks_is_refused_with_what_to_write(line: str, told: str) -> None:

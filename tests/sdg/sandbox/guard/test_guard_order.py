@@ -95,3 +95,36 @@ def test_ordering_a_set_is_charged() -> None:
         run(program("t = ('a',)\nfor i in range(40):\n    t = (t, t)\nreturn list({t, 'a'})"))
     with pytest.raises(BudgetSpent):
         run(program("s = {'a' * 999 + str(i) for i in range(300)}\nwhile True:\n    next(iter(s))"))
+
+
+ONE_BY_ONE = [
+    "seen = []\nseen.extend(x for x in [1, 1, 2] if x not in seen)\nreturn seen",
+    "seen = []\nseen += filter(lambda x: x not in seen, [1, 1, 2])\nreturn seen",
+    "d = {}\nd.update((k, len(d)) for k in 'abc')\nreturn d",
+    "s = set()\ns.update(len(s) for _ in range(3))\nreturn list(s)",
+    "s = {1, 2, 3}\ns.difference_update(x for x in (1, 2, 3) if len(s) > 1)\nreturn list(s)",
+    "d = {}\ntry:\n    d.update([(1, 2), 5])\nexcept TypeError:\n    return d",
+    "xs = [3, 1, 3, 2]\nxs.sort(key=lambda x: xs.count(x))\nreturn xs",
+    "xs = [2, 1]\ntry:\n    xs.sort(key=lambda x: xs.append(x) or x)\nexcept ValueError:\n    return xs",
+    "log = []\nmax((log.append(x) or x for x in [1, 2]), key=lambda x: log.append(-x) or x)\nreturn log",
+    "from itertools import groupby\nlog = []\nnext(groupby([1, 2], key=lambda x: log.append(x)))\nreturn log",
+    "todo = {'a', 'b'}\ntry:\n    for x in todo:\n        todo.remove(x)\nexcept RuntimeError:\n    return 1",
+    "try:\n    max(1, 2, default=0)\nexcept TypeError:\n    return 1",
+    "try:\n    isinstance(None, None)\nexcept TypeError:\n    return 1",
+    "try:\n    'a' * float('inf')\nexcept TypeError:\n    return 1",
+    "try:\n    [1, 2].index(2, 0, None)\nexcept TypeError:\n    return 1",
+    "try:\n    raise KeyError(5)\nexcept KeyError as e:\n    return [str(e), repr(e)]",
+    "x = True\nreturn [x is 1, str({9, 10})]",
+    "X = 5\ndef inner():\n    X: int\n    return X\ntry:\n    inner()\nexcept NameError:\n    return 1",
+    "def a():\n    from math import floor as r\n    return r(1.5)\n"
+    "def b():\n    from math import ceil as r\n    return r(1.5)\nreturn [a(), b()]",
+    "def a():\n    from math import pow\n    return pow(3, 2)\nreturn [a(), repr(pow(3, 2))]",
+]
+
+
+@pytest.mark.parametrize("body", ONE_BY_ONE)
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")
+def test_what_reads_a_value_while_it_is_made_sees_what_python_shows(body: str) -> None:
+    names: dict[str, Any] = {}
+    exec(program(body), names)
+    assert repr(run(program(body))) == repr(names["program"]())
