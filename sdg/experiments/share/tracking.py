@@ -32,4 +32,4 @@ def _values(run: Path) -> Iterator[dict[str, float]]:
     journal = run / "episodes.jsonl"
     for episode in read_rows(journal, Played) if journal.exists() else ():
         head = f"episodes/{episode.agent}/{episode.level}"
-        yield {f"{head}/success": float(episode.success), f"{head}/steps": float(episode.steps)}
+        yield {f"{head}/success": float(bool(episode.success)), f"{head}/steps": float(episode.steps)}
