@@ -248,8 +248,10 @@ def do_task(
 
     `agrees` is asked in words before anything that can't be undone. With `private`, sensitive values of the task reach
     only the page. What a page or a model does wrong is never raised: it is an `end`. Raises PrivacyError for
-    values that can't be kept.
+    values that can't be kept, and RunError, before anything is done, for a folder that can't be written.
     """
+    if folder is not None:
+        atomic_write(folder / "trace.txt", "")  # before anything is done that can't be undone
     asked: list[str] = []
     asks, began = _asks(agrees, asked), time.monotonic()
     world = PageWorld(page, task, access=access, agrees=asks, owned=owned)
@@ -284,7 +286,16 @@ def do_task(
         seen.keep(f"{END.get(played.end, played.end)}: {one_line(said or tell(played.detail), 200)}")
         address = "" if played.end == "page" else str(page.url)
     found = _summed(played, said, _told_address(address, tell), tuple(asked), tell)
-    return found if folder is None else _write_trace(found, seen.frames, folder, seconds=time.monotonic() - began)
+    return found if folder is None else _kept(found, seen.frames, folder, seconds=time.monotonic() - began)
+
+
+def _kept(found: TaskPlayed, frames: Sequence[bytes], folder: Path, *, seconds: float) -> TaskPlayed:
+    """What was done, which a folder that can't be written doesn't hide, and without advice to do it again."""
+    try:
+        return _write_trace(found, frames, folder, seconds=seconds)
+    except Exception as error:
+        why = error.__cause__ if isinstance(error.__cause__, OSError) else error
+        return replace(found, detail=f"{found.detail} {folder} doesn't keep what was done: {why}".strip())
 
 
 def _asks(agrees: Callable[[str], bool], asked: list[str]) -> Callable[[str], bool]:

@@ -27,6 +27,7 @@ from sdg.experiments.cli.main import main
 from sdg.experiments.play import pages
 from sdg.experiments.play.pages import TaskPlayed, do_task, open_page
 from sdg.llm.model import Completion, Message, ModelError, Sampling
+from sdg.storage import RunError
 
 pytestmark = pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
 
@@ -119,6 +120,24 @@ def test_a_task_is_done_and_leaves_a_film_and_a_trace(site: tuple[str, Path], tm
     assert [step["outcome"] for step in found.steps] == ["done", "done"]
     assert (tmp_path / "film.gif").read_bytes().startswith(b"GIF89a")
     assert "CLICK_COORDS('120,70'): done" in (tmp_path / "trace.txt").read_text("utf-8")
+
+
+def test_a_folder_that_takes_nothing_is_told_before_the_task_or_keeps_its_result(
+    site: tuple[str, Path], tmp_path: Path
+) -> None:
+    body = f"<button style='{BIG}' {PRESSED}>Buy</button>"
+    (tmp_path / "file").write_text("")
+    model = Scripted([CLICK], [FINISH])
+    with pytest.raises(RunError):
+        played(site, body, model, folder=tmp_path / "file" / "out")
+    assert not model.asked
+
+    def fill(text: str) -> None:
+        (tmp_path / "out" / "trace.json").mkdir(exist_ok=True)
+
+    found, title = played(site, body, Scripted([CLICK], [FINISH], sees=fill), folder=tmp_path / "out")
+    assert (found.done, title, "again" in found.detail) == (True, "t!", False)
+    assert "keep what was done" in found.detail
 
 
 FINAL = {
