@@ -286,12 +286,15 @@ def do_task(
         seen.keep(f"{END.get(played.end, played.end)}: {one_line(said or tell(played.detail), 200)}")
         address = "" if played.end == "page" else str(page.url)
     found = _summed(played, said, _told_address(address, tell), tuple(asked), tell)
-    if folder is None:
-        return found
+    return found if folder is None else _kept(found, seen.frames, folder, seconds=time.monotonic() - began)
+
+
+def _kept(found: TaskPlayed, frames: Sequence[bytes], folder: Path, *, seconds: float) -> TaskPlayed:
+    """What was done, which a folder that can't be written doesn't hide, and without advice to do it again."""
     try:
-        return _write_trace(found, seen.frames, folder, seconds=time.monotonic() - began)
+        return _write_trace(found, frames, folder, seconds=seconds)
     except Exception as error:
-        why = error.__cause__ if isinstance(error.__cause__, OSError) else error  # without advice to do it again
+        why = error.__cause__ if isinstance(error.__cause__, OSError) else error
         return replace(found, detail=f"{found.detail} {folder} doesn't keep what was done: {why}".strip())
 
 
