@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NoReturn
 
-from sdg.envs.files import atomic_write, open_regular, read_file
+from sdg.envs.files import atomic_write, lock_to_append, open_regular, read_file
 from sdg.llm.secrets import replacer
 from sdg.privacy.likeness import APART_RUN, OUTSIDE, RUN, SHORT, TYPED_RUN, Likeness
 from sdg.privacy.recognisers import PrivacyError
@@ -30,6 +30,8 @@ class Placeholders:
         self._values: dict[str, str] = {}
         for name, value in (values or {}).items():
             self._keep(name, value)
+        self._read = dict(self._values)
+        """What its file holds, as far as is known."""
         self._remask()
 
     def __repr__(self) -> str:
@@ -124,11 +126,19 @@ class Placeholders:
         return PLACEHOLDER.sub(lambda found: self._values[found[1]], text)
 
     def save(self, path: Path) -> None:
-        """Write it encrypted, readable only by its owner. Raises PrivacyError without a place or a key."""
-        plain = json.dumps({"schema": SCHEMA, "values": self._values}).encode()
+        """Write it encrypted, readable only by its owner, with what other processes kept there meanwhile. Raises
+        PrivacyError without a place or a key, and where another process kept another value under a name."""
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            atomic_write_private(path, _cipher(path, create=True).encrypt(plain))
+            with lock_to_append(path.with_name(f"{path.name}.lock")):
+                there = Placeholders.load(path)._values
+                for name, value in there.items():
+                    if value not in (self._values.setdefault(name, value), self._read.get(name)):
+                        raise PrivacyError(f"another process keeps another value for {{{name}}}: use another name")
+                plain = json.dumps({"schema": SCHEMA, "values": self._values}).encode()
+                atomic_write_private(path, _cipher(path, create=True).encrypt(plain))
+                self._read = dict(self._values)
+                self._remask()
         except OSError as error:
             raise PrivacyError(f"the memory {path} can't be written: {error.strerror or error}") from None
 

@@ -45,7 +45,7 @@ def test_the_key_lies_in_the_keyring_where_there_is_one(tmp_path: Path, monkeypa
     monkeypatch.setattr(keyring, "set_password", lambda *place: kept.update({place[:2]: place[2]}))
     monkeypatch.setattr(keyring, "get_password", lambda *place: kept.get(place))
     Placeholders({"pin": "4711"}).save(tmp_path / "memory")
-    assert [each.name for each in tmp_path.iterdir()] == ["memory"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["memory", "memory.lock"], "no file with the key"
     assert Placeholders.load(tmp_path / "memory").fill("{pin}") == "4711"
     kept.clear()
     with pytest.raises(PrivacyError, match=r"key of the memory .* is gone"):
@@ -150,3 +150,21 @@ def test_the_umask_is_the_user_s_again(path: Path) -> None:
     Placeholders({"a": "bcd"}).save(path)
     after = os.umask(before)
     assert after == before
+
+
+def test_two_who_keep_values_in_one_file_lose_none(path: Path) -> None:
+    Placeholders({"pin": "4711"}).save(path)
+    first, second = Placeholders.load(path), Placeholders.load(path)
+    first.name("password", VALUE)
+    first.save(path)
+    second.name("code", "zebra-42")
+    second.save(path)
+    assert sorted(Placeholders.load(path)) == ["code", "password", "pin"]
+    assert second.mask(f"it is {VALUE}") == "it is {password}"
+    first.name("pin", "1234")
+    first.save(path)
+    assert Placeholders.load(path).fill("{pin}") == "1234", "a value that was read may be changed"
+    second.name("password", "another value")
+    second.name("pin", "9999")
+    with pytest.raises(PrivacyError, match=r"another process keeps another value for \{pin\}"):
+        second.save(path)
