@@ -161,7 +161,7 @@ def _is_final_text(text: str, role: str) -> bool:
     if joined.startswith(SIGNS) or (len(joined) <= most * SIGNS_A_WORD and any(each in joined for each in SIGNS)):
         return True
     brief = len(words) <= MOST_BUTTON_WORDS or words[0] in WORDS["affirming"]
-    acts = role in ("button", "drop") or (role == "control" and brief)
+    acts = role in ("button", "drop") or (role == "control" and brief and "|" not in text)  # else a row of a list
     blocks = [*map("".join, pairwise(words) if len(words) <= MOST_LABEL_WORDS else ()), "".join(words)]
     if acts and _is_final([each for each in [*words, *blocks] if each not in NOUNS]):  # a word may be set in blocks
         return True

@@ -12,7 +12,7 @@ from sdg.envs.babyai.language import paraphrase, said_by_hand
 from sdg.envs.babyai.levels import BY_HAND, ENGLISH, level_name
 from sdg.envs.babyai.perception import memory
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception
-from sdg.envs.instructions import Instruction, seeds
+from sdg.envs.instructions import Instruction, check_seed, seeds
 from sdg.envs.world import StepResult
 
 ACTIONS: tuple[str, ...] = ("left", "right", "forward", "pickup", "drop", "toggle")
@@ -130,5 +130,6 @@ def instruction(level: str, seed: int, *, split: str) -> Instruction:
 
 
 def _instruction(world: BabyAIWorld, seed: int, split: str) -> Instruction:
+    check_seed(seed, split)
     world.reset(seed)
     return Instruction(world.level, seed, split, world.mission)

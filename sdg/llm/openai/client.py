@@ -81,7 +81,9 @@ class OpenAIModel:
             self._client.close()
             self._client = None
 
-    def _request(self, messages: Sequence[Message], sampling: Sampling, left_out: Collection[str]) -> dict[str, Any]:
+    def _request(
+        self, messages: Sequence[Message], sampling: Sampling, left_out: Collection[str] = ()
+    ) -> dict[str, Any]:
         # OpenAI's newer models refuse max_tokens, many other servers know nothing else.
         limit = "max_tokens" if "max_completion_tokens" in left_out else "max_completion_tokens"
         request: dict[str, Any] = {

@@ -155,8 +155,6 @@ def program():
         try:
             discover("grey door")
         except Exception:
-            pass
-        finally:
             get_steps()
 """,
         gate=OpenGate(),
