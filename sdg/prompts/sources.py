@@ -59,8 +59,11 @@ def _selection(source: str, parts: Sequence[SourcePart], entry: str, others: Seq
     own_names = {name for part in parts for name in (*part.names, *part.lends)}
     if entry not in own_names:
         return source
-    known = {*given, *BUILTINS, *own_names, *(name for part in parts if others for name in names_bound(part.node))}
+    known = {*given, *BUILTINS, *own_names}
     lent = {name: part for other in reversed(others) for part in other for name in part.lends if name not in known}
+    if lent.keys() & {name for part in parts for name in part.reads}:
+        bound = {name for part in parts for name in names_bound(part.node)}
+        lent = {name: part for name, part in lent.items() if name not in bound}
     needs = reached_names(entry, {name: part.reads for part in (*lent.values(), *parts) for name in part.names})
     loans = [part for name, part in lent.items() if name in needs]
     own_parts = [
