@@ -27,13 +27,13 @@ from sdg.sandbox.process.pool import Lost, Patience, Pool
 BATCH, BATCH_SECONDS = 500, 300.0
 SLOW_SECONDS = 1.0
 LARGE_SHARE = 0.1
-_REFUSED = ("turned into text", "% is for numbers", "not a dict and a")
+_REFUSED = ("turned into text", "a Counter's counts are numbers", "% is for numbers", "not a dict and a")
 _NAMES = ("a", "b", "c", "d")
-_HEADER = "import math, heapq, itertools\nfrom collections import deque\n"
+_HEADER = "import math, heapq, itertools\nfrom collections import Counter, defaultdict, deque\n"
 _HELPERS = (
     "def pack(*xs, **kw):\n    return list(xs) + sorted(kw)\n",
     "def keep(x, into=[]):\n    into.append(x)\n    return into[-1:]\n",
-    "def last(x, *, times=2):\n    try:\n        return [x] * times\n    except Exception:\n        return times\n",
+    "def last(x, *, times=2):\n    try:\n        return [x] * times\n    finally:\n        times += 1\n",
 )
 _OPERATORS = ("+", "-", "*", "//", "%", "|", "&", "^", "/")
 _FORMS: tuple[str, ...] = (
@@ -49,7 +49,7 @@ _FORMS: tuple[str, ...] = (
     "($e).count($e)", "($e).index($e)", "($e).get($e, $e)", "($e).split($e)", "($e).join($e)", "($e).copy()",
     "list(($e).items())", "($e).union($e)", "($e).pop()", "($e).upper()", "($e).replace($e, $e)",
     "($e).setdefault($e, $e)",
-    "list(deque($e, 3))", "heapq.nsmallest(2, $e)",
+    "dict(Counter($e))", "Counter($e).most_common(2)", "list(deque($e, 3))", "heapq.nsmallest(2, $e)",
     "list(itertools.product($e, $e))", "list(itertools.accumulate($e))",
     "[(k, list(g)) for k, g in itertools.groupby($e)]",
     "math.floor($e)", "math.hypot($e, $e)", "list(itertools.chain($e, $e))", "next(iter($e), $e)", "round($e, 1)",
@@ -63,7 +63,7 @@ _STATEMENTS: tuple[str, ...] = (
     "$n.extend($e)", "$n.sort(key=str)", "$n.setdefault($e, [])[:] = $e", "heapq.heappush($n, $e)", "$n.insert(0, $e)",
     "if $e:$b", "if $e:$b\nelse:$b", "for x in $e:$b", "for i, x in enumerate($e):$b", "for x, *y in $e:$b",
     "for $n in list($e)[:3]:$b", "try:$b\nexcept Exception as error:$b", "try:$b\nexcept Exception:$b",
-    "try:$b\nexcept ValueError:\n    pass\nelse:$b", "while len($n) > 2:\n    $n = $n[1:]$b",
+    "try:$b\nfinally:$b", "try:$b\nexcept ValueError:\n    pass\nelse:$b", "while len($n) > 2:\n    $n = $n[1:]$b",
     "assert $e, $e",
     "raise ValueError($e)",
     "def f(x=$e):\n    return (x, $e)\n$n = f()", "for x in $e:\n    if x:\n        continue\n    break\nelse:$b",

@@ -13,7 +13,7 @@ MODULES: dict[str, str] = {
     "numpy": "write sums and distances with sum(...), min(...), max(...) and abs(...)",
     "random": "there is no chance here: choose with min(...), max(...), sorted(...) or next(...)",
     "time": "there is no clock here: count steps with the functions that were described",
-    "collections": "only deque is here; use a dict with counts.get(key, 0) + 1 or d.setdefault(key, [])",
+    "collections": "use a dict with counts.get(key, 0) + 1 or d.setdefault(key, []), and a list as a queue",
     "itertools": "write nested loops or comprehensions",
     "functools": "write a loop",
     "operator": "write a lambda, such as key=lambda o: o.name",
@@ -55,7 +55,6 @@ _ATTRIBUTES: dict[str, str] = {
     "push": "write items.append(value)", "x": "a pair has no names: write x, y = pair",
     "y": "a pair has no names: write x, y = pair", "encode": "texts stay texts", "fromkeys": "write {key: 0 for ...}",
     "appendleft": "write items.insert(0, value)", "popleft": "write items.pop(0)", "has_key": "write `key in d`",
-    "Counter": "use a dict with counts.get(key, 0) + 1", "defaultdict": "use a dict with d.setdefault(key, [])",
     "iteritems": "write d.items()", "trim": "write text.strip()", "toLowerCase": "write text.lower()",
 }  # fmt: skip
 

@@ -3,7 +3,7 @@
 import itertools
 import math
 import operator
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from itertools import chain, repeat
@@ -12,10 +12,12 @@ from typing import Any
 
 from sdg.sandbox.guard.meter import (
     CONTAINERS,
+    DICTS,
     HASHED,
     MAX_KEY,
     NUMBERS,
     TABLES,
+    Defaults,
     Lazy,
     Meter,
     few,
@@ -153,7 +155,7 @@ class Library(Meter):
         """Charge an operator on two values that aren't both numbers."""
         kinds, what = {type(left), type(right)}, str if str in (type(left), type(right)) else list
         size = sum(len(side) for side in (left, right) if type(side) in CONTAINERS | {str})
-        if name == "or_" and type(left) is dict and type(right) is not dict:
+        if name == "or_" and type(left) in DICTS and type(right) not in DICTS:
             raise TypeError("| joins two dicts: use update for pairs")
         if kinds <= HASHED:
             self.weigh(self.keys(left), self.keys(right))
@@ -171,7 +173,7 @@ class Library(Meter):
                 if type(left) in HASHED and type(right) in HASHED:
                     self.keys(left)
                     self.keys(right)
-                self.weigh(min(left, right, key=len))
+                self.weigh(*(left, right) if Counter in (type(left), type(right)) else [min(left, right, key=len)])
             return function(left, right)
 
         return compare
@@ -203,7 +205,7 @@ class Library(Meter):
 
     def __getitem__(self, place: tuple[Any, Any]) -> Any:
         value, index = place
-        if type(value) is dict:
+        if type(value) in DICTS:
             self.key(index, len(value))
         elif type(value) is deque:  # whose items are reached from its nearer end, block by block
             self.tick(len(value) >> 10)
@@ -212,9 +214,9 @@ class Library(Meter):
     def __setitem__(self, place: tuple[Any, Any], new: Any) -> None:
         value, index = place
         self.tick(6 + (len(value) >> 10 if type(value) is deque else 0))
-        if type(value) not in (dict, list, deque):
+        if type(value) not in DICTS | {list, deque} or (type(value) is Counter and type(new) not in NUMBERS):
             raise TypeError(f"the items of a {type(value).__name__} cannot be set so: make a list or dict of your own")
-        if type(value) is dict:
+        if type(value) in DICTS:
             self.key(index, len(value))
         elif type(index) is slice:
             new = self.bulk(new)
@@ -224,7 +226,7 @@ class Library(Meter):
 
     def __delitem__(self, place: tuple[Any, Any]) -> None:
         value, index = place
-        if type(value) is dict:
+        if type(value) in DICTS:
             self.key(index, len(value))
         else:
             self.tick(len(value) >> 4)
@@ -238,7 +240,7 @@ class Library(Meter):
         return {
             "callable": lambda value: isinstance(value, FunctionType | MethodType | BuiltinMethodType),
             "chr": lambda code: self.made(chr(code).encode().decode()),  # ValueError for half a character
-            "dict": self.new_dict,
+            "dict": lambda *items, **named: self.built({}, *items, **named),
             "isinstance": self.isinstance,
             "iter": lambda items: items if type(items) is Lazy else self.lazy(items),
             "max": self._extreme(max),
@@ -301,6 +303,10 @@ class Library(Meter):
     def _modules(self) -> dict[str, Any]:
         return {f".x_math.{name}": getattr(math, name) for name in ("e", "inf", "nan", "pi", "tau")} | {
             ".x_math.prod": lambda items, *, start=1: reduce(self.calls[".mul"], self.bulk(items), start),
+            ".x_collections.Counter": lambda *items, **named: self.built(Counter(), *items, **named),
+            ".x_collections.defaultdict": lambda factory=None, /, *items, **named: self.built(
+                Defaults(factory), *items, **named
+            ),
             ".x_collections.deque": lambda items=(), maxlen=None: self.made(deque(self.bulk(items), maxlen)),
             ".x_heapq.nlargest": lambda n, items, key=None: self.sorted(items, key=key, reverse=True)[: max(0, n)],
             ".x_heapq.nsmallest": lambda n, items, key=None: self.sorted(items, key=key)[: max(0, n)],
@@ -330,22 +336,29 @@ class Library(Meter):
         return {
             "join": {str: self._look(_join, "sb")}, "replace": {str: self._look(_replace, "sts")},
             "sort": {list: lambda items, *, key=None, **by: items.sort(key=self.marker(key, len(items)), **by)},
-            "update": {dict: self.update},
+            "update": dict.fromkeys(DICTS, self.update),
+            "most_common": {Counter: lambda items, n=None: self.sorted(
+                items.items(), key=operator.itemgetter(1), reverse=True)[: None if n is None else max(0, n)]},
             "index": dict.fromkeys((list, deque), self._look(_index, "w")),
             "remove": dict.fromkeys((list, deque), remove),
             "pop": {set: self._look(self.pop, "o")},
         }  # fmt: skip
 
     def update(self, items: Any, more: Any = (), /, **words: Any) -> None:
-        """`items.update(more)` of a dict."""
-        is_dict = type(more) is dict
-        for pair in () if is_dict else self._looks["i"](more, items):  # which may see what is there already
-            entry = self.bulk(pair)
-            items.update([[self._looks["k"](part, items) for part in entry[:1]] + entry[1:]])
-        items.update(self.keys(more) if is_dict else (), **words)
+        """`items.update(more)` of a dict, or of a Counter, whose counts are numbers."""
+        key, named = self._looks["k"], more if type(more) in DICTS else {}
+        for part in () if named is more else self._looks["i"](more, items):  # which may see what is there already
+            if type(items) is Counter:
+                items[key(part, items)] += 1
+            else:
+                entry = self.bulk(part)
+                items.update([[key(each, items) for each in entry[:1]] + entry[1:]])
+        if type(items) is Counter and not NUMBERS.issuperset(map(type, [*named.values(), *words.values()])):
+            raise TypeError("a Counter's counts are numbers")
+        items.update(self.keys(named), **words)
 
-    def new_dict(self, /, *items: Any, **named: Any) -> Any:
-        made: dict[Any, Any] = {}
+    def built(self, made: Any, /, *items: Any, **named: Any) -> Any:
+        """A new dict, Counter or defaultdict with its first items."""
         self.update(made, *items, **named)
         return self.made(made)
 

@@ -4,7 +4,7 @@ A budget is counted in units, 24 to a step. A unit is about a node of the syntax
 twenty bytes. Every helper charges its work by the sizes of its arguments and of its result.
 """
 
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain, islice
@@ -28,7 +28,10 @@ TooDeep: type[RecursionError] = type("RecursionError", (RecursionError,), {})
 depth, this one is the same in each run."""
 SCALARS: frozenset[type] = frozenset({int, float, bool, str, type(None)})
 NUMBERS: frozenset[type] = frozenset({int, float, bool})
-TABLES: frozenset[type] = frozenset({dict, set, frozenset})
+Defaults: type[defaultdict[Any, Any]] = type("defaultdict", (defaultdict,), {"__slots__": ()})
+"""Chains of these can be freed however long they are; chains of C's own class run out of stack."""
+DICTS: frozenset[type] = frozenset({dict, Defaults, Counter})
+TABLES: frozenset[type] = frozenset({set, frozenset}) | DICTS
 SETS: frozenset[type] = frozenset({set, frozenset})
 HASHED: frozenset[type] = TABLES | {type({}.keys()), type({}.values()), type({}.items())}
 CONTAINERS: frozenset[type] = frozenset({list, tuple, deque}) | HASHED
@@ -99,13 +102,16 @@ class Meter:
 
         Without it a chain of sixty pairs, each twice in the next, hangs ==, hash and repr, and a deep tuple ends the
         process. A value to be `shown` as text must be plain and short: functions and iterators would reveal addresses.
-        Raises `TooLarge`, `BudgetStop` when the walk costs more than is left, TypeError for a value without text.
+        Raises `TooLarge`, `BudgetStop` when the walk costs more than is left, TypeError for a value without text and
+        for a Counter in a value to be compared: its == is Python code, and goes through the longer of two.
         """
         size, level = 0, list(values)
         for depth in range(MAX_DEPTH + 1):
             if not level:
                 return size
             for table in level if depth and not shown else ():
+                if type(table) is Counter:
+                    raise TypeError("Counters are compared one with one, not within other values")
                 if type(table) in HASHED:
                     self.keys(table)
             characters = sum(map(_text_size, level))
@@ -115,7 +121,9 @@ class Meter:
                 fit(size, str)
                 self.tick(characters >> 1)
                 for part in level:
-                    if type(part) not in self.flat | CONTAINERS and not isinstance(part, range | Exception):
+                    if type(part) not in (self.flat | CONTAINERS) - {Defaults} and not isinstance(
+                        part, range | Exception
+                    ):
                         raise TypeError(f"a {type(part).__name__} cannot be turned into text")
             level = list(islice(chain.from_iterable(map(_parts, level)), self.left + 1))
         raise TooLarge(f"a value is nested more than {MAX_DEPTH} levels deep")
@@ -143,7 +151,7 @@ class Meter:
 
     def thin(self, value: Any) -> None:
         """Free the slots of a set's or dict's removed members, because each walk over it would visit them."""
-        if type(value) in (dict, set) and value.__sizeof__() >> 9 > 8 + len(value):
+        if type(value) in DICTS | {set} and value.__sizeof__() >> 9 > 8 + len(value):
             members = value.copy()
             value.clear()
             value.update(members)
@@ -217,6 +225,7 @@ class Lazy:
 
 _FORMS: dict[type, str] = {
     list: "[{}]", tuple: "({})", dict: "{{{}}}", set: "{{{}}}", frozenset: "frozenset({{{}}})", deque: "deque([{}])",
+    Counter: "Counter({{{}}})",
     **{kind: f"{kind.__name__}([{{}}])" for kind in HASHED - TABLES},
 }  # fmt: skip
 
@@ -225,11 +234,11 @@ def _plain_text(value: Any, write: Callable[[Any], str] = repr) -> str:
     """The text of nested values with sets in the order of their items' texts, because Python's differs by process."""
     kind, inside = type(value), partial(_plain_text, write=ascii if write is ascii else repr)
     form = _FORMS.get(kind, f"{kind.__name__}({{}})" if isinstance(value, Exception) and write is not str else "")
-    if not form or (kind in SETS and not value):
+    if not form or (kind in SETS | {Counter} and not value):
         return write(value)
     if kind is deque and value.maxlen is not None:
         form = f"deque([{{}}], maxlen={value.maxlen})"
-    pairs = value.items() if kind is dict else ()
+    pairs = value.most_common() if kind is Counter else value.items() if kind is dict else ()
     words = [f"{inside(key)}: {inside(item)}" for key, item in pairs] or [inside(part) for part in _parts(value)]
     text = ", ".join(sorted(words) if kind in SETS and not _is_stable(value) else words)
     return form.format(f"{text}," if kind is tuple and len(words) == 1 else text)
@@ -263,7 +272,7 @@ def _text_size(part: Any) -> int:
 
 def _parts(value: Any) -> Iterable[Any]:
     """What C code visits in a container, an exception or a slice."""
-    if type(value) is dict:
+    if type(value) in DICTS:
         return chain.from_iterable(value.items())
     if type(value) is slice:
         return (value.start, value.stop, value.step)

@@ -22,6 +22,8 @@ MAX_NESTING = 60
 MAX_BLOCKS = 16
 """Most nested loops, comprehensions and handlers, because the compilers of Python 3.12 and 3.13 crash where a
 comprehension is the 21st open block."""
+MAX_COPIED = 10_000
+"""Most nodes that a finally may come to: 16 kB of source could take ten seconds and a gigabyte to compile."""
 _BLOCKS: dict[type[ast.AST], int] = {
     ast.For: 1, ast.While: 1, ast.ListComp: 1, ast.SetComp: 1, ast.DictComp: 1, ast.GeneratorExp: 1, ast.Try: 3,
 }  # fmt: skip
@@ -248,7 +250,21 @@ REFUSED: tuple[Rule, ...] = (
         lambda node: any(isinstance(item, ast.Slice) for item in node.elts),
         "a slice stands alone between brackets, as in items[1:2]",
     ),
-    (ast.Try, lambda node: node.finalbody, "finally is not allowed: write its lines after the try, or in its handlers"),
+    (
+        ast.Try,
+        lambda node: any(getattr(part, "finalbody", []) for inner in node.finalbody for part in ast.walk(inner)),
+        "a finally inside a finally is not allowed: write it in a function of its own",
+    ),
+    (
+        ast.Try,
+        lambda node: count_copied(node) > MAX_COPIED,
+        "a finally is compiled anew for every return, break and continue before it: make it shorter, or have fewer",
+    ),
+    (
+        ast.Try,
+        lambda node: any(map(leaves, node.finalbody)),
+        "a finally is not left by return, break or continue: write that after it",
+    ),
     (
         ast.Call,
         lambda node: len(node.keywords) > 1 and any(part.arg is None for part in node.keywords),
@@ -317,6 +333,22 @@ def name_of(op: ast.cmpop, *sides: ast.expr) -> str:
     is_text = any(isinstance(side, ast.Constant) and type(side.value) is str for side in sides)
     name = COMPARE[type(op).__name__]
     return f".{ {'is_': 'eq', 'is_not': 'ne'}.get(name, name) if is_text else name }"
+
+
+def leaves(node: ast.AST, in_loop: bool = False) -> bool:
+    """Whether a statement leaves the block that it stands in other than by an exception, which would be lost."""
+    if isinstance(node, ast.FunctionDef | ast.Lambda):
+        return False
+    if isinstance(node, ast.Return) or (isinstance(node, ast.Break | ast.Continue) and not in_loop):
+        return True
+    in_loop = in_loop or isinstance(node, ast.For | ast.While)
+    return any(leaves(child, in_loop) for child in ast.iter_child_nodes(node))
+
+
+def count_copied(node: ast.Try) -> int:
+    """Nodes of a finally, as often as it is compiled: once for each statement that leaves what comes before it."""
+    exits = sum(isinstance(part, ast.Return | ast.Break | ast.Continue) for part in ast.walk(node))
+    return exits * sum(1 for final in node.finalbody for _ in ast.walk(final))
 
 
 def is_short_format(pieces: list[ast.expr]) -> bool:

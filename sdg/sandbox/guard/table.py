@@ -22,6 +22,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from sdg.sandbox.guard.meter import DICTS
+
 EXCEPTIONS: dict[str, type[Exception]] = {
     name: getattr(builtins, name)
     for name in str.split(
@@ -72,7 +74,7 @@ METHOD_ROWS: dict[type, dict[str, str]] = {
     },
     list: {".": "append clear", "o.": "insert pop", "s": "copy reverse", "w": "count", ".i": "extend"},
     tuple: {"w": "count index"}, range: {"sw": "count index"},
-    dict: {".": "clear items keys popitem values", "s": "copy", ".k.": "get pop setdefault"},
+    **{kind: {".": "clear items keys popitem values", "s": "copy", ".k.": "get pop setdefault"} for kind in DICTS},
     set: _SET | {
         ".": "clear", ".k": "add discard remove",
         "sm": _SET["sm"] + " intersection_update symmetric_difference_update", ".n": "difference_update update",

@@ -155,6 +155,8 @@ def program():
         try:
             discover("grey door")
         except Exception:
+            pass
+        finally:
             get_steps()
 """,
         gate=OpenGate(),

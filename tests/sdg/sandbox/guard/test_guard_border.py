@@ -106,8 +106,9 @@ def test_its_own_command_error_becomes_a_generated_error(host: Host) -> None:
     [
         "try:\n    act(1)\nexcept:\n    pass\nreturn 1",
         "try:\n    act(1)\nexcept Exception:\n    act(2)\nreturn 1",
-        "try:\n    try:\n        act(1)\n    except ValueError:\n        act(2)\nexcept Exception:\n    return 5",
-        "try:\n    x = [act(n) for n in (1, 2)]\nexcept:\n    act(3)\nelse:\n    act(4)",
+        "try:\n    act(1)\nfinally:\n    act(2)",
+        "try:\n    try:\n        act(1)\n    finally:\n        1 / 0\nexcept Exception:\n    return 5",
+        "try:\n    try:\n        act(1)\n    finally:\n        raise ValueError('x')\nexcept ValueError:\n    act(3)",
     ],
 )
 def test_a_control_exception_cannot_be_swallowed(host: Host, body: str) -> None:

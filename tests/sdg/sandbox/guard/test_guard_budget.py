@@ -21,7 +21,7 @@ VALUES = {
     "text": "'ab' * {n}", "numbers": "list(range({n}))", "texts": "['ab' * 9] * {n}",
     "pairs": "[(i, -1) for i in range({n})]",
     "keys": "{{(i, -1): i for i in range({n})}}", "members": "{{(i, -2) for i in range({n})}}", "number": "3 ** {n}",
-    "nested": "[[1] * 99] * {n}", "fraction": "1e300", "queue": "deque(range({n}))",
+    "nested": "[[1] * 99] * {n}", "fraction": "1e300", "counted": "Counter(range({n}))", "queue": "deque(range({n}))",
     "views": "{{i: i for i in range({n})}}.items()", "fixed": "tuple(range({n}))", "range": "range({n})",
 }  # fmt: skip
 _OPERATORS = [name for name in (*BINARY.values(), *COMPARE.values()) if name not in ("in", "notin")]
@@ -55,7 +55,7 @@ def test_no_helper_works_more_than_it_is_charged(call: str) -> None:
             made = first.format(n=900)
             line = call.replace("{{", "{").replace("}}", "}").replace("{x}", "x").replace("{y}", second)
             source = (
-                "from collections import deque\nimport math, heapq, itertools, collections\n\n"
+                "from collections import Counter, deque\nimport math, heapq, itertools, collections\n\n"
                 f"def program():\n    x = {made}\n    while True:\n        try:\n            {line}\n"
                 "        except Exception:\n            pass\n"
             )
