@@ -124,7 +124,8 @@ def storage_fault(skill: ComposedSkill) -> str:
     """Why a file of composed skills couldn't be read again with this one among them; "" where it could."""
     try:
         data = canonical(asdict(skill))
-        decode(ComposedSkill, loads(data), place=skill.name)
+        if decode(ComposedSkill, loads(data), place=skill.name) != skill:
+            raise ValueError("what would be read again isn't what it says")
     except ValueError as error:
         return f"it can't be stored: {error}"
     return "" if len(data) <= MAX_SKILL_BYTES else f"it takes {len(data)} bytes, at most {MAX_SKILL_BYTES} are kept"

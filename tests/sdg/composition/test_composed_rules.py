@@ -130,7 +130,7 @@ def test_a_program_cannot_change_what_linked_skills_mean(before: str, reached: s
             ("def check_fetch(thing):", f"A = 0\n\ndef check_fetch(thing):\n    [{'A,' * 7300}]"),
             "at most 65536 are kept",
         ),
-        (("Brings a thing", "Brings a \\ud800 thing"), ""),
+        (("Brings a thing", "Brings a \\ud800 thing"), "can't be stored"),
     ],
 )
 def test_what_breaks_a_rule_is_told_and_not_kept(change: tuple[str, str], says: str) -> None:
