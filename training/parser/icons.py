@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from sdg.envs.ui.browser import open_browser
-from sdg.envs.ui.parser.icons import CARD, NAMES, SIDE, WEIGHTS, ink_of, network
+from sdg.envs.ui.parser.icons import CARD, NAMES, SIDE, WEIGHTS, ink_of, load_network, network
 from training.parser.pages import text
 
 PACKAGE = "@iconify/json@2.2.535"
@@ -366,8 +366,6 @@ def main(out: Path, group: str = "") -> None:
     """Draw and train, or measure the package's weights on a group of sets; what is printed is a line of JSON."""
     from safetensors.torch import save_file
 
-    from sdg.envs.ui.parser.icons import trained
-
     package, rng = fetch(out / "iconify"), random.Random(0)
     apart = {"held-out": HELD_OUT, "development": DEVELOPMENT}
     sets = apart.get(group) or [each for each in sets_of(package) if each not in (*HELD_OUT, *DEVELOPMENT)]
@@ -389,7 +387,7 @@ def main(out: Path, group: str = "") -> None:
             "training": {"epochs": EPOCHS, "batch": BATCH, "rate": RATE},
         }
         (out / CARD).write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
-    row = measure(drawn, found if not group else trained(), sets)
+    row = measure(drawn, found if not group else load_network(), sets)
     if group:
         with open_browser() as browser:
             row |= {"on_pages": measure_pages(browser.new_page(), package, sets)}

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
+from sdg.envs.ui.browser import NoBrowser, open_browser
 from sdg.envs.ui.captions import phrase_of
-from sdg.envs.ui.parser.icons import NAMES, find_icons, ink_of, name_icons, network, trained
-from sdg.envs.ui.parser.screen import parse
+from sdg.envs.ui.parser.icons import NAMES, find_icons, ink_of, load_network, name_icons, network
+from sdg.envs.ui.parser.screen import parse, picture_of
 
 DRAWN = {
     "menu": "<path d='M3 6h18M3 12h18M3 18h18'/>",
@@ -25,29 +26,38 @@ DRAWN = {
 
 def page_of_icons(ground: str, ink: str) -> np.ndarray:
     """The icons in a row, 24 pixels wide and 60 apart, from (20, 20) on, as a screenshot."""
-    import io
-
-    from sdg.envs.ui.browser import NoBrowser, open_browser
-
     icons = "".join(
         f"<svg style='position:absolute;top:20px;left:{20 + 60 * n}px' width=24 height=24 viewBox='0 0 24 24' "
         f"fill=none stroke='{ink}' stroke-width=2>{path}</svg>"
         for n, path in enumerate(DRAWN.values())
     )
+    return screenshot(
+        f"<body style='background:{ground};color:{ink};font:16px sans-serif'>{icons}"
+        "<p style='margin-top:60px'>Seven words about nothing, for the reader"
+    )
+
+
+def screenshot(html: str) -> np.ndarray:
+    """A page of 700 by 200 pixels."""
+    pytest.importorskip("playwright")
+    pytest.importorskip("rapidocr")
     try:
         with open_browser() as browser:
-            page = browser.new_page(viewport={"width": 700, "height": 120})
-            page.set_content(f"<body style='background:{ground};color:{ink};font:16px sans-serif'>{icons}"
-                             "<p style='margin-top:60px'>Seven words about nothing, for the reader")  # fmt: skip
-            return np.asarray(Image.open(io.BytesIO(page.screenshot())).convert("RGB"))
+            page = browser.new_page(viewport={"width": 700, "height": 200})
+            page.set_content(html)
+            return picture_of(page.screenshot())
     except NoBrowser as error:
         pytest.skip(str(error))
 
 
+def test_a_ticked_box_is_no_icon() -> None:
+    found = parse(screenshot("<body style='font:15px sans-serif;zoom:2'><input type=checkbox checked> Send me news"))
+    (tick,) = [each for each in found.elements if each.box[0] < 60 and each.kind != "text"]
+    assert (tick.kind, tick.checked) == ("checkbox", True)
+
+
 @pytest.mark.parametrize(("ground", "ink"), [("#ffffff", "#222222"), ("#1e2a38", "#ffe9a8")])
 def test_icons_without_words_have_names_on_a_page(ground: str, ink: str) -> None:
-    pytest.importorskip("playwright")
-    pytest.importorskip("rapidocr")
     found = {each.middle[0] // 60: each.kind for each in parse(page_of_icons(ground, ink)).elements if each.box[1] < 50}
     right = [found.get(n) == f"{name} icon" for n, name in enumerate(DRAWN)]
     assert sum(right) >= len(DRAWN) - 1, found
@@ -74,7 +84,7 @@ def test_ink_is_the_same_in_other_colours() -> None:
 
 
 def test_the_weights_are_for_these_names() -> None:
-    assert trained()[-1].out_features == network()[-1].out_features == 1 + len(NAMES)
+    assert load_network()[-1].out_features == network()[-1].out_features == 1 + len(NAMES)
 
 
 def test_a_phrase_may_name_any_of_them() -> None:

@@ -35,8 +35,10 @@ INK = 0.25
 FAINT = 24
 """Difference from the ground, of 255, below which nothing is drawn at all."""
 _BOX, _LINEAR = Image.Resampling.BOX, Image.Resampling.BILINEAR
-SURE, SURE_IN_TEXT = 0.5, 0.85
-"""Least probability for a name, and for one of a piece that was read with a text or found as a box to tick."""
+SURE, SURER, NEVER = 0.5, 0.85, 2.0
+"""Least probability for a name, for one of a piece that was read with a text or found as a tick, and for none."""
+MARKS = ("check", "close", "minus", "plus")
+"""Names of what is drawn in boxes that are ticked."""
 LARGER = 0.005
 """How much surer a piece counts for each pixel of its height: what is drawn in an icon isn't one by itself."""
 SAME = 0.3
@@ -99,16 +101,12 @@ def find_icons(
     pieces = [*pieces_of(edges, 0), *pieces_of(edges, JOINED)]
     boxes = [*(each.box for each in plain), *filter(_is_sized, pieces)]
     ticks = [each.box for each in plain if not each.kind.endswith("icon")]
-    least = [max([_least_in(line, box) for line in lines if holds(line.box, box)], default=0.0) for box in boxes]
-    least = [
-        max(share, SURE_IN_TEXT * any(holds(tick, box) for tick in ticks))
-        for share, box in zip(least, boxes, strict=True)
-    ]
     loose = [(max(x0 - 2, 0), max(y0 - 2, 0), x1 + 2, y1 + 2) for x0, y0, x1, y1 in boxes]
     icons: list[Detection] = []
-    named = zip(name_icons(picture, loose), boxes, least, strict=True)
-    for (name, share), box, enough in sorted(named, key=lambda each: -each[0][1] - LARGER * (each[1][3] - each[1][1])):
-        if name and share >= max(enough, SURE) and not any(holds(i.box, box, 0) or holds(box, i.box, 0) for i in icons):
+    named = zip(name_icons(picture, loose), boxes, strict=True)
+    for (name, share), box in sorted(named, key=lambda each: -each[0][1] - LARGER * (each[1][3] - each[1][1])):
+        least = max([SURE, *(_least_in(line, box) for line in lines), *(_least_on(tick, box, name) for tick in ticks)])
+        if name and share >= least and not any(holds(i.box, box, 0) or holds(box, i.box, 0) for i in icons):
             icons.append(Detection(f"{name} icon", box, False, False, share))
     kept = [each for each in found if not any(_is_drawn_as(each, icon) for icon in icons)]
     rest = (_without(picture, line, [icon.box for icon in icons if holds(line.box, icon.box)]) for line in lines)
@@ -127,10 +125,16 @@ def _is_drawn_as(each: Detection, icon: Detection) -> bool:
 
 
 def _least_in(line: TextLine, box: Sequence[int]) -> float:
-    """The least probability for a piece of a line: one that is all that was read, or lies at either end."""
-    if len(line.text) <= LETTERS:
-        return 2.0 if line.text in ALIKE else 0.0
-    return SURE_IN_TEXT if box[0] <= line.box[0] + 3 or box[2] >= line.box[2] - 3 else 2.0
+    """The least probability for a piece by a line: it may be all that was read there, or lie at either end."""
+    if not holds(line.box, box) or (len(line.text) <= LETTERS and line.text not in ALIKE):
+        return 0.0
+    at_an_end = box[0] <= line.box[0] + 3 or box[2] >= line.box[2] - 3
+    return SURER if at_an_end and line.text not in ALIKE else NEVER
+
+
+def _least_on(tick: Sequence[int], box: Sequence[int], name: str) -> float:
+    """The least probability for a piece by a box to tick: one that lies there isn't the mark in it."""
+    return 0.0 if not holds(tick, box) else NEVER if name in MARKS else SURER
 
 
 def _without(picture: np.ndarray, line: TextLine, icons: Sequence[Sequence[int]]) -> TextLine | None:
@@ -149,14 +153,14 @@ def name_icons(picture: np.ndarray, boxes: Sequence[Sequence[int]]) -> list[tupl
     inks = {n: ink for n, box in enumerate(boxes) if (ink := ink_of(picture, box)) is not None}
     if inks:
         with torch.inference_mode():
-            shares = trained()(torch.from_numpy(np.stack(list(inks.values()))[:, None]).float() / 255).softmax(1)
+            shares = load_network()(torch.from_numpy(np.stack(list(inks.values()))[:, None]).float() / 255).softmax(1)
         for n, (share, name) in zip(inks, zip(*(each.tolist() for each in shares.max(1)), strict=True), strict=True):
             found[n] = ("", *NAMES)[name], share
     return found
 
 
 @cache
-def trained() -> Any:
+def load_network() -> Any:
     from safetensors.torch import load_file
 
     found = network()
