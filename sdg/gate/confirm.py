@@ -47,6 +47,8 @@ LONG, SHORT = 600, 160
 """Letters of a dialog from which each line is read by itself, and up to which a warning is about its buttons."""
 _MADE_UP = re.compile(r"\b(?:css|sc|jss|svelte|emotion)-[\w-]+|\b(?=\w*[a-z]\d)(?=\w*\d[a-z])\w+")
 """Class names that a build tool made up, which say nothing about an icon."""
+PRESSED = ("button", "control", "row")
+"""Roles of what is there to be pressed."""
 
 
 class ConfirmGuard:
@@ -114,7 +116,7 @@ def final_press(press: Press) -> str:
     words, hints = words_of(press.words or press.labels), words_of(f"{press.hints} {press.classes}")
     if _agrees(words, hints, press.role) and _asks(press.dialog):
         return f"{' '.join(words) or 'an icon'!r} to {press.dialog[:60]!r}"
-    if press.role in ("button", "control") and _answers(words, press.dialog):
+    if press.role in PRESSED and _answers(words, press.dialog):
         return f"{' '.join(words)!r} beside {press.dialog[:60]!r}"
     slid = {"slider": press.dialog, "drop": press.words}.get(press.role, "")
     if WORDS["sliding"] & set(words_of(slid)) and _is_final(words_of(slid)):
@@ -126,13 +128,13 @@ def final_press(press: Press) -> str:
     names = [each for each in words_of(_MADE_UP.sub(" ", press.hints)) if each not in WORDS["nameless"]]
     named = any(len(each) > 2 or not each.isascii() for each in names) or WORDS["clear"] & set(hints)
     glyphs = any(category(each) in ("So", "Co", "Cn") and each not in WORDS["glyphs"] for each in press.words)
-    acts = press.role in ("button", "control", "drop")
+    acts = press.role in (*PRESSED, "drop")
     return "a picture without words" if (press.picture or glyphs) and acts and not named else ""
 
 
 def _agrees(words: Sequence[str], hints: Sequence[str], role: str) -> bool:
     """Whether a press says yes: by its first word, a link by all of its words, a picture by its name."""
-    agreed = set(words) <= YES or (role in ("button", "control") and words[0] in YES)
+    agreed = set(words) <= YES or (role in PRESSED and words[0] in YES)
     return agreed if words else bool(WORDS["agreeing"] & set(hints))
 
 
@@ -161,11 +163,13 @@ def _is_final_text(text: str, role: str) -> bool:
     if joined.startswith(SIGNS) or (len(joined) <= most * SIGNS_A_WORD and any(each in joined for each in SIGNS)):
         return True
     brief = len(words) <= MOST_BUTTON_WORDS or words[0] in WORDS["affirming"]
-    acts = role in ("button", "drop") or (role == "control" and brief and "|" not in text)  # else a row of a list
+    acts = role in ("button", "drop") or (role == "control" and brief)
     blocks = [*map("".join, pairwise(words) if len(words) <= MOST_LABEL_WORDS else ()), "".join(words)]
     if acts and _is_final([each for each in [*words, *blocks] if each not in NOUNS]):  # a word may be set in blocks
         return True
-    return (role == "control" or (role != "a" and len(words) <= MOST_BUTTON_WORDS)) and _begins_final(words, but=NOUNS)
+    return (role in ("control", "row") or (role != "a" and len(words) <= MOST_BUTTON_WORDS)) and _begins_final(
+        words, but=NOUNS
+    )
 
 
 def _begins_final(words: Sequence[str], but: frozenset[str] = frozenset()) -> bool:

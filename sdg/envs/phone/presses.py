@@ -55,8 +55,9 @@ def press_on(action: PhoneAction, tree: UiTree, size: Point) -> Press:
     said = [target.label, *(words for each in same for words in (each.text, each.description)), " | ".join(inner)]
     words, *labels = [*dict.fromkeys(filter(None, said)), ""]
     around = "\n".join(each.text[:SMALL] for each in tree.elements if each.kind == "text")
+    is_button = any(each.kind in ("Button", "ImageButton") for each in same)
     return Press(
-        "button" if any(each.kind in ("Button", "ImageButton") for each in same) else "control",
+        "button" if is_button else "row" if len(inner) > 1 else "control",
         words,
         " ".join(each.resource for each in inside).replace("_", " ").lower(),
         picture=not words,

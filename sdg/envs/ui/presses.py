@@ -25,10 +25,10 @@ arrow or a key that deletes where the focus is."""
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """What a command presses: its `role` (button, control, option, checkbox, slider, drop, or a tag), the words on
-    it, the names of its icon (`hints`, and `classes` with those of styles and files), whether it shows a picture,
-    whether it takes text; its `labels`, a line each: other texts that the command may set off, and the words of the
-    `dialog` around it.
+    """What a command presses: its `role` (button, control, row of a phone's list, option, checkbox, slider, drop, or a
+    tag), the words on it, the names of its icon (`hints`, and `classes` with those of styles and files), whether it
+    shows a picture, whether it takes text; its `labels`, a line each: other texts that the command may set off, and the
+    words of the `dialog` around it.
 
     `unseen`: it lies where nobody can see. `lines`: a line break is text there, in a field of many lines.
     """
