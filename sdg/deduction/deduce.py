@@ -94,14 +94,9 @@ def deduce(
     success is claimed then.
     Raises `ModelError` (or `BudgetExceeded`) when the planner's model gives no reply: the episode is then unfinished.
     """
+    rng = np.random.default_rng(seed)
     embody = partial(
-        Robot,
-        world,
-        toolkit.skills,
-        domain=toolkit.domain,
-        rng=np.random.default_rng(seed),
-        attempts=settings.attempts,
-        draws=settings.draws,
+        Robot, world, toolkit.skills, domain=toolkit.domain, rng=rng, attempts=settings.attempts, draws=settings.draws
     )
     robot = embody()
     interactions: list[Interaction] = []
@@ -111,21 +106,11 @@ def deduce(
             actions += robot.actions
             restart()
             robot = embody()
-        programs = settings.interactions - attempt
-
-        last = interactions[-1] if interactions else None
+        programs, last = settings.interactions - attempt, interactions[-1] if interactions else None
+        back = programs > 1 and restart is None
         try:
             interactions.append(
-                _interact(
-                    world,
-                    planner,
-                    robot,
-                    toolkit,
-                    settings,
-                    last,
-                    programs=programs,
-                    hands_back=programs > 1 and restart is None,
-                )
+                _interact(world, planner, robot, toolkit, settings, last, programs=programs, hands_back=back)
             )
         except NotRecorded:
             if not interactions:

@@ -165,21 +165,16 @@ def compose(
         for rejects, rest in _rounds(author, sample, admission.skills, verify):
             yield from map(_row, rejects)
             verdicts = rest
-    skills = tuple(each.skill for each in verdicts if not each.reason)
-    if skills:
-        save_composed(
-            ComposedLibrary(
-                model=programs.model,
-                rule_based=is_rule_based(programs.kind),
-                domain=programs.domain,
-                library=library_checksum(place),
-                prompt=hashlib.sha256("".join(sorted(programs.rules)).encode()).hexdigest(),
-                skills=skills,
-            ),
-            to,
-        )
+    if skills := tuple(each.skill for each in verdicts if not each.reason):
+        _save(skills, programs, place, to)
         progress().note(f"{len(skills)} composed skills: {to}")
     yield from map(_row, verdicts)
+
+
+def _save(skills: tuple[ComposedSkill, ...], programs: Programs, library: Path, to: Path) -> None:
+    prompt = hashlib.sha256("".join(sorted(programs.rules)).encode()).hexdigest()
+    who = (programs.model, is_rule_based(programs.kind), programs.domain)
+    save_composed(ComposedLibrary(*who, library_checksum(library), prompt, skills), to)
 
 
 def _rounds(
