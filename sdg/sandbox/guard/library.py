@@ -25,11 +25,20 @@ from sdg.sandbox.guard.meter import (
     search_cost,
     size_of,
 )
-from sdg.sandbox.guard.table import BINARY, FUNCTIONS, GROWTH, METHOD_ROWS, PLAIN_TYPES
+from sdg.sandbox.guard.table import (
+    BINARY,
+    FUNCTIONS,
+    GROWTH,
+    METHOD_ROWS,
+    PLAIN_TYPES,
+    SMALL,
+    index_of,
+    is_short,
+    join,
+    replace,
+)
 
 Method = Callable[..., Any]
-
-_SMALL = 1 << 64
 
 
 class Library(Meter):
@@ -140,7 +149,7 @@ class Library(Meter):
                 if divides and type(left) is type(right) is int and not is_short(left):
                     self.tick(left.bit_length() * right.bit_length() >> 17)
                 value = function(left, right)
-                return value if type(value) is float or -_SMALL < value < _SMALL else self.made(value)
+                return value if type(value) is float or -SMALL < value < SMALL else self.made(value)
             if name == "mod" and type(left) is str:
                 raise TypeError("% is for numbers: write an f-string, such as f'{name} {number}'")
             if in_place and name == "add" and type(left) in (list, deque):
@@ -248,7 +257,7 @@ class Library(Meter):
             "pow": lambda base, exponent, modulus=None: (
                 self.calls[".pow"](base, exponent)
                 if modulus is None
-                else self.tick(64) and pow(*map(few, (base, exponent, modulus), repeat(_SMALL)))
+                else self.tick(64) and pow(*map(few, (base, exponent, modulus), repeat(SMALL)))
             ),
             "print": lambda *values, sep=" ", end="", flush=False: None,
             "range": lambda *bounds: range(*map(few, bounds, repeat(MAX_KEY))),
@@ -332,14 +341,14 @@ class Library(Meter):
 
     def _methods(self) -> dict[str, dict[type, Method]]:
         """Method by name and type of the receiver, where no row describes it."""
-        remove = self._look(lambda items, wanted: operator.delitem(items, _index(items, wanted)), "w")
+        remove = self._look(lambda items, wanted: operator.delitem(items, index_of(items, wanted)), "w")
         return {
-            "join": {str: self._look(_join, "sb")}, "replace": {str: self._look(_replace, "sts")},
+            "join": {str: self._look(join, "sb")}, "replace": {str: self._look(replace, "sts")},
             "sort": {list: lambda items, *, key=None, **by: items.sort(key=self.marker(key, len(items)), **by)},
             "update": dict.fromkeys(DICTS, self.update),
             "most_common": {Counter: lambda items, n=None: self.sorted(
                 items.items(), key=operator.itemgetter(1), reverse=True)[: None if n is None else max(0, n)]},
-            "index": dict.fromkeys((list, deque), self._look(_index, "w")),
+            "index": dict.fromkeys((list, deque), self._look(index_of, "w")),
             "remove": dict.fromkeys((list, deque), remove),
             "pop": {set: self._look(self.pop, "o")},
         }  # fmt: skip
@@ -368,27 +377,6 @@ class Library(Meter):
         item = items.pop() if order is items else next(order)
         items.discard(item)
         return item
-
-
-def is_short(number: Any) -> bool:
-    """Whether C code handles a number in a moment."""
-    return bool(-_SMALL < number < _SMALL)
-
-
-def _join(text: str, items: list[Any]) -> str:
-    fit(sum(len(item) for item in items if type(item) is str) + len(text) * len(items), str)
-    return text.join(items)
-
-
-def _replace(text: str, old: str, new: str, count: int = -1) -> str:
-    fit(len(text) + text.count(old) * max(0, len(new) - len(old)), str)
-    return text.replace(old, new, count)
-
-
-def _index(items: Any, wanted: Any, start: Any = 0, stop: Any = MAX_KEY) -> int:
-    """The index of `wanted`. list's and deque's own errors would print the wanted value, whatever it is."""
-    begin, end, _ = slice(operator.index(start), operator.index(stop)).indices(len(items))
-    return begin + operator.indexOf(itertools.islice(items, begin, end), wanted)
 
 
 def _dispatch(name: str, row: dict[type, Method]) -> Method:

@@ -22,7 +22,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from sdg.sandbox.guard.meter import DICTS
+from sdg.sandbox.guard.meter import DICTS, MAX_KEY, fit
 
 EXCEPTIONS: dict[str, type[Exception]] = {
     name: getattr(builtins, name)
@@ -94,3 +94,25 @@ GROWTH: dict[str, Callable[[int, int], int]] = {
     "pow": lambda left, right: max(left.bit_length() - 1, right.bit_length() >> 6) * right,
 }
 """Bits of the whole number that an operator makes from two."""
+SMALL = 1 << 64
+
+
+def is_short(number: Any) -> bool:
+    """Whether C code handles a number in a moment."""
+    return bool(-SMALL < number < SMALL)
+
+
+def join(text: str, items: list[Any]) -> str:
+    fit(sum(len(item) for item in items if type(item) is str) + len(text) * len(items), str)
+    return text.join(items)
+
+
+def replace(text: str, old: str, new: str, count: int = -1) -> str:
+    fit(len(text) + text.count(old) * max(0, len(new) - len(old)), str)
+    return text.replace(old, new, count)
+
+
+def index_of(items: Any, wanted: Any, start: Any = 0, stop: Any = MAX_KEY) -> int:
+    """The index of `wanted`. list's and deque's own errors would print the wanted value, whatever it is."""
+    begin, end, _ = slice(operator.index(start), operator.index(stop)).indices(len(items))
+    return begin + operator.indexOf(itertools.islice(items, begin, end), wanted)
