@@ -58,10 +58,12 @@ _FORMS: tuple[str, ...] = (
     "sorted($e, reverse=True)",
 )  # fmt: skip
 _STATEMENTS: tuple[str, ...] = (
-    "$n = $e", "$n = $e", "$n, $n = $e, $e", "$n, *$n = $e", "$n = $n = $e", "$n $o= $e", "$n $o= $e",
-    "$n[$e] = $e", "$n[$e] $o= $e", "$n[$e:$e] = $e", "del $n[$e]", "$n.append($e)", "$n.update($e)",
-    "$n.extend($e)", "$n.sort(key=str)", "$n.setdefault($e, [])[:] = $e", "heapq.heappush($n, $e)", "$n.insert(0, $e)",
+    "$n = $e", "$n = $e", "$n, $n = $e, $e", "$n, *$n = $e", "($n, $n), $n = $e, $e", "$n = $n = $e",
+    "$n $o= $e", "$n $o= $e", "$n[$e] = $e", "$n[$e] $o= $e", "$n[$e:$e] = $e", "del $n[$e]",
+    "$n.append($e)", "$n.update($e)", "$n.extend($e)", "$n.sort(key=str)",
+    "$n.setdefault($e, [])[:] = $e", "heapq.heappush($n, $e)", "$n.insert(0, $e)",
     "if $e:$b", "if $e:$b\nelse:$b", "for x in $e:$b", "for i, x in enumerate($e):$b", "for x, *y in $e:$b",
+    "for $n, ($n, *$n), $n in zip($e, $e, $e):$b",
     "for $n in list($e)[:3]:$b", "try:$b\nexcept Exception as error:$b", "try:$b\nexcept Exception:$b",
     "try:$b\nfinally:$b", "try:$b\nexcept ValueError:\n    pass\nelse:$b", "while len($n) > 2:\n    $n = $n[1:]$b",
     "assert $e, $e",
@@ -94,7 +96,7 @@ def _statement(rng: random.Random, atoms: Sequence[str], *, depth: int) -> str:
     def block() -> str:
         return "\n" + _indented("\n".join(_statement(rng, atoms, depth=depth - 1) for _ in range(rng.randint(1, 2))))
 
-    form = rng.choice(_STATEMENTS if depth else _STATEMENTS[:18])
+    form = rng.choice(_STATEMENTS if depth else _STATEMENTS[:19])
     return _filled(form, {
         "e": lambda: _expression(rng, atoms, depth=rng.randint(0, 3)), "n": lambda: rng.choice(_NAMES),
         "o": lambda: rng.choice(_OPERATORS), "b": block,

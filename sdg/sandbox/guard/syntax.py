@@ -367,8 +367,8 @@ def unpack(target: ast.expr, value: ast.expr, names: Iterator[str]) -> list[ast.
         return [ast.Assign(targets=[target], value=value)]
     has_star, inner = any(isinstance(each, ast.Starred) for each in target.elts), list[ast.Assign]()
     for place, each in enumerate(target.elts):
-        if isinstance(each, ast.Tuple | ast.List):
-            name = next(names)
-            target.elts[place] = ast.Name(id=name, ctx=ast.Store())
-            inner += unpack(each, load(name), names)
+        if inner or isinstance(each, ast.Tuple | ast.List):  # what comes behind a pattern is assigned after it
+            kept = ast.Name(id=next(names), ctx=ast.Store())
+            inner += unpack(each.value if isinstance(each, ast.Starred) else each, load(kept.id), names)
+            target.elts[place] = ast.Starred(value=kept, ctx=ast.Store()) if isinstance(each, ast.Starred) else kept
     return [ast.Assign(targets=[target], value=call(".star" if has_star else ".ordered", value)), *inner]
