@@ -118,8 +118,10 @@ class Weaver(ast.NodeTransformer):
         for alias in node.names:
             module, name = getattr(node, "module", alias.name), alias.asname or alias.name
             member = f".x_{module}" if isinstance(node, ast.Import) else f".x_{module}.{alias.name}"
-            if member in _IMPORTS and name not in self._bindings and name not in self._functions:
+            if member in _IMPORTS:
                 members[name] = member
+                if name in self._bindings or name in self._functions:
+                    self.refuse(self._bindings.get(name), f"{name} is imported, too: choose another name for this one")
             elif module not in advice.HINT_MODULES and (
                 name in self._loads or str(module).partition(".")[0] not in advice.MODULES
             ):

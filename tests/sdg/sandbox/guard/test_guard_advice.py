@@ -64,6 +64,10 @@ def test_expressions_are_answered_with_what_to_write_instead(expression: str, sa
         ("function check() { return true; }", "holds no code"),
         ("import random\ndef check():\n    return random.random() > 0", "no chance here"),
         ("from typing import List\ndef check():\n    return List is None", "need no import"),
+        (
+            "from math import dist\ndef far():\n    dist = 1\n    return dist > 2\ndef check():\n    return far()",
+            "dist is imported, too: choose another name",
+        ),
         ("async def check():\n    return True", "write a plain def"),
         ("class A:\n    pass\ndef check():\n    return A() is not None", "use plain functions and values"),
         ("def check(self):\n    return True", "must take no arguments: write def check():"),
