@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from sdg.envs.files import atomic_write, read_file
-from sdg.sandbox.guard.outline import names_at_top, needed_names
+from sdg.sandbox.guard.outline import names_at_top, names_bound, needed_names
 from sdg.sandbox.guard.syntax import loads as names_read
 from sdg.sandbox.guard.syntax import parse_code
 from sdg.skills.library.library import LibraryError
@@ -233,13 +233,14 @@ def _globals(table: symtable.SymbolTable) -> set[str]:
 
 def rename_definition(node: ast.stmt, names: Mapping[str, str]) -> ast.stmt:
     """A definition with these names replaced, also where they are its parameters and calls name them."""
+    functions = {*names, *names_bound(node)}
     for part in ast.walk(node):
         if isinstance(part, ast.Name | ast.arg | ast.FunctionDef | ast.ExceptHandler):
             place = {ast.Name: "id", ast.arg: "arg"}.get(type(part), "name")
             setattr(part, place, names.get(getattr(part, place), getattr(part, place)))
         elif isinstance(part, ast.Nonlocal):
             part.names = [names.get(each, each) for each in part.names]
-        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in names:
+        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in functions:
             for each in part.keywords:
                 each.arg = names.get(each.arg or "", each.arg)
     return node
