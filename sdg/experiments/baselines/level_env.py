@@ -54,12 +54,8 @@ class LevelVecEnv(RowsVecEnv):
         step_rows(self.state, self.memory, actions, self._views, rewards, terminated, truncated)
         observations, dones = self._features(), terminated | truncated
         endings = np.flatnonzero(dones)
-        infos = self._infos
+        infos = self.infos_of(endings, observations[endings], cut=truncated & ~terminated)
         if len(endings):
-            infos = list(infos)
-            for i in endings:
-                cut = bool(truncated[i] and not terminated[i])
-                infos[i] = {"TimeLimit.truncated": cut, "terminal_observation": observations[i].copy()}
             self.begin(endings, self._rng.integers(len(self.bank), size=len(endings)))
             _write_rows(self.memory, self._targets, endings, observations)
         return observations, rewards, dones, infos

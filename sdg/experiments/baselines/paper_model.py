@@ -19,7 +19,6 @@ from gymnasium import spaces
 from stable_baselines3 import PPO
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
-from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
 
 from sdg.envs.babyai.cells import TRIPLES
@@ -28,6 +27,7 @@ from sdg.envs.babyai.engine.engine import BabyAIEngine
 from sdg.envs.babyai.perception.memory import Memory
 from sdg.envs.babyai.practice.inputs import (
     CELLS,
+    MAP_INPUTS,
     N_ACTIONS,
     N_WORDS,
     VIEW,
@@ -37,8 +37,8 @@ from sdg.envs.babyai.practice.inputs import (
     write_views,
 )
 from sdg.envs.domain import Domain
-from sdg.skills.learning.ppo import PPOSettings
-from sdg.skills.learning.sb3 import ArraysVecEnv, RolloutCallback, SB3Rows, keywords
+from sdg.skills.learning.ppo import PPOSettings, RowsVecEnv
+from sdg.skills.learning.sb3 import RolloutCallback, SB3Rows, keywords
 from sdg.skills.learning.train import TrainSettings
 from sdg.skills.learning.vec_env import PracticeVecEnv
 from sdg.skills.policy.network import Policy
@@ -218,7 +218,7 @@ class PaperLearner:
 
     def __init__(
         self,
-        env: VecEnv,
+        env: SB3Rows,
         texts: tuple[str, ...],
         settings: PPOSettings = PPOSettings(),
         *,
@@ -227,7 +227,7 @@ class PaperLearner:
         init_policy: Policy | None = None,
     ) -> None:
         torch.set_num_threads(1)
-        self.env = getattr(env, "rows", env)
+        self.env = env.rows
         self.ppo = PPO(
             "MlpPolicy",
             env,
@@ -294,39 +294,30 @@ class _PaperModel:
 PAPER_MODEL = _PaperModel()
 
 
-class FlatVecEnv(ArraysVecEnv):
+class FlatVecEnv(RowsVecEnv):
     """n environments over a bank, seen as the BabyAI paper's model sees them, with same-step auto-reset."""
 
+    inputs = MAP_INPUTS
+
     def __init__(self, bank: LevelBank, n: int, *, seed: int) -> None:
-        super().__init__(n, SPACE, spaces.Discrete(N_ACTIONS))
+        super().__init__(n)
         self.engine = BabyAIEngine(bank, n, seed=seed)
         self._missions = np.asarray(bank.layouts.mission)
-        self._actions = np.zeros(n, np.int64)
-        self.ended = 0
 
     def reset(self) -> np.ndarray:
         """Begin the bank's next layouts in all rows."""
         views, _ = self.engine.reset()
         return pack_observations(views, self._missions[self.engine.state.layout])
 
-    def step_async(self, actions: np.ndarray) -> None:
-        """Remember the actions for `step_wait`."""
-        self._actions = np.asarray(actions, np.int64)
-
-    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Observations u8 (n, OBSERVED), rewards f32 (n,), dones bool (n,), infos as stable-baselines3 reads them."""
-        step, final = self.engine.step(self._actions), self.engine.final
+        step, final = self.engine.step(np.asarray(actions, np.int64)), self.engine.final
         dones = step.terminated | step.truncated
         rewards = step.rewards.copy()
         rows = np.flatnonzero(dones)
-        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         last = pack_observations(final.views[rows], self._missions[final.layouts[rows]])
-        for i, observation in zip(rows, last, strict=True):
-            infos[i] = {
-                "TimeLimit.truncated": bool(step.truncated[i] and not step.terminated[i]),
-                "terminal_observation": observation,
-            }
-        self.ended += len(rows)
+        infos = self.infos_of(rows, last, cut=step.truncated & ~step.terminated)
+        self.episodes += len(rows)
         return pack_observations(step.views, self._missions[self.engine.state.layout]), rewards, dones, infos
 
 
@@ -335,6 +326,6 @@ def train_flat(
 ) -> tuple[PaperPolicy, int, int]:
     """PPO on the missions of a bank: the policy at the end, its environment steps and its episodes."""
     env = FlatVecEnv(bank, n_envs, seed=seed)
-    learner = PaperLearner(env, bank.missions, ppo, seed=seed, shape=shape)
+    learner = PaperLearner(SB3Rows(env, SPACE), bank.missions, ppo, seed=seed, shape=shape)
     steps = learner.learn(timesteps, callback=lambda learner, steps: True)
-    return learner.policy(), steps, env.ended
+    return learner.policy(), steps, env.episodes

@@ -39,6 +39,14 @@ class RowsVecEnv(ABC):
         """Observations (n, size), rewards f32 (n,), dones bool (n,), infos as stable-baselines3 reads them: with
         `TimeLimit.truncated` there is a `terminal_observation`, too."""
 
+    def infos_of(self, ended: np.ndarray, last: np.ndarray, *, cut: np.ndarray) -> list[dict[str, Any]]:
+        """The infos of a step in which the rows `ended`, each with its last observation; `cut` bool (n,): by a limit of
+        time alone."""
+        infos = list(self._infos)
+        for row, observation in zip(ended, last, strict=True):
+            infos[row] = {"TimeLimit.truncated": bool(cut[row]), "terminal_observation": observation}
+        return infos
+
 
 class PPOLearner:
     """Learns one policy on environments whose observations are binary vectors; can go on from an earlier policy."""

@@ -56,8 +56,24 @@ class SB3Settings:
     device: str = "cpu"
 
 
-class ArraysVecEnv(VecEnv):
-    """A VecEnv whose environments are rows of arrays: no single environment can be asked anything."""
+class SB3Rows(VecEnv):
+    """Rows that are arrays, with all methods that stable-baselines3 needs of a VecEnv: no single environment can be
+    asked anything. `observed` is the observation space where that isn't the rows' inputs.
+    """
+
+    def __init__(self, rows: RowsVecEnv, observed: Any = None) -> None:
+        inputs, actions = spaces_of(rows.inputs)
+        super().__init__(rows.num_envs, observed or inputs, actions)
+        self.rows = rows
+
+    def reset(self) -> Any:
+        return self.rows.reset()
+
+    def step_async(self, actions: np.ndarray) -> None:
+        self._actions = np.asarray(actions)
+
+    def step_wait(self) -> Any:
+        return self.rows.step(self._actions)
 
     def close(self) -> None:
         """Nothing to close."""
@@ -77,27 +93,6 @@ class ArraysVecEnv(VecEnv):
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
         """Never wrapped."""
         return [False] * self.num_envs
-
-
-class SB3Rows(ArraysVecEnv):
-    """Rows that are arrays, with all methods that stable-baselines3 needs of a VecEnv.
-
-    `observed` is the observation space where that isn't the rows' inputs.
-    """
-
-    def __init__(self, rows: RowsVecEnv, observed: Any = None) -> None:
-        inputs, actions = spaces_of(rows.inputs)
-        super().__init__(rows.num_envs, observed or inputs, actions)
-        self.rows = rows
-
-    def reset(self) -> Any:
-        return self.rows.reset()
-
-    def step_async(self, actions: np.ndarray) -> None:
-        self._actions = np.asarray(actions)
-
-    def step_wait(self) -> Any:
-        return self.rows.step(self._actions)
 
 
 class ContinuedPractice(PracticeEnv):

@@ -97,13 +97,10 @@ class ChainedVecEnv(RowsVecEnv):
             lost[stuck] = dones[stuck] = True
         infos = self._infos
         if dones.any():
-            features = env.features()
-            infos = [
-                {"terminal_observation": features[row], "TimeLimit.truncated": not lost[row]} if dones[row] else {}
-                for row in range(self.num_envs)
-            ]
-            self.begin(np.flatnonzero(dones))
-            self.lived[dones] = 0
+            rows = np.flatnonzero(dones)
+            infos = self.infos_of(rows, env.features()[rows], cut=~lost)
+            self.begin(rows)
+            self.lived[rows] = 0
         return env.features(), rewards.astype(np.float32), dones, infos
 
 

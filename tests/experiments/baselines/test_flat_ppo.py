@@ -17,8 +17,7 @@ def test_the_environment_pays_what_the_level_pays() -> None:
     assert seen.shape == (8, CELLS + 2)
     paid = truncated = ended = 0
     for _ in range(200):
-        env.step_async(rng.integers(6, size=8))
-        seen, rewards, dones, infos = env.step_wait()
+        seen, rewards, dones, infos = env.step(rng.integers(6, size=8))
         assert not rewards[~dones].any()
         for i in np.flatnonzero(dones):
             ended += 1
@@ -31,7 +30,7 @@ def test_the_environment_pays_what_the_level_pays() -> None:
         assert [bank.missions[n] for n in numbers] == [env.engine.mission(i) for i in range(8)]
     assert paid > 0
     assert truncated > 0
-    assert env.ended == ended
+    assert env.episodes == ended
 
 
 def test_a_policy_is_trained_for_so_many_steps() -> None:
