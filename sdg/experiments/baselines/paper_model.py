@@ -9,7 +9,7 @@ learning", section 4.1 (FiLM: Perez et al., 2018), without its LSTM memory. stab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,6 @@ import numpy as np
 import torch
 from gymnasium import spaces
 from stable_baselines3 import PPO
-from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import nn
 
@@ -38,7 +37,7 @@ from sdg.envs.babyai.practice.inputs import (
 )
 from sdg.envs.domain import Domain
 from sdg.skills.learning.ppo import PPOSettings, RowsVecEnv
-from sdg.skills.learning.sb3 import RolloutCallback, SB3Rows, keywords
+from sdg.skills.learning.sb3 import SB3Rows, TorchLearner, as_arrays, keywords
 from sdg.skills.learning.train import TrainSettings
 from sdg.skills.learning.vec_env import PracticeVecEnv
 from sdg.skills.policy.network import Policy
@@ -213,7 +212,7 @@ def pack_observations(views: np.ndarray, texts: np.ndarray) -> np.ndarray:
     return out
 
 
-class PaperLearner:
+class PaperLearner(TorchLearner):
     """Learns the paper's model on a VecEnv of observations SPACE; can go on from an earlier policy of its kind."""
 
     def __init__(
@@ -227,8 +226,7 @@ class PaperLearner:
         init_policy: Policy | None = None,
     ) -> None:
         torch.set_num_threads(1)
-        self.env = env.rows
-        self.ppo = PPO(
+        ppo = PPO(
             "MlpPolicy",
             env,
             **keywords(settings),
@@ -241,31 +239,19 @@ class PaperLearner:
             seed=seed,
             device="cpu",
         )
-        self.ppo.set_logger(Logger(None, []))  # the default one makes a folder, but workers may write nothing
-        if init_policy is not None:
-            with torch.no_grad():
-                for name, parameter in self._parameters():
-                    if name not in init_policy.weights or init_policy.weights[name].shape != tuple(parameter.shape):
-                        raise ValueError(f"the policy to go on from has no array {name} {tuple(parameter.shape)}")
-                    parameter.copy_(torch.as_tensor(init_policy.weights[name].copy()))
-
-    def learn(self, total_timesteps: int, *, callback: Callable[[PaperLearner, int], bool]) -> int:
-        """Train for at most `total_timesteps`; returns the steps taken. `callback` returns False to end it."""
-        rollout_callback = RolloutCallback(lambda steps: callback(self, steps))
-        self.ppo.learn(total_timesteps, callback=rollout_callback, log_interval=None)  # type: ignore[arg-type]
-        return int(self.ppo.num_timesteps)
+        super().__init__(ppo, env.rows, init_policy)
 
     def policy(self) -> PaperPolicy:
         """The current policy as plain arrays."""
-        return PaperPolicy({name: parameter.detach().numpy().copy() for name, parameter in self._parameters()})
+        return PaperPolicy(as_arrays(self.parameters()))
 
-    def _parameters(self) -> list[tuple[str, Any]]:
+    def parameters(self) -> dict[str, Any]:
         """Everything that decides actions, by its name in `PaperNetwork`."""
         policy: Any = self.ppo.policy
         head, action = policy.mlp_extractor.policy_net[0], policy.action_net
         parts = {"head.weight": head.weight, "head.bias": head.bias}
         parts |= {"action.weight": action.weight, "action.bias": action.bias}
-        return [*policy.features_extractor.trunk.named_parameters(), *parts.items()]
+        return dict(policy.features_extractor.trunk.named_parameters()) | parts
 
 
 class _PaperModel:

@@ -7,6 +7,7 @@ the next attempt may begin where it ended (`ContinuedPractice`).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -153,44 +154,29 @@ def devices() -> list[str]:
     return ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 
 
-class SB3Learner:
-    """Learns one policy on practice; can go on from an earlier policy of its kind and shape."""
+class TorchLearner(ABC):
+    """One policy that stable-baselines3 learns on rows; can go on from an earlier one of its kind and shape."""
 
-    def __init__(
-        self,
-        env: PracticeVecEnv | ChainedVecEnv,
-        settings: SB3Settings,
-        *,
-        seed: int,
-        init_policy: Policy | None = None,
-    ) -> None:
-        torch.set_num_threads(1)
-        self.env, self.inputs = env, env.inputs
-        self.ppo = SparsePPO(
-            "MlpPolicy",
-            SB3Rows(env),
-            **keywords(settings),
-            policy_kwargs={
-                "net_arch": list(settings.hidden),
-                "activation_fn": torch.nn.Tanh,
-                "log_std_init": settings.log_std_init,
-            },
-            seed=seed,
-        )
+    def __init__(self, ppo: PPO, env: RowsVecEnv, init_policy: Policy | None) -> None:
+        self.ppo, self.env = ppo, env
         self.ppo.set_logger(Logger(None, []))  # its default one makes a folder, and workers may write nothing
         if init_policy is not None:
             with torch.no_grad():
-                for name, parameter in self._parameters().items():
+                for name, parameter in self.parameters().items():
                     have = init_policy.weights.get(name)
-                    if have is None or have.T.shape != tuple(parameter.shape):
-                        raise ValueError(f"the policy to go on from has no array {name} {tuple(parameter.shape)[::-1]}")
-                    parameter.copy_(torch.as_tensor(have.T.copy()))
+                    if have is None or have.shape != tuple(parameter.shape):
+                        raise ValueError(f"the policy to go on from has no array {name} {tuple(parameter.shape)}")
+                    parameter.copy_(torch.as_tensor(have.copy()))
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """Everything that decides actions, by name and shaped as in the policy."""
 
     def learn(
         self,
         total_timesteps: int,
         *,
-        callback: Callable[[SB3Learner, int], bool],
+        callback: Callable[[Any, int], bool],
         should_stop: Callable[[], bool] = lambda: False,
     ) -> int:
         """Train for `total_timesteps`, in whole rollouts; returns the steps taken. `callback` returns False to end it.
@@ -201,17 +187,33 @@ class SB3Learner:
         self.ppo.learn(total_timesteps, callback=listener, log_interval=None)  # type: ignore[arg-type]
         return listener.steps
 
+
+class SB3Learner(TorchLearner):
+    """Learns one policy on practice."""
+
+    def __init__(self, env: RowsVecEnv, settings: SB3Settings, *, seed: int, init_policy: Policy | None = None) -> None:
+        torch.set_num_threads(1)
+        network = {
+            "net_arch": list(settings.hidden),
+            "activation_fn": torch.nn.Tanh,
+            "log_std_init": settings.log_std_init,
+        }
+        self.inputs = env.inputs
+        ppo = SparsePPO("MlpPolicy", SB3Rows(env), **keywords(settings), policy_kwargs=network, seed=seed)
+        super().__init__(ppo, env, init_policy)
+
     def policy(self) -> MLPPolicy:
         """The current policy as plain arrays."""
-        return MLPPolicy(as_arrays(self._parameters()), self.inputs)
+        return MLPPolicy(as_arrays(self.parameters()), self.inputs)
 
-    def _parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         parameters = parameters_of(self.ppo.policy)
         return parameters if self.inputs.bounds is None else parameters | {"log_std": self.ppo.policy.log_std}
 
 
 def parameters_of(policy: Any) -> dict[str, Any]:
-    """The parameters of a policy that decide actions, by name in `MLPPolicy` (transposed, as torch has outputs first).
+    """The parameters of a policy that decide actions, by name in `MLPPolicy` and transposed as there, because torch has
+    outputs first.
 
     Raises ValueError for a policy with layers that `MLPPolicy` lacks.
     """
@@ -221,13 +223,13 @@ def parameters_of(policy: Any) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
     linear = [each for each in layers if isinstance(each, torch.nn.Linear)]
     for number, layer in enumerate([*linear, policy.action_net], 1):
-        parameters |= {f"w{number}": layer.weight, f"b{number}": layer.bias}
+        parameters |= {f"w{number}": layer.weight.t(), f"b{number}": layer.bias}
     return parameters
 
 
 def as_arrays(parameters: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Parameters as `MLPPolicy` has them."""
-    return {name: each.detach().cpu().numpy().T.copy() for name, each in parameters.items()}
+    """Parameters as a policy has them."""
+    return {name: each.detach().cpu().numpy().copy() for name, each in parameters.items()}
 
 
 class _SB3:
