@@ -62,8 +62,9 @@ def step_row(row, action):  # type: ignore[no-untyped-def]
 
 
 @inner_kernel
-def reset_row(row, layout, number, views, k):  # type: ignore[no-untyped-def]
-    """Begin a layout (a row of a bank, whose number is kept) in an environment and draw its first view into views[k].
+def reset_row(row, layout, number, limit, views, k):  # type: ignore[no-untyped-def]
+    """Begin a layout (a row of a bank, whose number is kept) in an environment and draw its first view into views[k]. A
+    `limit` of 0 steps is the layout's own.
 
     When something is carried from the start (PutNext*Carrying), minigrid's first observation is from before it was
     taken up; so is this one.
@@ -81,12 +82,8 @@ def reset_row(row, layout, number, views, k):  # type: ignore[no-untyped-def]
     for part in range(2 + N_CLAUSES):
         row.done[part] = 0
     row.moved, row.carried, row.steps, row.layout = 0, 0, 0, number
-    row.spot, row.direction, row.max_steps, row.columns = (
-        layout.spot,
-        layout.direction,
-        layout.max_steps,
-        layout.columns,
-    )
+    row.spot, row.direction, row.columns = layout.spot, layout.direction, layout.columns
+    row.max_steps = limit if limit > 0 else layout.max_steps
     row.room_size, row.width, row.height = layout.room_size, layout.width, layout.height
     view_row(row, views, k)
     thing = layout.carried
@@ -101,9 +98,7 @@ def _reset_rows(state, layouts, rows, numbers, limit, step):  # type: ignore[no-
     for r in range(len(rows)):
         i = rows[r]
         row = state[i]
-        reset_row(row, layouts[numbers[r]], numbers[r], views, i)
-        if limit > 0:
-            row.max_steps = limit
+        reset_row(row, layouts[numbers[r]], numbers[r], limit, views, i)
         directions[i] = row.direction
 
 
@@ -123,9 +118,7 @@ def _step_all(state, layouts, order, cursor, actions, limit, auto_reset, step, f
             final_directions[i], final_steps[i], final_layouts[i] = row.direction, row.steps, row.layout
             number = order[cursor[0] % len(order)]
             cursor[0] += 1
-            reset_row(row, layouts[number], number, views, i)
-            if limit > 0:
-                row.max_steps = limit
+            reset_row(row, layouts[number], number, limit, views, i)
         else:
             view_row(row, views, i)
         directions[i] = row.direction

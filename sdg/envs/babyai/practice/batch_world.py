@@ -43,9 +43,7 @@ def begin_rows(state, memory, layouts, rows, chosen, views, limit):  # type: ign
     for r in range(len(rows)):
         i = rows[r]
         row = state[i]
-        reset_row(row, layouts[chosen[r]], chosen[r], views, i)
-        if limit > 0:
-            row.max_steps = limit
+        reset_row(row, layouts[chosen[r]], chosen[r], limit, views, i)
         pose_of(row, pose)
         begin(memory, i, views[i], pose, wide(row.room_size), wide(row.width), wide(row.height))
 
