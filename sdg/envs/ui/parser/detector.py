@@ -78,7 +78,7 @@ def network() -> Any:
 
 
 def detect(picture: np.ndarray) -> Sequence[Detection]:
-    """The elements of a picture, RGB u8 (h, w, 3), the surest first. RuntimeError without weights."""
+    """The elements of a picture, RGB u8 (h, w, 3), the surest first."""
     scales = (1.0,) if picture.shape[:2] == (SCREEN, SCREEN) else (1.0, ENLARGED)
     found = [each for scale in scales for each in _detect_at(picture, scale)]
     return suppress(sorted(found, key=lambda each: -each.score))
@@ -139,15 +139,13 @@ def overlap(a: Sequence[int], b: Sequence[int]) -> float:
 
 @cache
 def _trained() -> Any:
+    return trained(network(), WEIGHTS)
+
+
+def trained(network: Any, weights: str) -> Any:
+    """A network with the weights of a file that lies beside this one."""
     from safetensors.torch import load_file
 
-    found = network()
-    place = files(__package__) / WEIGHTS
-    if not place.is_file():
-        raise RuntimeError(
-            "the detector isn't trained yet: `python -m training.parser.detector OUT` makes detector.safetensors, "
-            "which belongs beside detector.py"
-        )
-    with as_file(place) as path:
-        found.load_state_dict(load_file(path))
-    return found.eval()
+    with as_file(files(__package__) / weights) as path:
+        network.load_state_dict(load_file(path))
+    return network.eval()

@@ -6,13 +6,12 @@ a screenshot only the ink counts, how far each pixel differs from the ground, cu
 
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import as_file, files
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
-from sdg.envs.ui.parser.detector import Detection, overlap
+from sdg.envs.ui.parser.detector import Detection, overlap, trained
 from sdg.envs.ui.parser.leftover import edges_of, pieces_of
 from sdg.envs.ui.parser.lines import holds
 from sdg.envs.ui.parser.ocr import TextLine, read_line
@@ -161,9 +160,4 @@ def name_icons(picture: np.ndarray, boxes: Sequence[Sequence[int]]) -> list[tupl
 
 @cache
 def load_network() -> Any:
-    from safetensors.torch import load_file
-
-    found = network()
-    with as_file(files(__package__) / WEIGHTS) as path:
-        found.load_state_dict({name: value.float() for name, value in load_file(path).items()})
-    return found.eval()
+    return trained(network(), WEIGHTS)
