@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from sdg.envs.babyai.affordances import RoomAffordances, RoomSense, facts
+from sdg.envs.babyai.engine import state
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.grammar import BabyAIDescriptions
 from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
-from sdg.envs.babyai.perception import paper
+from sdg.envs.babyai.perception import memory, paper
 from sdg.envs.babyai.perception.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE
 from sdg.envs.babyai.perception.pixels import PixelWorld
 from sdg.envs.babyai.perception.snapshot import FOR_CHECKS, FUNCTIONS, RECORD_TEXT, BabyAIPerception, Object
@@ -82,7 +83,7 @@ class BabyAI(Domain):
 
     def blank(self, n: int) -> BabyAIRows:
         """n rows to `put` moments into."""
-        return BabyAIRows.blank(self, n)
+        return BabyAIRows(self, state.create(n), memory.create(n))
 
     def join(self, parts: Iterable[BabyAIRows]) -> BabyAIRows:
         """All rows of all parts, in order."""

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from sdg.envs.babyai.cells import BOX, COLOURS, KIND_MASK, TYPES
-from sdg.envs.babyai.engine import state as states
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.engine.engine import reset_row, step_row
 from sdg.envs.babyai.engine.state import VIEW, State, pose_of, view_row
-from sdg.envs.babyai.perception import memory as memories
 from sdg.envs.babyai.perception.columns import FACTS, FIELDS, STATUSES, fill_facts, fill_table, is_free_cell
 from sdg.envs.babyai.perception.description import matches, parse
 from sdg.envs.babyai.perception.memory import (
@@ -78,11 +76,6 @@ class BabyAIRows:
     def __init__(self, domain: Domain, state: State, memory: Memory) -> None:
         self.domain, self.state, self.memory = domain, state, memory
         self._views = np.zeros((len(state), VIEW, VIEW), np.uint8)
-
-    @classmethod
-    def blank(cls, domain: Domain, n: int) -> BabyAIRows:
-        """n rows without a world yet."""
-        return cls(domain, states.create(n), memories.create(n))
 
     def __len__(self) -> int:
         return len(self.state)
