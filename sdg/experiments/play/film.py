@@ -16,6 +16,7 @@ from PIL import Image, ImageDraw, ImageFont
 from sdg.deduction.episode import Played
 from sdg.deduction.program import ENTRY
 from sdg.envs.domains import DEFAULT, domain
+from sdg.envs.world import World
 
 Row = Mapping[str, Any]
 
@@ -60,50 +61,36 @@ class FilmText:
     milliseconds: int = FRAME_MS
 
 
-class _Steps:
-    """The steps that a row's actions take, counted without its world."""
+class _Stage:
+    """A row's actions, played again from its seed in its world; without a world their steps are only counted."""
 
-    def __init__(self, row: Played) -> None:
+    def __init__(self, row: Played, world: World | None = None) -> None:
         if len(row.actions) > MAX_ACTIONS:
             raise ValueError(f"{len(row.actions)} actions are too many for a film")
-        self._actions, self.steps = list(row.actions), 0
-
-    def reset(self) -> None:
-        self.steps = 0
-
-    def step(self) -> Any:
-        self.steps += 1
-        return self._actions.pop(0)
-
-
-class _Stage(_Steps):
-    """The world of a row, played again from its seed by its actions."""
-
-    def __init__(self, row: Played, domain_name: str) -> None:
-        super().__init__(row)
-        self._world, self._seed = domain(domain_name).open(row.level, lift_time_limit=True), row.seed
+        self._actions, self._seed, self._world = list(row.actions), row.seed, world
         self.reset()
 
     def reset(self) -> None:
-        super().reset()
-        self._world.reset(self._seed)
+        self.steps = 0
+        if self._world is not None:
+            self._world.reset(self._seed)
 
-    def step(self) -> Any:
-        self._world.step(action := super().step())
-        return action
-
-    def picture(self) -> np.ndarray:
-        return self._world.render()
+    def step(self) -> None:
+        self.steps += 1
+        action = self._actions.pop(0)
+        if self._world is not None:
+            self._world.step(action)
 
 
 def episode_gif(row: Played, *, domain_name: str = DEFAULT) -> bytes:
     """An episode as a GIF. Raises ValueError when it can't be played again."""
     try:
         # The row is gone through twice, because whoever wrote it may have put any number of calls in it.
-        count = sum(1 for _ in _moments(row, _Steps(row)))
+        count = sum(1 for _ in _moments(row, _Stage(row)))
         indices = set(np.linspace(0, count - 1, min(count, MAX_MOMENTS)).round().astype(int).tolist())
-        stage = _Stage(row, domain_name)
-        frames = [(stage.picture(), moment) for number, moment in enumerate(_moments(row, stage)) if number in indices]
+        world = domain(domain_name).open(row.level, lift_time_limit=True)
+        moments = enumerate(_moments(row, _Stage(row, world)))
+        frames = [(world.render(), moment) for number, moment in moments if number in indices]
         lines = (program.strip().split("\n") for program in {moment.program for _, moment in frames})
         fits = all(len(each) <= LARGE_LINES and max(map(len, each)) <= LARGE.columns for each in lines)
         images = [_draw(picture, moment, row, LARGE if fits else SMALL) for picture, moment in frames]
@@ -124,7 +111,7 @@ def data_address(kind: str, content: bytes) -> str:
     return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
-def _moments(row: Played, stage: _Steps) -> Iterator[FilmText]:
+def _moments(row: Played, stage: _Stage) -> Iterator[FilmText]:
     """Everything that happened, in order, as the stage comes to it: one for each step, call and error."""
     alone: Row = {"program": "", "calls": [], "error": row.cause, "began": 0, "ended": row.steps}
     trace = row.trace or (alone,)
