@@ -199,7 +199,7 @@ class Meter:
         return format(value if is_number else self.text(value, _CONVERSIONS[conversion]), spec)
 
 
-class Lazy:
+class Lazy(Iterator[Any]):
     """The only iterator that generated code can hold: it counts each item, and how deeply iterators are nested.
 
     Without it a chain of 50,000 generators ends the process, and any() over a long one costs nothing.
@@ -212,9 +212,6 @@ class Lazy:
         self._items, self._meter = iter(meter.ordered(items)), meter
         self._units = 2 + width + (4 if type(items) is str else 0)
         meter.tick(14 + 6 * width + (self._items.__sizeof__() >> 4))
-
-    def __iter__(self) -> "Lazy":
-        return self
 
     def __next__(self) -> Any:
         item = self._meter.nested(self._units, next, self._items)
