@@ -18,6 +18,8 @@ MAX_OPEN = 32
 
 PlainInputs = Inputs
 """Inputs in one frame, as real numbers, unmasked."""
+PlainPerception = Perception
+"""A snapshot; the methods that `api` names are its perception functions."""
 
 
 class NamedThings(Language):
@@ -46,12 +48,6 @@ class NamedThings(Language):
 def name_of(thing: object) -> str:
     """The name of a record that a program passes to a perception function; a description is returned unchanged."""
     return str(getattr(thing, "name", thing))
-
-
-class PlainPerception(Perception):
-    """A snapshot (`sdg.envs.world.Perception`); the methods that `api` names are its perception functions."""
-
-    __slots__ = ()
 
 
 class PlainWorld:
