@@ -6,7 +6,7 @@ config`) is generated from here.
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
@@ -234,8 +234,7 @@ def load(path: Path, *, overlay: Iterable[str] = (), seed: int | None = None) ->
         document.places[("seed",)] = "--seed"
     config = check(document)
     if document.place(("model", "base_url")).startswith("--set"):
-        values = {each.name: getattr(config.model, each.name) for each in fields(config.model)}
-        config = replace(config, model=TypedModelConfig(**values))
+        config = replace(config, model=TypedModelConfig(**asdict(config.model)))
     return config
 
 
