@@ -1,5 +1,7 @@
 """The root of this package's own errors."""
 
+from collections.abc import Iterable
+
 
 class SDGError(Exception):
     """Whatever sdg raises for reasons of its own: `except sdg.SDGError`. The message is for the reader.
@@ -8,6 +10,13 @@ class SDGError(Exception):
     no sense. `RunError`: a run can't go on. `LibraryError`, `CheckError`: a library or a check can't be used.
     `ModelError`: no usable reply; `BudgetExceeded` is one. `PrivacyError`: what can't be protected.
     """
+
+
+def refuse(kind: type[Exception], faults: Iterable[tuple[object, str]]) -> None:
+    """Raise an error of this kind in the words of the first fault that is there, if any is."""
+    for is_there, words in faults:
+        if is_there:
+            raise kind(words)
 
 
 class UserError(SDGError, ValueError):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from sdg.envs.files import atomic_write, lock_to_append, open_regular, read_file
+from sdg.errors import refuse
 from sdg.llm.secrets import replacer
 from sdg.privacy.likeness import APART_RUN, OUTSIDE, RUN, SHORT, TYPED_RUN, Likeness
 from sdg.privacy.recognisers import PrivacyError
@@ -51,7 +52,7 @@ class Placeholders:
 
     def _keep(self, name: str, value: str) -> None:
         named = PLACEHOLDER.fullmatch(f"{{{name}}}")
-        for wrong, said in (
+        faults = (
             (not named, f"{name!r:.60} is no name of a placeholder: small letters, digits and _, at most 41"),
             (
                 not value.strip() or PLACEHOLDER.search(value),
@@ -61,9 +62,8 @@ class Placeholders:
                 len(self._values) >= MAX_VALUES and name not in self._values,
                 f"the memory holds {MAX_VALUES} values already: empty it",
             ),
-        ):
-            if wrong:
-                raise PrivacyError(said)
+        )
+        refuse(PrivacyError, faults)
         self._values[name] = value
 
     def remember(self, value: str, kind: str, *, taken: frozenset[str] = frozenset()) -> str:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from sdg.envs.phone.tree import UiTree
-from sdg.errors import SDGError
+from sdg.envs.ui.commands import read_point
+from sdg.errors import SDGError, refuse
 
 FORMS: Mapping[str, str] = {
     "Tap": '{"element": 7} or {"coords": [x, y]}',
@@ -96,9 +97,7 @@ class PhoneAction:
             ),
             (not 1 <= self.seconds <= MAX_SECONDS, f"Wait waits 1 to {MAX_SECONDS} seconds, not {self.seconds}"),
         )
-        for wrong, said in faults:
-            if wrong:
-                raise ActionError(said)
+        refuse(ActionError, faults)
 
     @property
     def argument(self) -> str:
@@ -177,12 +176,8 @@ def swipe_ends(action: PhoneAction, start: Point, size: tuple[int, int]) -> tupl
     return start, (min(max(end[0], 1), size[0] - 2), min(max(end[1], 1), size[1] - 2))
 
 
-def _point(value: Any) -> Point:
-    try:
-        x, y = (round(float(part)) for part in value)
-    except (TypeError, ValueError, OverflowError):
-        raise ActionError(f"a place is [x, y] in pixels, not {value!r:.60}") from None
-    return x, y
+def _point(value: object) -> Point:
+    return read_point(value, ActionError(f"a place is [x, y] in pixels, not {value!r:.60}"))
 
 
 def _whole(key: str, value: object) -> int:

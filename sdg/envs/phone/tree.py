@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 from zlib import crc32
 
 from sdg.envs.ui.parser.screen import ScreenElement
-from sdg.errors import SDGError
+from sdg.errors import SDGError, refuse
 
 Bounds = tuple[int, int, int, int]
 
@@ -94,13 +94,12 @@ class UiTree:
 def parse_dump(xml: str) -> ElementTree.Element:
     """A dump's own nodes, each of their texts on one line with single blanks, cut: what everybody reads who reads a
     dump. Raises DumpError for one that is empty, malformed, too large or too deep."""
-    for wrong, said in (
-        (not xml.strip(), "is empty"),
-        (len(xml) > MAX_DUMP_CHARS, f"has {len(xml)} characters; at most {MAX_DUMP_CHARS} are read"),
-        ("<!" in xml, "declares a document type or holds comments: uiautomator writes none"),
-    ):
-        if wrong:
-            raise DumpError(f"the dump {said}")
+    faults = (
+        (not xml.strip(), "the dump is empty"),
+        (len(xml) > MAX_DUMP_CHARS, f"the dump has {len(xml)} characters; at most {MAX_DUMP_CHARS} are read"),
+        ("<!" in xml, "the dump declares a document type or holds comments: uiautomator writes none"),
+    )
+    refuse(DumpError, faults)
     try:
         top = ElementTree.fromstring(_NOT_XML.sub(" ", xml))
     except ElementTree.ParseError as error:

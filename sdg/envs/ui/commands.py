@@ -7,7 +7,7 @@ Commands come from a model: whatever isn't one of these, in these forms, is refu
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sdg.errors import SDGError
+from sdg.errors import SDGError, refuse
 
 SCREEN = 320
 """Width and height of a screenshot in pixels: the task's area of 160 by 160 at twice its size."""
@@ -53,7 +53,7 @@ class ScreenCommand:
         kind, given = ARGUMENTS.get(self.name), self.argument
         point = given if isinstance(given, tuple) and all(type(value) is int for value in given) else ()
         text = given if isinstance(given, str) else ""
-        for wrong, said in (
+        faults = (
             (kind is None, f"there is no command {self.name!r:.60}; there are {', '.join(ARGUMENTS)}"),
             (
                 kind == "coords" and len(point) != 2,
@@ -66,9 +66,8 @@ class ScreenCommand:
             (kind != "coords" and not isinstance(given, str), f"{self.name} takes a {kind}, not {given!r:.60}"),
             (kind == "key" and text not in KEYS, f"there is no key {given!r:.40}; there are {', '.join(KEYS)}"),
             (len(text) > MOST_TEXT, f"TYPE_TEXT types at most {MOST_TEXT} characters, not {len(text)}"),
-        ):
-            if wrong:
-                raise ScreenCommandError(said)
+        )
+        refuse(ScreenCommandError, faults)
 
     def __str__(self) -> str:
         return f"{self.name} {list(self.argument) if isinstance(self.argument, tuple) else self.argument}"
@@ -84,12 +83,14 @@ def command_from_json(value: object) -> ScreenCommand:
         return ScreenCommand(name, "")
     if not isinstance(arguments, Mapping) or kind not in arguments:
         raise ScreenCommandError(f'{name} needs "args": {{"{kind}": ...}}, not {arguments!r:.80}')
-    return ScreenCommand(name, _point(name, arguments[kind]) if kind == "coords" else arguments[kind])
+    refusal = ScreenCommandError(f"{name} takes a point [x, y] in pixels, not {arguments[kind]!r:.60}")
+    return ScreenCommand(name, read_point(arguments[kind], refusal) if kind == "coords" else arguments[kind])
 
 
-def _point(name: str, value: object) -> tuple[int, int]:
+def read_point(value: object, refusal: Exception) -> tuple[int, int]:
+    """A point [x, y] as a model wrote it, in whole pixels. Raises `refusal` for anything else."""
     try:
         x, y = (round(float(part)) for part in value)  # type: ignore[attr-defined]
     except (TypeError, ValueError, OverflowError):
-        raise ScreenCommandError(f"{name} takes a point [x, y] in pixels, not {value!r:.60}") from None
+        raise refusal from None
     return x, y

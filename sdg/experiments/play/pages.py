@@ -22,7 +22,7 @@ import numpy as np
 from sdg.envs.ui.access import Access, flags_for, origin_of
 from sdg.envs.ui.browser import NoBrowser, open_browser
 from sdg.envs.ui.changes import what_changed
-from sdg.envs.ui.commands import MOST_TEXT
+from sdg.envs.ui.commands import MOST_TEXT, read_point
 from sdg.envs.ui.page import PAGE_ARGUMENTS, PAGE_KEYS, POINTING, PageWorld
 from sdg.envs.ui.parser.screen import draw_caption, picture_of, png_of
 from sdg.envs.ui.presses import Press
@@ -111,10 +111,7 @@ class PageDesktop(ScreenDesktop):
         return Command(name, value if kind else "")
 
     def _point(self, name: str, value: object) -> str:
-        try:
-            x, y = (round(float(part)) for part in cast(Any, value))
-        except (TypeError, ValueError, OverflowError):
-            raise IllegalCommand(f"{name} takes a point [x, y] in pixels, not {value!r:.60}") from None
+        x, y = read_point(value, IllegalCommand(f"{name} takes a point [x, y] in pixels, not {value!r:.60}"))
         if not (0 <= x < self.size[0] and 0 <= y < self.size[1]):
             raise IllegalCommand(f"{name} {[x, y]} is outside the screenshot, {self.size[0]} by {self.size[1]} pixels")
         return f"{x},{y}"
