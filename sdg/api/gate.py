@@ -48,7 +48,8 @@ class Gate:
     ) -> None:
         self._executor, self._commands, self._reads, self._last_result = executor, commands, reads, ""
         self._seen, self._acted = (Observation(""), Observation("")), False
-        self._protector = _PartsProtector((), Placeholders())  # `admit` makes recognisers, which need an extra
+        self._protector = Protector((), Placeholders())  # `admit` makes recognisers, which need an extra
+        self._protector.mask = self._protector.memory.mask_parts  # what an executor shows may be cut
         known = {"confirm": confirm, "about": about} | ({"model": as_model(model)} if model is not None else {})
         members = [
             self,
@@ -114,10 +115,3 @@ class Gate:
             cast(Any, was.image), cast(Any, now.image)
         )
         return Verdict(changed, "something changed" if changed else f"{command} changed nothing that can be seen")
-
-
-class _PartsProtector(Protector):
-    """Masks parts of values, too: what an executor shows may be cut."""
-
-    def mask(self, text: str) -> str:
-        return self.memory.mask_parts(text)

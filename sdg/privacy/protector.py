@@ -33,7 +33,7 @@ class Protector:
     """Masks texts and fills placeholders with the values of one memory, which is saved whenever it learns one."""
 
     def __init__(self, recognisers: Sequence[Recogniser], memory: Placeholders, *, path: Path | None = None) -> None:
-        self.memory, self.fill = memory, memory.fill
+        self.memory, self.mask, self.fill = memory, memory.mask, memory.fill
         self._recognisers, self._path = tuple(recognisers), path
 
     def admit(self, instruction: str) -> str:
@@ -72,10 +72,6 @@ class Protector:
         return re.sub(
             r"\{[^{}\n]+\}", lambda found: f"{{{name}}}" if (name := _name_of(found[0])) in values else found[0], text
         )
-
-    def mask(self, text: str) -> str:
-        """Any text with placeholders in place of the known values."""
-        return self.memory.mask(text)
 
     def _masked(self, said: str, kind: str, taken: frozenset[str]) -> str:
         """The text of a span, masked; placeholders in it stay as they are."""
