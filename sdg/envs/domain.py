@@ -20,8 +20,7 @@ from sdg.envs.world import Action, Perception, Shown, World
 class _Itself(Protocol):
     """Equal to itself alone, so that what was worked out for it can be kept by it."""
 
-    def __hash__(self) -> int:
-        return object.__hash__(self)
+    __hash__: Any = object.__hash__
 
 
 class Language(_Itself, Protocol):
