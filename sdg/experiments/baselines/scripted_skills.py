@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sdg.envs.babyai.cells import DOOR_CLOSED, EMPTY, KIND_MASK, UNSEEN
+from sdg.envs.babyai.perception.columns import is_explored
 from sdg.envs.babyai.perception.description import matches
 from sdg.envs.babyai.perception.memory import (
     DROP,
@@ -90,15 +91,6 @@ def near_things(memory: Memory, wanted: Callable[[int], bool]) -> Cells:
     }
 
 
-def leads_somewhere_new(memory: Memory, k: int) -> bool:
-    if not is_door(memory.code[0, k]):
-        return False
-    (x, y), pitch, columns = memory.at[0, k].tolist(), int(memory.pitch[0]), int(memory.columns[0])
-    there = y // pitch * columns + x // pitch
-    here, rooms = there - 1 if x % pitch == 0 else there - columns, int(memory.visited[0])
-    return not (rooms >> here & 1 and rooms >> there & 1)
-
-
 def unseen_cells(memory: Memory) -> Cells:
     pitch, columns, room = int(memory.pitch[0]), int(memory.columns[0]), int(memory.room[0])
     left, top = room % columns * pitch, room // columns * pitch
@@ -121,7 +113,8 @@ class RoomPolicy:
         if self.kind in ("discover", "look", "find_exit"):
             return self._look(memory)
         if self.kind in ("goto_exit", "open_exit"):
-            return self._leave(memory, near_things(memory, lambda k: leads_somewhere_new(memory, k)))
+            doors = near_things(memory, lambda k: is_door(memory.code[0, k]) and not is_explored(memory, 0, k))
+            return self._leave(memory, doors)
         goals = near_things(memory, lambda k: bool(matches(memory, 0, k, target)))
         if self.kind == "enter":
             return self._leave(memory, goals)
