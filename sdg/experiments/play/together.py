@@ -37,9 +37,11 @@ def play_together(
     begin: Callable[[Job, Place], Turns[Row]],
     model: LanguageModel,
     *,
+    begun: Callable[[Job], None] = lambda job: None,
     waiting: Callable[[], None] = lambda: None,
 ) -> Iterator[Row]:
-    """Rows as they finish, as many episodes at a time as there are places. `waiting` is called while only models work.
+    """Rows as they finish, as many episodes at a time as there are places. `begun` is called with each job that begins,
+    `waiting` while only models work.
 
     Raises what `hear` raises.
     """
@@ -47,8 +49,10 @@ def play_together(
     pending: dict[Future[Completion], tuple[Turns[Row], Place]] = {}
     with ThreadPoolExecutor(len(places)) as pool:
         while queue or pending:
-            going = [(begin(queue.pop(), place), place) for place in free[-len(queue) :] if queue]
-            free = free[: len(free) - len(going)]
+            going = []
+            while queue and free:
+                begun(job := queue.pop())
+                going.append((begin(job, place := free.pop()), place))
             thinks = bool(pending) and not going
             answers = wait(pending, timeout=BEAT_SECONDS, return_when=FIRST_COMPLETED).done if thinks else ()
             if thinks and not answers:

@@ -223,18 +223,14 @@ def play(
     """Play the jobs in this process, on a phone or on pages of one Chromium; rows as they finish."""
     kind, _, serial = setting.device.partition(":")
     model = build(setting.model)
-
-    def begin(job: PhoneJob, phone: Device) -> PhoneEpisode:
-        begun(job)
-        return PhoneEpisode(job, setting, phone, model)
-
+    begin = lambda job, phone: PhoneEpisode(job, setting, phone, model)  # noqa: E731
     if kind != EMBEDDED:
-        yield from play_together(jobs, [AdbPhone(serial)], begin, model, waiting=waiting)
+        yield from play_together(jobs, [AdbPhone(serial)], begin, model, begun=begun, waiting=waiting)
         return
     with phone_browser() as browser:
         at_once = min(concurrency_of(setting.model), len(jobs))
         phones = [EmbeddedPhone(page) for page in (browser, *(browser.another() for _ in range(at_once - 1)))]
-        yield from play_together(jobs, phones, begin, model, waiting=waiting)
+        yield from play_together(jobs, phones, begin, model, begun=begun, waiting=waiting)
 
 
 def lose(job: PhoneJob, how: str) -> PhonePlayed:

@@ -105,12 +105,10 @@ def play(
     Raises NoBrowser, BudgetExceeded, ModelError for settings."""
     with Browser() as browser:
         pages = [browser, *(browser.another() for _ in range(min(concurrency_of(setting.model), len(jobs)) - 1))]
-
-        def begin(job: ScreenJob, page: Browser) -> _Episode:
-            begun(job)
-            return _Episode(job, setting, page)
-
-        yield from play_together(jobs, pages, begin, build(setting.model), waiting=waiting)
+        yield from play_together(
+            jobs, pages, lambda job, page: _Episode(job, setting, page), build(setting.model),
+            begun=begun, waiting=waiting,
+        )  # fmt: skip
 
 
 class _Episode:
