@@ -51,13 +51,18 @@ class _Backend(httpcore2.NetworkBackend):
     def __init__(self, backend: httpcore2.NetworkBackend) -> None:
         self._backend = backend
 
-    def connect_tcp(self, *place: Any, **how: Any) -> httpcore2.NetworkStream:
+    def connect_tcp(self, *place: Any, **how: Any) -> Any:
         return _Stream(self._backend.connect_tcp(*place, **how))
 
 
-class _Stream(httpcore2.NetworkStream):
+class _Stream:
+    """A connection (`httpcore2.NetworkStream`); all but what is read goes through as it is."""
+
     def __init__(self, stream: httpcore2.NetworkStream) -> None:
         self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         seconds = _CURRENT.until - time.monotonic()
@@ -70,17 +75,8 @@ class _Stream(httpcore2.NetworkStream):
                 raise TimeoutError from None
             raise
 
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, timeout)
-
-    def close(self) -> None:
-        self._stream.close()
-
-    def start_tls(self, *certificate: Any, **how: Any) -> httpcore2.NetworkStream:
+    def start_tls(self, *certificate: Any, **how: Any) -> "_Stream":
         return _Stream(self._stream.start_tls(*certificate, **how))
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
 
 
 class _Body(httpx2.SyncByteStream):
