@@ -39,16 +39,22 @@ def reached_by(check: CheckFunction, fires: Callable[[CheckFunction], bool]) -> 
     if function is None or (len(ways) < 2 and not any(_choices(function))) or not fires(check):
         return check
     if 1 < len(ways) <= MOST:
-        silent = [way for way in ways if not fires(_as_check(check, _without(tree, [w for w in ways if w is not way])))]
+        silent = [
+            way
+            for way in ways
+            if not fires(written_check(check.name, _without(tree, [w for w in ways if w is not way])))
+        ]
         tree = _without(tree, silent) if 0 < len(silent) < len(ways) else tree
     place = 0
     while place < MOST and place < len(choices := list(_choices(_function(tree, check.name)))):
         count = len(choices[place].values)
-        operands = [n for n in range(count) if fires(_as_check(check, _with_operands(tree, check.name, place, [n])))]
+        operands = [
+            n for n in range(count) if fires(written_check(check.name, _with_operands(tree, check.name, place, [n])))
+        ]
         if 0 < len(operands) < count:
             tree = _with_operands(tree, check.name, place, operands)
         place += len(operands) != 1  # where one operand held, it replaces the `or`, and this place is tested again
-    smaller = _as_check(check, tree)
+    smaller = written_check(check.name, tree)
     return check if tree is whole or not fires(smaller) else smaller
 
 
@@ -121,7 +127,3 @@ def _ors(expression: ast.expr) -> Iterator[ast.BoolOp]:
 
 def _function(tree: ast.Module, name: str) -> ast.FunctionDef:
     return next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
-
-
-def _as_check(check: CheckFunction, tree: ast.Module) -> CheckFunction:
-    return written_check(check.name, tree)

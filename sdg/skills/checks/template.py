@@ -16,14 +16,9 @@ from sdg.sandbox.guard import Refused
 from sdg.sandbox.guard.syntax import parse, parse_code
 from sdg.skills.subgoal import CheckFunction
 
-
-@lru_cache(maxsize=4096)
-def parsed_check(source: str) -> ast.Module | None:
-    """The tree of a check's source, shared by all who only read it; None as in `parse_code`.
-
-    Who changes a tree parses the source again, because copying a tree takes longer.
-    """
-    return parse_code(source)
+parsed_check = lru_cache(maxsize=4096)(parse_code)
+"""The tree of a check's source, shared by all who only read it; None as in `parse_code`. Who changes a tree parses the
+source again, because copying a tree takes longer."""
 
 
 @lru_cache(maxsize=4096)
