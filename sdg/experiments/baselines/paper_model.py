@@ -199,9 +199,7 @@ class PaperPractice(PracticeEnv):
 
     def features(self) -> np.ndarray:
         """Observations u8 (n, OBSERVED) of all rows."""
-        views = np.zeros((len(self.age), VIEW, VIEW), np.uint8)
-        write_views(self.memory, views)
-        return pack_observations(views, self._text_of[self.start_of])
+        return pack_observations(_views(self.memory), self._text_of[self.start_of])
 
 
 def pack_observations(views: np.ndarray, texts: np.ndarray) -> np.ndarray:
