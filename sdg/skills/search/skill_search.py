@@ -67,7 +67,7 @@ class SkillChains:
         self.queue = self._first_calls()
         while not self.trial.over:
             _, ended = self.trial.step(np.array([self._action(row) for row in range(len(self.calls))]))
-            view = self._view()
+            view = self.rows.since(self.marks)
             for row, call in enumerate(self.calls):
                 if ended[row]:
                     self.calls[row], self.last[row], self.walks[row] = None, "", 0
@@ -91,7 +91,7 @@ class SkillChains:
                 self.walks[row] = self.rng.integers(LONGEST_WALK)
             return action
         self.left[row] -= 1
-        return call.policy.act(self._view(), row, call.target, self.rng)
+        return call.policy.act(self.rows.since(self.marks), row, call.target, self.rng)
 
     @property
     def _is_tidy(self) -> bool:
@@ -117,7 +117,7 @@ class SkillChains:
         arguments = sorted(names | ({self.aim} if self.aim else set()))
         weights = (1 - LIKE) * self.tools.next_weights(self.last[row])
         weights[self.like] += LIKE
-        view, tidy = self._view(), self._is_tidy
+        view, tidy = self.rows.since(self.marks), self._is_tidy
         for number in self.rng.choice(len(weights), size=DRAWS, p=weights):
             skill = self.tools.skills[number]
             apt = [self.tools.is_apt(skill, holding=each) for each in (False, True)]
@@ -141,16 +141,12 @@ class SkillChains:
 
     def _first_calls(self) -> list[MarkedCall]:
         """Every skill once, on what the check is about; skills whose own checks are most like it come first."""
-        is_holding, view = bool(self.rows.holding()[0] >= 0), self._view()
+        is_holding, view = bool(self.rows.holding()[0] >= 0), self.rows.since(self.marks)
         skills = [self.tools.skills[number] for number in np.argsort(-self.likeness, kind="stable")]
         apt = [skill for skill in skills if self.tools.is_apt(skill, holding=is_holding)]
         pairs = [(skill, self.aim if skill.takes_argument else "") for skill in apt]
         calls = [self.tools.call(skill, on) for skill, on in pairs if on or not skill.takes_argument]
         return [call for call in calls if call is not None and not self._is_done(call, 0, view)]
-
-    def _view(self) -> Any:
-        """The rows' memory as their calls see it, each since its call began."""
-        return self.rows.since(self.marks)
 
     def _is_done(self, call: MarkedCall, row: int, view: Any) -> bool:
         return bool(call.done(view, np.zeros(len(self.calls), np.int64))[row])
