@@ -30,16 +30,12 @@ def translate(
     distinct = list(dict.fromkeys(one_line(text) for text in texts))
     calls: dict[str, SkillCall] = {}
     for start in range(0, len(distinct), BATCH):
-        batch, names = distinct[start : start + BATCH], _api_names(calls)
-        calls |= _request_calls(batch, names=names, domain=domain, model=model, sampling=sampling)
+        batch = distinct[start : start + BATCH]
+        calls |= _request_calls(batch, known=calls, domain=domain, model=model, sampling=sampling)
     for text in distinct:
         if text not in calls:
-            calls |= _request_calls([text], names=_api_names(calls), domain=domain, model=model, sampling=sampling)
+            calls |= _request_calls([text], known=calls, domain=domain, model=model, sampling=sampling)
     return tuple(calls.get(one_line(text)) or SkillCall(snake(text), "") for text in texts)
-
-
-def _api_names(calls: Mapping[str, SkillCall]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(call.api for call in calls.values()))[:MOST_NAMES]
 
 
 def prompt(texts: Sequence[str], *, domain: Domain, used: Sequence[str] = ()) -> tuple[Message, ...]:
@@ -114,8 +110,9 @@ def _argument(text: str) -> str:
 
 
 def _request_calls(
-    texts: Sequence[str], *, names: Sequence[str], domain: Domain, model: LanguageModel, sampling: Sampling
+    texts: Sequence[str], *, known: Mapping[str, SkillCall], domain: Domain, model: LanguageModel, sampling: Sampling
 ) -> dict[str, SkillCall]:
+    names = tuple(dict.fromkeys(call.api for call in known.values()))[:MOST_NAMES]
     calls = parse(model.complete(prompt(texts, domain=domain, used=names), sampling=sampling).text, count=len(texts))
     return {texts[number - 1]: _about_a_thing(call, domain.language) for number, call in calls.items()}
 
