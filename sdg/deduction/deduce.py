@@ -64,10 +64,6 @@ class Planner:
             return self.prompts.generate(instruction, skills=skills, limits=limits)
         return self.prompts.debug(instruction, skills=skills, limits=limits, failure=failure)
 
-    def write(self, messages: Sequence[Message]) -> Completion:
-        """The model's reply. Raises what the model raises."""
-        return self.model.complete(messages, sampling=self.sampling)
-
 
 @dataclass(frozen=True)
 class Toolkit:
@@ -160,7 +156,7 @@ def _interact(
     share = max(1, 2 * steps_left // 3) if hands_back else None
     replies: list[Completion] = []
     for _ in range(MENDS + 1):
-        replies.append(reply := planner.write(messages))
+        replies.append(reply := planner.model.complete(messages, sampling=planner.sampling))
         scope = Scope(robot, GatedExecutor(robot, toolkit.gate), steps=share, composed=toolkit.composed)
         try:
             given = {*scope.functions(), *toolkit.composed}

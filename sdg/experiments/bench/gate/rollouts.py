@@ -26,11 +26,10 @@ from sdg.envs.domains import domain_of_data
 from sdg.envs.instructions import seeds
 from sdg.envs.world import Observation, Perception
 from sdg.experiments.play.parent_model import answer
-from sdg.experiments.play.players import PlannerRecipe
+from sdg.experiments.play.players import PlannerRecipe, gate_by_names
 from sdg.experiments.workers.workers import Workers
 from sdg.gate.executor import Command, GatedExecutor, GateGuard, IllegalCommand, Outcome, Verdict
 from sdg.gate.llm import question
-from sdg.gate.registry import gate_of
 from sdg.llm.provider import ModelSettings
 from sdg.prompts.replies import extract_code
 from sdg.prompts.sources import prune_source
@@ -94,7 +93,8 @@ def stand_in_reply(rollout: Rollout, mission: str, skills: Mapping[str, Option])
     """babylang's reply to a mission."""
     planner = PlannerRecipe("sdg", rollout.library).build().planner_of(rollout.seed)  # type: ignore[attr-defined]
     limits = ProgramLimits(500, DeductionSettings().interactions, BUDGET)
-    return str(planner.write(planner.ask(mission, skills=tuple(skills.values()), limits=limits, failure=None)).text)
+    messages = planner.ask(mission, skills=tuple(skills.values()), limits=limits, failure=None)
+    return str(planner.model.complete(messages, sampling=planner.sampling).text)
 
 
 @lru_cache(maxsize=2)
@@ -106,11 +106,7 @@ def skills_of(library: Path) -> tuple[Mapping[str, Option], Domain]:
 
 def guards_of(rollout: Rollout, skills: Mapping[str, Option], domain: Domain) -> dict[str, GateGuard]:
     """The rollout's guards by name, each behind a chain of its own."""
-    usages = {name: skill.usage for name, skill in skills.items()}
-    return {
-        name: gate_of([name], usages=usages, resolve=domain.language.resolve, affordances=domain.affordances)
-        for name in rollout.guards
-    }
+    return {name: gate_by_names([name], ModelSettings(), skills, domain) for name in rollout.guards}
 
 
 class Recorder(GatedExecutor):
