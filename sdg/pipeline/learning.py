@@ -149,7 +149,10 @@ class Learning:
         name = f"skills, round {number}" if self.cycle == 1 else f"skills, cycle {self.cycle}, round {number}"
         with self.run.progress.stage(name, total=len(units), unit="skill", done=len(units) - len(new_labels)) as stage:
             for label in [label for label in new_labels if number == 1 and label in inheritance]:
-                journal.append(self._keep_inherited(units[label], discovery.name(label), inheritance[label]))
+                # The first round of a skill that an earlier cycle learned: its unchanged policy.
+                unit, old = units[label], inheritance[label]
+                records.save_policy(self.run.folder.path, unit, old.policy.weights)
+                journal.append(SkillRow(unit, discovery.name(label), "", 0, old.point(), inherited=old.skill.name))
                 stage.advance()
             new_labels = [label for label in new_labels if units[label] not in journal]
             policies = self.policies(earlier) if new_labels else {}
@@ -218,11 +221,6 @@ class Learning:
             roll_in_steps=result.other_steps.get(ROLL_INS, 0),
             replayed_steps=result.other_steps.get(REPLAYS, 0),
         )
-
-    def _keep_inherited(self, unit: str, name: str, inherited: InheritedSkill) -> SkillRow:
-        """The first round of a skill that an earlier cycle learned: its unchanged policy."""
-        records.save_policy(self.run.folder.path, unit, inherited.policy.weights)
-        return SkillRow(unit, name, "", 0, inherited.point(), inherited=inherited.skill.name)
 
     def _measurement(self, label: int, row: SkillRow, *, discovery: Discovery) -> dict[str, Any]:
         """Success of the last round on starts that decided nothing, and the steps of all rounds and cycles.
