@@ -171,8 +171,7 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
         settings, `RunError` when it can't be written.
         """
         existing = path / "run.json"
-        if path.is_dir():
-            refuse_links(path)
+        refuse_links(path)
         if path.exists() and not existing.exists():
             _refuse_strangers(path)
         with explaining(path):
@@ -245,8 +244,7 @@ def set_aside(path: Path) -> Path | None:
     """
     if not path.exists():
         return None
-    if path.is_dir():
-        refuse_links(path)
+    refuse_links(path)
     old = path.with_name(path.name + ".old")
     if not (path / "run.json").exists():
         _refuse_strangers(path)
@@ -291,9 +289,9 @@ def read_description(path: Path) -> dict[str, Any]:
 
 
 def refuse_links(path: Path) -> None:
-    """Refuse entries that lead out of the folder or block a reader: the folder may come from anybody."""
+    """Refuse entries of a folder, where it is one, that lead out of it or block a reader: it may come from anybody."""
     with explaining(path):
-        stranger = next(strangers_below(path), None)
+        stranger = next(strangers_below(path), None) if path.is_dir() else None
     if stranger is not None:
         raise RunFolderError(f"{stranger[0]} can't be used: {stranger[1]}, or name another folder.")
 

@@ -31,8 +31,7 @@ def sweep(
     pairs = [(overlay, seed) for overlay in combinations for seed in seeds]
     configs = [load(find_config(config), overlay=overlay, seed=seed) for overlay, seed in pairs]
     places = [folder / file_name(" ".join(overlay) or "as-it-is") / f"seed-{seed}" for overlay, seed in pairs]
-    if folder.exists():
-        refuse_links(folder)
+    refuse_links(folder)
     with ThreadPoolExecutor(at_once) as threads:
         side_by_side = threads.map if at_once > 1 else map  # an interrupt ends what runs in the main thread at once
         results = list(side_by_side(lambda each, place: _results(each, place, progress), configs, places))
