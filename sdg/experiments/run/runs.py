@@ -190,7 +190,8 @@ class _Run:
             return table
         rows = self._time_stage("induce", lambda: self._induce(1))
         for cycle in range(2, self.config.cycles + 1):
-            self.pipeline.seed_cycle_with_library(self._library(cycle - 1), cycle=cycle)
+            earlier = library_of(self.folder.path, cycle=cycle - 1, cycles=self.config.cycles)
+            self.pipeline.seed_cycle_with_library(earlier, cycle=cycle)
             self._time_stage(f"verify, cycle {cycle}", partial(self.pipeline.ground, cycle))
             rows = self._time_stage(f"induce, cycle {cycle}", partial(self._induce, cycle))
         return rows if stage == "induce" else self._time_stage("solve", lambda: self._solve(everyone=stage == "run"))
@@ -226,7 +227,7 @@ class _Run:
         self.folder.write_json("results.json", rest | about | {"stages": self.stages} | results)
 
     def _induce(self, cycle: int) -> list[Row]:
-        place = self._library(cycle)
+        place = library_of(self.folder.path, cycle=cycle, cycles=self.config.cycles)
         if not (place / "library.json").exists():
             if not (experiences := self.pipeline.experiences(cycle)):
                 raise RunError(
@@ -246,10 +247,6 @@ class _Run:
             lasting = {name: value for name, value in costs.items() if name != PROCESSOR}
             save_library(replace(library, provenance={**library.provenance, ACCOUNTS: lasting}), place)
         return list(skill_rows(load_library(place)))
-
-    def _library(self, cycle: int) -> Path:
-        """Where a cycle's skills are; those of the last cycle are the run's."""
-        return library_of(self.folder.path, cycle=cycle, cycles=self.config.cycles)
 
     def _solve(self, *, everyone: bool) -> list[Row]:
         config, journal = self.config, self.folder.journal("episodes")
