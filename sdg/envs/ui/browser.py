@@ -96,6 +96,12 @@ def what_is_missing(*needed: str) -> str:
     return ""
 
 
+def require_browser(what: str, *needed: str) -> None:
+    """Raises NoBrowser where something has to be installed before this can show pages."""
+    if missing := what_is_missing(*needed):
+        raise NoBrowser(f"{what} {missing}")
+
+
 def chromium() -> str | None:
     """The path of the browser that is used; None where there is none."""
     return os.environ.get("SDG_CHROMIUM") or next((path for name in BROWSERS if (path := shutil.which(name))), None)
@@ -148,8 +154,7 @@ def open_browser(*flags: str, address: str = "") -> Iterator[Any]:
 
     Raises NoBrowser where there is none.
     """
-    if missing := what_is_missing():
-        raise NoBrowser(f"a page needs {missing}")
+    require_browser("a page needs")
     playwright, error = _DRIVER.begin(), page_error()
     try:
         running = playwright.chromium.connect_over_cdp(address, timeout=LOAD_TIMEOUT_MS) if address else None
@@ -172,8 +177,7 @@ class Browser(contextlib.AbstractContextManager["Browser"]):
     """
 
     def __init__(self, *, folder: Path | None = None, viewport: Mapping[str, int] = VIEWPORT) -> None:
-        if missing := what_is_missing(*(("playwright",) if folder else ())):
-            raise NoBrowser(f"the UI needs {missing}")
+        require_browser("the UI needs", *(("playwright",) if folder else ()))
         self.error = page_error()
         own = importlib.util.find_spec("miniwob")
         self._pages, self._viewport = folder or Path(own.origin).parent / "html", viewport  # type: ignore[union-attr, arg-type]

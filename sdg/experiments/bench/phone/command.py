@@ -26,7 +26,7 @@ from sdg.console import UserError
 from sdg.envs.phone.actions import DeviceLost
 from sdg.envs.phone.metrics import summarise
 from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out, measured_tasks
-from sdg.envs.ui.browser import what_is_missing
+from sdg.envs.ui.browser import require_browser
 from sdg.experiments.bench import options
 from sdg.experiments.bench.phone.androidlab import read_tasks
 from sdg.experiments.bench.phone.data import walk_rows
@@ -106,8 +106,8 @@ def check_asked(modes: Sequence[str], guards: Sequence[str], device: str) -> Non
         raise UserError(f"--device {device!r:.40} is neither embedded nor adb[:SERIAL]")
     if unknown := [mode for mode in modes if mode not in PHONE_MODES]:
         raise UserError(f"--modes {unknown[0]!r:.40} is none of {', '.join(PHONE_MODES)}")
-    if device == EMBEDDED and (missing := what_is_missing("playwright")):
-        raise UserError(f"the embedded phone needs {missing}")
+    if device == EMBEDDED:
+        require_browser("the embedded phone needs", "playwright")
     check_guards(guards)
 
 

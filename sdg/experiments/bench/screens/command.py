@@ -27,7 +27,7 @@ from typing import Annotated, Any
 import typer
 
 from sdg.console import UserError, progress
-from sdg.envs.ui.browser import what_is_missing
+from sdg.envs.ui.browser import require_browser
 from sdg.envs.ui.tasks import GUESSED, SEEN, TASKS, UNSEEN, task_name
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.episodes import SCREENSHOT, TRUE, ScreenEpisode, ScreenJob, Setting, lose, play
@@ -73,8 +73,7 @@ def rows(
         raise UserError(f"--eyes {eyes!r:.40} is neither {SCREENSHOT} nor {TRUE}")
     if mode not in MODES:
         raise UserError(f"--mode {mode!r:.40} is none of {', '.join(MODES)}")
-    if missing := what_is_missing():
-        raise UserError(f"the benchmark needs {missing}")
+    require_browser("the benchmark needs")
     check_guards(guards)
     played_by = re.sub("[^A-Za-z0-9.]+", "-", llm)
     folder = Path(out or f"runs/miniwob-{played_by}{'-true' if eyes == TRUE else ''}")

@@ -23,7 +23,7 @@ import typer
 
 from sdg.console import UserError, progress
 from sdg.envs.ui.access import Access
-from sdg.envs.ui.browser import what_is_missing
+from sdg.envs.ui.browser import require_browser
 from sdg.envs.ui.page import PageWorld
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.command import waited_for
@@ -61,8 +61,7 @@ def rows(
     """A row for each part. Raises UserError for unknown parts, and without a browser."""
     if wrong := [each for each in parts if each not in PARTS]:
         raise UserError(f"--parts {wrong[0]!r:.40} is none of {', '.join(PARTS)}")
-    if missing := what_is_missing():
-        raise UserError(f"the benchmark needs {missing}")
+    require_browser("the benchmark needs")
     folder = Path(out or "runs/pages")
     folder.mkdir(parents=True, exist_ok=True)
     settings = waited_for(PlannerSettings("", llm, base_url, with_library=False).model(folder), assignments or ())
