@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from sdg.envs.domain import Domain
 from sdg.errors import SDGError
 from sdg.sandbox.guard import Refused
+from sdg.sandbox.guard.outline import names_bound
 from sdg.skills.checks.check import compile_check
 from sdg.skills.library.library import CheckTemplate
 from sdg.skills.subgoal import CheckFunction
@@ -50,6 +51,9 @@ def template_of(check: Callable[..., object] | str, domain: Domain) -> CheckTemp
         raise CheckError(f"the check {definition.name} takes at most one argument, what the skill is about: {HOW}")
     argument = domain.language.example if parameters else ""
     if parameters:
+        if parameters[0] in names_bound(ast.Module(definition.body, [])):
+            again = f"assigns to its parameter {parameters[0]!r}, or calls something else so"
+            raise CheckError(f"the check {definition.name} {again}: use another name")
         definition = _Filled(parameters[0], argument).visit(definition)
         definition.args.args = []
     definition.decorator_list, definition.returns = [], None
@@ -123,8 +127,4 @@ class _Filled(ast.NodeTransformer):
         self.parameter, self.text = parameter, text
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id != self.parameter:
-            return node
-        if not isinstance(node.ctx, ast.Load):
-            raise CheckError(f"the check assigns to its parameter {self.parameter!r}: use another name")
-        return ast.copy_location(ast.Constant(self.text), node)
+        return ast.copy_location(ast.Constant(self.text), node) if node.id == self.parameter else node

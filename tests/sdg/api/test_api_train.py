@@ -60,6 +60,15 @@ def test_a_parameter_becomes_the_argument() -> None:
         (no_such_colour, "nothing has the color 'gren'; did you mean 'green'"),
         ("def f(a, b): return True", "at most one argument"),
         ("def f(thing):\n    thing = 1\n    return True", "assigns to its parameter 'thing'"),
+        (
+            "def f(thing):\n    return any(map(lambda thing: thing.open, find_objects(thing)))",
+            "calls something else so",
+        ),
+        ("def f(thing):\n    def g(thing):\n        return thing\n    return g(thing)", "parameter 'thing', or calls"),
+        (
+            "def f(thing):\n    try:\n        return 1 / 0\n    except ValueError as thing:\n        return thing",
+            "or calls",
+        ),
         ("def f():\n    return open('x')", "there is no open: there are no files"),
         ("def f(", "doesn't parse"),
         ("x = 1", "a check is one function"),
