@@ -30,6 +30,17 @@ def string_constants(source: str) -> tuple[str, ...]:
     return tuple(str(node.value) for node in sorted(constants, key=lambda node: (node.lineno, node.col_offset)))
 
 
+@lru_cache(maxsize=4096)
+def _parts_of_texts(source: str) -> tuple[str, ...]:
+    """The constants of more than one word in f-strings and sums."""
+    tree = parsed_check(source)
+    joined = (
+        (node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr | ast.BinOp)) if tree is not None else ()
+    )
+    parts = (part.value for node in joined for part in ast.iter_child_nodes(node) if isinstance(part, ast.Constant))
+    return tuple(part for part in parts if isinstance(part, str) and len(part.split()) > 1)
+
+
 def is_answer(body: Sequence[ast.stmt], answer: bool) -> bool:
     """Whether all that the statements do is return this constant."""
     only = body[0] if len(body) == 1 else None
@@ -44,9 +55,14 @@ def rewrite(check: CheckFunction, replacements: Mapping[str, str], language: Lan
     """The check with each description (a key) replaced by another (its value), all at once.
 
     Literals that are a description, and single words of one ("key"), are replaced. Raises Unfit where a word has no
-    counterpart or two different ones, and for a check that doesn't parse.
+    counterpart or two different ones or is in a part of a text with others (f"the red {kind}"), and for a check that
+    doesn't parse.
     """
     targets = {language.parse(old): language.parse(new) for old, new in replacements.items() if old}
+    words = {language.part(old, part) for old, new in targets.items() if old != new for part in language.parts}
+    for text in _parts_of_texts(check.source):
+        if not words.isdisjoint(text.lower().split()) and target_of(text, language) not in targets:
+            raise Unfit(f"{text!r} is only a part of a description: let it have one word, or write the whole in one")
     things = _mentioned_or_any(check, language)
     relevant: Any = targets.items() if things is None else ((old, new) for old, new in targets.items() if old in things)
     return _rewrite(check, tuple(sorted(relevant)), language)
@@ -105,13 +121,17 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
         if not isinstance(node.value, str):
             return node
-        word = node.value.strip().lower()
+        bare = node.value.strip()
+        word = bare.lower()
         part = next((part for part, words in self.language.parts.items() if word in words), "")
         # A single word of the last part (the kind of thing) is also a description: that reading comes first.
         target = target_of(node.value, self.language) if part in ("", self.kind) else None
         if target is not None and target in self.targets:
-            return ast.Constant(self.language.text(self.targets[target]))
-        return ast.Constant(self._counterpart(word, part)) if part else node
+            new = self.language.text(self.targets[target])
+        else:
+            new = self._counterpart(word, part) if part else word
+        # Blanks around it stay, because a part of an f-string needs them.
+        return node if new == word else ast.Constant(node.value.replace(bare, new))
 
     def _counterpart(self, word: str, part: str) -> str:
         of = self.language.part

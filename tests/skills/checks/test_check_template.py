@@ -48,6 +48,28 @@ def test_other_texts_and_other_descriptions_stay() -> None:
     assert mentioned_things(check, LANGUAGE) == mentioned_things(rewrite(check, {}, LANGUAGE), LANGUAGE)
 
 
+def test_parts_of_a_text_keep_their_blanks_and_what_is_not_replaced_its_letters() -> None:
+    check = CheckFunction(
+        "c",
+        "def c():\n    c, near = 'red', 'In front '\n"
+        "    return find_objects(f'{c} ball') or 'red ' + c or c == ' Grey'\n",
+    )
+    source = rewrite(check, {"red ball": "blue key"}, LANGUAGE).source
+    assert "= ('blue', 'In front ')" in source
+    assert "find_objects(f'{c} key') or 'blue ' + c or c == ' Grey'" in source
+
+
+@pytest.mark.parametrize("text", ["f'the red {kind}'", "'the red ' + kind", "f'{c} ball on your left'"])
+def test_a_part_of_a_text_with_more_than_the_word_is_unfit(text: str) -> None:
+    check = CheckFunction(
+        "c", f"def c():\n    c, kind = get_facing().color, get_facing().type\n    return find_objects({text})\n"
+    )
+    with pytest.raises(Unfit, match="is only a part of a description"):
+        rewrite(check, {"red ball": "blue key"}, LANGUAGE)
+    assert rewrite(check, {"red ball": "red ball"}, LANGUAGE) == check
+    assert rewrite(check, {"grey door": "blue key"}, LANGUAGE) == check
+
+
 def test_source_that_doesn_t_parse_is_unfit() -> None:
     with pytest.raises(Unfit, match="parse"):
         rewrite(CheckFunction("c", "def c(:\n"), {"red ball": "blue key"}, LANGUAGE)
