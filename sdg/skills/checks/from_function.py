@@ -12,15 +12,19 @@ import difflib
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 from sdg.envs.domain import Domain
 from sdg.errors import SDGError
 from sdg.sandbox.guard import Refused
 from sdg.sandbox.guard.outline import names_bound
 from sdg.skills.checks.check import compile_check
+from sdg.skills.checks.template import string_constants, target_of
 from sdg.skills.library.library import CheckTemplate
 from sdg.skills.subgoal import CheckFunction
 
+_MISSIONS = 8
+"""First seeds of each level whose missions are searched for things that a check doesn't name."""
 HOW = "write `def reached(thing): return ...` over perception functions, at the top of a file or a cell"
 
 
@@ -49,8 +53,9 @@ def template_of(check: Callable[..., object] | str, domain: Domain) -> CheckTemp
     parameters = [each.arg for each in definition.args.args]
     if len(parameters) > 1 or definition.args.vararg or definition.args.kwonlyargs or definition.args.defaults:
         raise CheckError(f"the check {definition.name} takes at most one argument, what the skill is about: {HOW}")
-    argument = domain.language.example if parameters else ""
+    argument = ""
     if parameters:
+        argument = _unnamed(definition, domain)
         if parameters[0] in names_bound(ast.Module(definition.body, [])):
             again = f"assigns to its parameter {parameters[0]!r}, or calls something else so"
             raise CheckError(f"the check {definition.name} {again}: use another name")
@@ -82,6 +87,23 @@ def _source(check: object) -> str:
             f"the source of {check.__name__} can't be read here (it was typed or made by exec): "
             "put it into a file, or give the check as text"
         ) from None
+
+
+def _unnamed(definition: ast.FunctionDef, domain: Domain) -> str:
+    """A description that a check with a parameter can be written for: its own literals mean something else and have
+    none of its words, so they aren't taken for the argument."""
+    language, literals = domain.language, string_constants(ast.unparse(definition))
+    words = {word for text in literals for word in text.lower().split()}
+    named = {target_of(text, language) for text in (*literals, language.anything)}
+    in_missions = (domain.layouts(level, range(_MISSIONS)).mission for level in domain.levels())
+    missions = (mission(number) for mission in in_missions for number in range(_MISSIONS))
+    for text in chain([language.example], chain.from_iterable(map(language.mentions, missions))):
+        target = language.parse(text)
+        if target not in named and words.isdisjoint(language.part(target, part) for part in language.parts):
+            return text
+    raise CheckError(
+        f"the check {definition.name} names something of every kind beside its parameter: name less, or leave that out"
+    )
 
 
 def _refuse_misspelt(definition: ast.FunctionDef, domain: Domain) -> None:

@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 import sdg
+from sdg.envs.babyai.cells import COLOURS, TYPES
 from sdg.envs.babyai.domain import BABYAI
+from sdg.envs.domains import domain
+from sdg.skills.checks.check import with_argument
 from sdg.skills.checks.from_function import CheckError, template_of
 
 
@@ -49,6 +52,23 @@ def test_a_parameter_becomes_the_argument() -> None:
 
 
 @pytest.mark.parametrize(
+    ("world", "answer"),
+    [
+        ("babyai", "any((o.type == 'key' for o in get_observed_objects())) and len(find_objects(ABOUT)) > 0"),
+        ("babyai", "len(find_objects('the red key')) > 0 and len(find_objects(ABOUT)) > 0"),
+        ("babyai", "any((find_objects(f'the {c} key') for c in ('grey', 'red'))) and len(find_objects(ABOUT)) > 0"),
+        ("table", "distance('red block', ABOUT) < 0.1"),
+    ],
+)
+def test_what_a_check_names_itself_is_not_taken_for_its_argument(world: str, answer: str) -> None:
+    language = domain(world).language
+    template = template_of(f"def f(about):\n    return {answer.replace('ABOUT', 'about')}", domain(world))
+    for about in ("blue ball", "green box") if world == "babyai" else ("green block", "blue spot"):
+        asked = with_argument(template.check, template.argument, about, language=language)
+        assert asked.source.strip() == f"def f():\n    return {answer.replace('ABOUT', repr(about))}"
+
+
+@pytest.mark.parametrize(
     ("check", "message"),
     [
         (lambda thing: True, "a lambda can't be a check"),
@@ -69,6 +89,7 @@ def test_a_parameter_becomes_the_argument() -> None:
             "def f(thing):\n    try:\n        return 1 / 0\n    except ValueError as thing:\n        return thing",
             "or calls",
         ),
+        (f"def f(a):\n    return [{COLOURS}, {TYPES}] == find_objects(a)", "names something of every kind beside its"),
         ("def f():\n    return open('x')", "there is no open: there are no files"),
         ("def f(", "doesn't parse"),
         ("x = 1", "a check is one function"),
