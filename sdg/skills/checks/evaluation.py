@@ -41,6 +41,8 @@ MAX_LOOP_STEPS = BUDGET_STEPS // 2
 """Most steps that a check's loops may cost where most things are known: more could exceed the guard's budget."""
 MAX_NUMBER = 1_000_000
 _MOST_NUMBERS = 31  # bits of a NUMBERS
+_WEIGHED = {PAIR: 2, NUMBERS: 5}
+"""Steps that the guard takes to compare such values, beside those of the nodes."""
 _NOWHERE = np.zeros((1, 1, 1), bool)
 
 _ORDERS: dict[type, Callable[[Any, Any], Any]] = {
@@ -154,15 +156,19 @@ class Evaluation:
         if self.depth == MAX_DEPTH or source_value.kind != THINGS:
             raise Unsupported("a loop that is deep, or over something else than things")
         things = source_value.data.shape[1]
-        self.loop_steps += (steps(*body) + _steps_of_calls(body, things)) * things ** (self.depth + 1)
-        if self.loop_steps > MAX_LOOP_STEPS:
-            raise Unsupported("loops that could take too many steps")
+        self._charge(steps(*body) + _steps_of_calls(body, things), depth=self.depth + 1)
         shape = (1, -1, 1) if self.depth == 0 else (1, 1, -1)
         with self.where(source_value.data.reshape(len(source_value.data), *shape[1:])):
             self.depth += 1
             self._assign(target, Value(THING, np.arange(source_value.data.shape[1]).reshape(shape), axis=self.depth))
             yield
             self.depth -= 1
+
+    def _charge(self, cost: int, *, depth: int) -> None:
+        """Note steps that the guard takes in each turn of so many loops. Raises Unsupported where all are too many."""
+        self.loop_steps += cost * self.columns.present.shape[1] ** depth
+        if self.loop_steps > MAX_LOOP_STEPS:
+            raise Unsupported("loops that could take too many steps")
 
     def _assign(self, target: ast.expr, value: Value) -> None:
         if isinstance(target, ast.Tuple) and value.kind == PAIR and len(target.elts) == 2:
@@ -278,6 +284,8 @@ class Evaluation:
         return ~result if isinstance(op, ast.NotIn | ast.NotEq | ast.IsNot) else result
 
     def _equal(self, first: Value, second: Value) -> np.ndarray:
+        if first.kind in _WEIGHED:
+            self._charge(_WEIGHED[first.kind], depth=self.depth)
         if first.kind == second.kind == PAIR:
             one, other = (self._equal(a, b) for a, b in zip(first.data, second.data, strict=True))
             return one & other
@@ -289,6 +297,8 @@ class Evaluation:
 
     def _contains(self, node: ast.expr, item: Value) -> np.ndarray:
         if isinstance(node, ast.Tuple | ast.List | ast.Set) and all(isinstance(n, ast.Constant) for n in node.elts):
+            characters = max(sum(map(len, texts)) for texts in self.form.texts)
+            self._charge(len(node.elts) // 8 + characters // 96, depth=self.depth)
             return reduce(operator.or_, (self._equal(item, self.value(each)) for each in node.elts), _NOWHERE)
         value = self.value(node)
         if value.kind == NUMBERS and item.kind == INT:

@@ -215,6 +215,26 @@ def test_memberships_in_a_loop_over_pairs_are_left_to_the_guard(states: Memory) 
         evaluated(check_of(shown[2]), states)
 
 
+@pytest.mark.parametrize(
+    ("question", "count"),
+    [
+        ("a.position == (99, b.distance)", 42),
+        ("rooms != rooms", 60),
+        (f"a.color in {[f'{number:0>60}' for number in range(99)]}", 1),
+    ],
+)
+def test_what_the_guard_weighs_in_loops_is_left_to_it(question: str, count: int) -> None:
+    """Comparing pairs, rooms and long lists costs the guard more than their nodes do, so that it stops."""
+    *_, (world, _) = walk("BossLevel", seed=28, steps=300)
+    memory = memories.create(MIN_ROWS)
+    for row in range(MIN_ROWS):
+        copy_rows(world.memory, [0], memory, [row])
+    loops = "rooms = get_visited_rooms()\nfor a in get_observed_objects():\n    for b in get_observed_objects():\n"
+    check = check_of(f"{loops}        if {' or '.join([question] * count)}:\n            return False\nreturn True")
+    assert not interpreted(check, memory).any(), "the budget ends first"
+    assert not BatchReward([check], BABYAI)(memory, np.zeros(MIN_ROWS, np.int64)).any()
+
+
 def test_many_short_loops_over_pairs_are_left_to_the_guard(states: Memory) -> None:
     """Together they could exceed the budget that the guard gives a check."""
     nested = f"any(any({' or '.join(['a.id + b.id < 0'] * 30)} for b in x) for a in x)"
