@@ -31,14 +31,15 @@ def export_library(place: Path, folder: Path, *, licence: str = "apache-2.0", se
     the package huggingface_hub.
     """
     library = load_library(place)
-    composed_library = load_composed(place / COMPOSED) if (place / COMPOSED).exists() else None
+    composed = read_file(place / COMPOSED) if (place / COMPOSED).exists() else b""
+    composed_library = load_composed(place / COMPOSED) if composed else None
     card = model_card(library, composed_library, name=folder.name, licence=licence)
-    save_library(library, folder, beside=(FILM, COMPOSED, CONFIG))
+    save_library(library, folder, beside=(FILM, CONFIG, *([COMPOSED] if composed else [])))
     atomic_write(folder / CARD, card)
     about = {"library_name": "sdg", "domain": library.domain, "skills": [skill.name for skill in library.skills]}
     atomic_write(folder / CONFIG, json.dumps(about, indent=1) + "\n")
-    if composed_library is not None:
-        atomic_write(folder / COMPOSED, read_file(place / COMPOSED))
+    if composed:
+        atomic_write(folder / COMPOSED, composed)
     film = _film(library, folder, seed=seed)
     if film:
         atomic_write(folder / FILM, film)

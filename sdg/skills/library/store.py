@@ -102,17 +102,18 @@ def save_library(library: SkillLibrary, folder: Path, *, beside: Collection[str]
     The bytes depend on the library alone. Raises LibraryError where the folder can't be written, and where it holds
     other things, which would be lost, than a library and those that the caller writes `beside` it each time.
     """
-    if folder.exists() and (stranger := _stranger(folder, beside)):
-        raise LibraryError(
-            f"{folder} isn't a skill library alone, it holds {stranger}; choose another place or move that away"
-        )
     temporary: Path | None = None
     try:
+        _refuse_names_of_the_world(library)
+        files = _files(library)
+        if folder.exists() and (stranger := _stranger(folder, files, beside)):
+            raise LibraryError(
+                f"{folder} isn't a skill library alone, it holds {stranger}; choose another place or move that away"
+            )
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary = folder.parent / f".{folder.name}.{secrets.token_hex(8)}.tmp"
-        _refuse_names_of_the_world(library)
         temporary.mkdir()
-        for name, data in _files(library).items():
+        for name, data in files.items():
             write_new(temporary / name, data)
         sync_folder(temporary)
         # Rename the old library aside and the new one in; `load_library` finds the old one if a kill comes between.
@@ -132,6 +133,8 @@ def save_library(library: SkillLibrary, folder: Path, *, beside: Collection[str]
         raise LibraryError(
             f"could not write the skill library {folder}: {error}; what was there is unchanged"
         ) from error
+    except LibraryError:
+        raise
     except ValueError as error:
         raise LibraryError(f"this skill library can't be stored: {error}") from error
     finally:
@@ -209,16 +212,20 @@ def _refuse_names_of_the_world(library: SkillLibrary) -> None:
             )
 
 
-def _stranger(folder: Path, beside: Collection[str]) -> str:
-    """What a folder holds that is no part of a library, whole or torn, and so belongs to somebody; "" for nothing."""
+def _stranger(folder: Path, files: Mapping[str, bytes], beside: Collection[str]) -> str:
+    """What a folder holds that would be lost by saving these files, and is no part of a library, so that it belongs to
+    somebody; "" for nothing."""
     if not folder.is_dir() or folder.is_symlink():
         return "what is no folder"
+    inside = sorted(folder.iterdir())
     try:
-        weights: Collection[str] = read_index(read_file(folder / INDEX, most=MAX_INDEX_BYTES)).files
-    except (OSError, ValueError):  # torn
-        weights = [each.name for each in folder.iterdir() if _FILE.fullmatch(each.name)]
-    ours = {INDEX, CARD, *weights, *beside}
-    return min((each.name for each in folder.iterdir() if each.name not in ours or not each.is_file()), default="")
+        index = read_index(read_file(folder / INDEX, most=MAX_INDEX_BYTES))
+        ours = [each for each in inside if each.name in {INDEX, CARD, *index.files, *beside} and each.is_file()]
+    except (OSError, ValueError):  # no library or a damaged one: only what would be written again isn't lost
+        ours = [
+            each for each in inside if each.name in files and each.is_file() and each.read_bytes() == files[each.name]
+        ]
+    return next((each.name for each in inside if each not in ours), "")
 
 
 def _aside(folder: Path) -> Path:

@@ -42,6 +42,12 @@ def test_a_hub_folder_is_read_by_the_hub_s_loader_and_by_ours(
     assert then.skills[0].checks[0].check.source.strip().split("\n")[0] in card.text
     assert "## Composed programs" in card.text
     assert (tmp_path / "lib" / "replay.gif").read_bytes()[:3] == b"GIF"
+    programs = (tmp_path / "lib" / "composed.json").read_bytes()
+    assert main(["skills", "export", str(tmp_path / "lib"), "--hub", str(tmp_path / "lib")]) == 0
+    assert (tmp_path / "lib" / "composed.json").read_bytes() == programs, "a folder may be exported to itself"
+    (tmp_path / "lib" / "library.json").unlink()
+    assert main(["skills", "export", "--hub", str(tmp_path / "lib")]) == 1
+    assert "it holds README.md; choose another place" in capsys.readouterr().err
 
 
 def test_a_name_in_a_library_can_not_forge_metadata() -> None:

@@ -297,6 +297,20 @@ def test_other_peoples_folders_are_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "thesis" / "chapter.txt").read_text() == "years of work"
 
 
+@pytest.mark.parametrize(
+    "names",
+    [["README.md"], ["README.md", "model.safetensors"], ["config.json"], ["library.json", "README.md"]],
+    ids=str,
+)
+def test_what_never_was_a_library_is_left_alone(tmp_path: Path, names: list[str]) -> None:
+    """Such as what save_pretrained leaves, and the library.json of other programs."""
+    for name in names:
+        (tmp_path / name).write_text('{"years": "of work"}')
+    with pytest.raises(LibraryError, match=f"it holds {min(names)}; choose another place or move that away"):
+        save_library(a_library(), tmp_path, beside=["config.json"])
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(names, '{"years": "of work"}')
+
+
 @pytest.mark.parametrize("name", [".git/config", "notes.txt", "composed.json", "backup.safetensors"])
 def test_what_is_kept_in_a_library_s_folder_is_not_deleted(tmp_path: Path, name: str) -> None:
     save_library(a_library(), tmp_path / "library")
