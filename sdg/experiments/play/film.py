@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
@@ -81,6 +81,9 @@ class _Stage:
         if self._world is not None:
             self._world.step(action)
 
+    def picture(self) -> np.ndarray:
+        return cast(World, self._world).render()
+
 
 def episode_gif(row: Played, *, domain_name: str = DEFAULT) -> bytes:
     """An episode as a GIF. Raises ValueError when it can't be played again."""
@@ -88,9 +91,8 @@ def episode_gif(row: Played, *, domain_name: str = DEFAULT) -> bytes:
         # The row is gone through twice, because whoever wrote it may have put any number of calls in it.
         count = sum(1 for _ in _moments(row, _Stage(row)))
         indices = set(np.linspace(0, count - 1, min(count, MAX_MOMENTS)).round().astype(int).tolist())
-        world = domain(domain_name).open(row.level, lift_time_limit=True)
-        moments = enumerate(_moments(row, _Stage(row, world)))
-        frames = [(world.render(), moment) for number, moment in moments if number in indices]
+        stage = _Stage(row, domain(domain_name).open(row.level, lift_time_limit=True))
+        frames = [(stage.picture(), moment) for number, moment in enumerate(_moments(row, stage)) if number in indices]
         lines = (program.strip().split("\n") for program in {moment.program for _, moment in frames})
         fits = all(len(each) <= LARGE_LINES and max(map(len, each)) <= LARGE.columns for each in lines)
         images = [_draw(picture, moment, row, LARGE if fits else SMALL) for picture, moment in frames]

@@ -22,7 +22,6 @@ from sdg.llm.babylang.reading import (
     primitives,
     section,
 )
-from sdg.sandbox.guard.outline import reached_names
 
 MAX_BYTES = 7_900
 """Longest program; a longer one is indented by single blanks and, if need be, loses the blanks after commas."""
@@ -140,7 +139,12 @@ def _fit_size(source: str) -> str:
 def _needed_functions(source: str) -> str:
     """The functions of `source` that `program` needs, in their order."""
     bodies = {match.group(1): part for part in re.split(r"(?m)^(?=def )", source) if (match := _DEFINITION.match(part))}
-    names = reached_names("program", {name: re.findall(r"\b(\w+)\(", part) for name, part in bodies.items()})
+    names, waiting = set(), ["program"]
+    while waiting:
+        name = waiting.pop()
+        if name in bodies and name not in names:
+            names.add(name)
+            waiting += re.findall(r"\b(\w+)\(", bodies[name])
     return "\n\n".join(part.strip() for name, part in bodies.items() if name in names)
 
 
