@@ -6,6 +6,7 @@ Commands come from a model: whatever isn't one of these, in these forms, is refu
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sdg.errors import SDGError, refuse
 
@@ -48,24 +49,31 @@ class ScreenCommand:
 
     name: str
     argument: tuple[int, int] | str
+    size: tuple[int, int] = (SCREEN, SCREEN)
+    """Of the screenshot that a point is in."""
+    takes: ClassVar[Mapping[str, str]] = ARGUMENTS
+    keys: ClassVar[Mapping[str, str]] = KEYS
 
     def __post_init__(self) -> None:
-        kind, given = ARGUMENTS.get(self.name), self.argument
+        kind, given = self.takes.get(self.name), self.argument
         point = given if isinstance(given, tuple) and all(type(value) is int for value in given) else ()
         text = given if isinstance(given, str) else ""
         faults = (
-            (kind is None, f"there is no command {self.name!r:.60}; there are {', '.join(ARGUMENTS)}"),
+            (kind is None, f"there is no command {self.name!r:.60}; there are {', '.join(self.takes)}"),
             (
                 kind == "coords" and len(point) != 2,
                 f"{self.name} takes a point [x, y] of whole pixels, not {given!r:.60}",
             ),
             (
-                kind == "coords" and not all(0 <= value < SCREEN for value in point),
-                f"{self.name} {list(point)!r:.60} is outside the screenshot: x and y are 0 to {SCREEN - 1}",
+                kind == "coords" and not all(0 <= value < most for value, most in zip(point, self.size, strict=False)),
+                f"{self.name} {list(point)!r:.60} is outside the screenshot of {self.size[0]} by {self.size[1]} pixels",
             ),
             (kind != "coords" and not isinstance(given, str), f"{self.name} takes a {kind}, not {given!r:.60}"),
-            (kind == "key" and text not in KEYS, f"there is no key {given!r:.40}; there are {', '.join(KEYS)}"),
-            (len(text) > MOST_TEXT, f"TYPE_TEXT types at most {MOST_TEXT} characters, not {len(text)}"),
+            (
+                kind == "key" and text not in self.keys,
+                f"there is no key {given!r:.40}; there are {', '.join(self.keys)}",
+            ),
+            (len(text) > MOST_TEXT, f"{self.name} takes at most {MOST_TEXT} characters, not {len(text)}"),
         )
         refuse(ScreenCommandError, faults)
 
@@ -73,18 +81,19 @@ class ScreenCommand:
         return f"{self.name} {list(self.argument) if isinstance(self.argument, tuple) else self.argument}"
 
 
-def command_from_json(value: object) -> ScreenCommand:
+def command_from_json(
+    value: object, *, of: type[ScreenCommand] = ScreenCommand, size: tuple[int, int] = (SCREEN, SCREEN)
+) -> ScreenCommand:
     """A command as a model wrote it. Raises ScreenCommandError; fractions are rounded, digits in text read."""
     if not isinstance(value, Mapping) or not isinstance(value.get("name"), str):
         raise ScreenCommandError(f'a command is {{"name": ..., "args": {{...}}}}, not {value!r:.80}')
     name, arguments = value["name"].strip(), value.get("args")
-    kind = ARGUMENTS.get(name)
-    if kind is None:
-        return ScreenCommand(name, "")
-    if not isinstance(arguments, Mapping) or kind not in arguments:
+    kind = of.takes.get(name)
+    given = arguments.get(kind, "") if isinstance(arguments, Mapping) and kind else ""
+    if name in ARGUMENTS and not (isinstance(arguments, Mapping) and kind in arguments):
         raise ScreenCommandError(f'{name} needs "args": {{"{kind}": ...}}, not {arguments!r:.80}')
-    refusal = ScreenCommandError(f"{name} takes a point [x, y] in pixels, not {arguments[kind]!r:.60}")
-    return ScreenCommand(name, read_point(arguments[kind], refusal) if kind == "coords" else arguments[kind])
+    refusal = ScreenCommandError(f"{name} takes a point [x, y] in pixels, not {given!r:.60}")
+    return of(name, read_point(given, refusal) if kind == "coords" else given, size)
 
 
 def read_point(value: object, refusal: Exception) -> tuple[int, int]:

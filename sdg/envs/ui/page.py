@@ -19,7 +19,7 @@ from typing import Any
 
 from sdg.envs.ui.access import NO_PEERS, Access, origin_of
 from sdg.envs.ui.browser import LOAD_TIMEOUT_MS, PageError, page_error
-from sdg.envs.ui.commands import ARGUMENTS, KEYS
+from sdg.envs.ui.commands import ARGUMENTS, KEYS, ScreenCommand
 from sdg.envs.ui.presses import (
     BREAKS,
     CHOOSES,
@@ -77,6 +77,12 @@ _RESTS = """() => document.readyState === 'complete' && document.getAnimations()
     each.playState !== 'running' || each.effect?.getComputedTiming().iterations === Infinity)"""
 _ENTRIES = """most => { const node = document.activeElement;
   return node && node.tagName === 'SELECT' ? [...node.options].slice(0, most).map(each => each.text.trim()) : []; }"""
+
+
+class PageCommand(ScreenCommand):
+    """A command on a page."""
+
+    takes, keys = PAGE_ARGUMENTS, PAGE_KEYS
 
 
 class PageWorld:

@@ -96,6 +96,7 @@ class ScreenDesktop:
     """
 
     size: tuple[int, int] = (SCREEN, SCREEN)
+    takes: type[ScreenCommand] = ScreenCommand
     prompt, max_completions = "screen", MAX_COMPLETIONS
 
     def __init__(self, world: UIWorld, *, parser: Callable[[np.ndarray], Screen] = parse, lazy: bool = True) -> None:
@@ -122,7 +123,7 @@ class ScreenDesktop:
     def command(self, written: object) -> Command:
         """A command as a model wrote it; a mark stands for the middle of its element."""
         try:
-            command = command_from_json(self._unmarked(written))
+            command = command_from_json(self._unmarked(written), of=self.takes, size=self.size)
             argument = command.argument if isinstance(command.argument, str) else ",".join(map(str, command.argument))
             return Command(command.name, argument)
         except ScreenCommandError as error:

@@ -22,8 +22,7 @@ import numpy as np
 from sdg.envs.ui.access import Access, flags_for, origin_of
 from sdg.envs.ui.browser import NoBrowser, open_browser
 from sdg.envs.ui.changes import what_changed
-from sdg.envs.ui.commands import MOST_TEXT, read_point
-from sdg.envs.ui.page import PAGE_ARGUMENTS, PAGE_KEYS, POINTING, PageWorld
+from sdg.envs.ui.page import PAGE_ARGUMENTS, PAGE_KEYS, POINTING, PageCommand, PageWorld
 from sdg.envs.ui.parser.screen import draw_caption, picture_of, png_of
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation
@@ -76,6 +75,8 @@ _SURROGATE = re.compile(
 class PageDesktop(ScreenDesktop):
     """A page as an agent uses it: `ScreenDesktop` with a page's size, commands and notices."""
 
+    takes = PageCommand
+
     def __init__(self, world: PageWorld) -> None:
         super().__init__(cast(Any, world))
         self._page, self.size = world, world.size
@@ -91,30 +92,6 @@ class PageDesktop(ScreenDesktop):
                 f"{FORMS}, FINISH and GIVE_UP, {{}} with GO_BACK and WAIT.",
             ]
         )
-
-    def command(self, written: object) -> Command:
-        """A command as a model wrote it; a mark stands for the middle of its element."""
-        written = self._unmarked(written)
-        name = str(written.get("name")).strip() if isinstance(written, Mapping) else ""
-        if name not in PAGE_ARGUMENTS:
-            raise IllegalCommand(f"{written!r:.80} is no command; there are {', '.join(PAGE_ARGUMENTS)}")
-        arguments, kind = cast(Mapping[str, Any], written).get("args"), PAGE_ARGUMENTS[name]
-        value = arguments.get(kind, "") if isinstance(arguments, Mapping) else ""
-        if kind == "coords":
-            return Command(name, self._point(name, value))
-        if kind and not isinstance(value, str):
-            raise IllegalCommand(f"{name} takes a {kind}, not {value!r:.60}")
-        if kind == "key" and value not in PAGE_KEYS:
-            raise IllegalCommand(f"there is no key {value!r:.40}; there are {', '.join(PAGE_KEYS)}")
-        if len(value) > MOST_TEXT:
-            raise IllegalCommand(f"{name} takes at most {MOST_TEXT} characters, not {len(value)}")
-        return Command(name, value if kind else "")
-
-    def _point(self, name: str, value: object) -> str:
-        x, y = read_point(value, IllegalCommand(f"{name} takes a point [x, y] in pixels, not {value!r:.60}"))
-        if not (0 <= x < self.size[0] and 0 <= y < self.size[1]):
-            raise IllegalCommand(f"{name} {[x, y]} is outside the screenshot, {self.size[0]} by {self.size[1]} pixels")
-        return f"{x},{y}"
 
     def observe(self) -> Observation:
         """The screen now, with the page's notices."""
