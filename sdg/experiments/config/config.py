@@ -230,6 +230,10 @@ def load(path: Path, *, overlay: Iterable[str] = (), seed: int | None = None) ->
     for assignment in overlay:
         assign(document, assignment)
     if seed is not None:
+        if document.place(("seed",)).startswith("--set"):
+            raise ConfigError(
+                "--set seed: the seed is an option of its own here (--seed; of a sweep, --seeds): use that"
+            )
         document.value["seed"] = seed
         document.places[("seed",)] = "--seed"
     config = check(document)

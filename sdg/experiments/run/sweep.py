@@ -24,12 +24,14 @@ def sweep(
 ) -> Iterator[dict[str, Any]]:
     """A row for each combination of the settings (`key=a,b`) and level, over the training `seeds`.
 
-    Runs that are finished in `folder` aren't run again; others run `at_once` at a time. Raises ConfigError for an
-    unknown setting, before any run, and what a run raises.
+    Runs that are finished in `folder` aren't run again; others run `at_once` at a time. Raises, before any run,
+    ConfigError for an unknown setting, UserError for combinations that are the same run, and then what a run raises.
     """
     combinations = [list(each) for each in itertools.product(*map(_choices, settings))]
     pairs = [(overlay, seed) for overlay in combinations for seed in seeds]
     configs = [load(find_config(config), overlay=overlay, seed=seed) for overlay, seed in pairs]
+    if twin := next((i for i, each in enumerate(configs) if each in configs[:i]), 0):
+        raise UserError(f"--set {' '.join(pairs[twin][0])} is the same run as another setting: leave one of them out")
     places = [folder / file_name(" ".join(overlay) or "as-it-is") / f"seed-{seed}" for overlay, seed in pairs]
     refuse_links(folder)
     with ThreadPoolExecutor(at_once) as threads:
@@ -58,7 +60,7 @@ def search(config: str, settings: Sequence[str], *, trials: int, folder: Path, *
         raise UserError("--search needs optuna: pip install --constraint constraints.txt 'sdg[search]'") from None
     choices = list(map(_choices, settings))
     for setting in itertools.chain(*choices):
-        load(find_config(config), overlay=[setting])
+        load(find_config(config), overlay=[setting], seed=0)
     folder.mkdir(parents=True, exist_ok=True)
     refuse_links(folder)
     logging.set_verbosity(logging.WARNING)

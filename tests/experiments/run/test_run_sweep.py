@@ -90,6 +90,20 @@ def test_a_setting_that_there_is_not_is_refused_before_any_run(
     assert not ran
 
 
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [(["seed=7,8"], "--seeds"), (["seed=7"], "--seeds"), (["cycles=1,2", "cycles=3,4"], "same run")],
+)
+def test_a_row_is_of_what_its_setting_says(
+    tmp_path: Path, ran: list[tuple[int, int]], capsys: pytest.CaptureFixture[str], settings: list[str], says: str
+) -> None:
+    """What is set over again would give rows of one run under several names."""
+    given = [word for each in settings for word in ("--set", each)]
+    assert main(["sweep", "tiny", *given, "--seeds", "2", "--out", str(tmp_path)]) == 2
+    assert says in capsys.readouterr().err
+    assert not ran
+
+
 def test_an_interval_across_seeds_is_student_s_and_never_empty() -> None:
     spread = summarise_seeds([{"success_rate": rate, "episodes": 100} for rate in (0.7, 0.8, 0.9)])
     assert (spread["low"], spread["high"]) == (pytest.approx(0.5516, abs=1e-3), 1.0)
