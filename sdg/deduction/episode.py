@@ -160,6 +160,10 @@ def is_judged(world: object) -> bool:
     return not isinstance(world, UnjudgedWorld)
 
 
+CALL = {"name": str, "argument": str, "began": int, "refused": bool}
+"""What is read of a call in a journal, beside what is only shown."""
+
+
 @dataclass(frozen=True, slots=True)
 class Played:
     """An episode as a journal keeps it; `success` is None where the world couldn't judge, `bot_steps` where unknown."""
@@ -185,6 +189,11 @@ class Played:
     actions: tuple[Any, ...] = ()
     forgot: tuple[int, ...] = ()
     trace: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        calls = [call for part in self.trace for call in (part["calls"] if type(part.get("calls")) is list else [None])]
+        if not all(isinstance(call, dict) and isinstance(call.get(key), CALL[key]) for call in calls for key in CALL):
+            raise ValueError(f"a call in its trace lacks one of its {', '.join(CALL)}")
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Self:

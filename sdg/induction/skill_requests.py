@@ -71,10 +71,10 @@ def requests_of_skill(rows: Sequence[EpisodeRow], skill: CalledSkill) -> list[Sk
     return skill_requests(rows, aim)
 
 
-def calls_until(row: EpisodeRow) -> int:
+def calls_until(episode: Played) -> int:
     """Environment steps to replay an episode once for each skill that it called, up to that skill's last command."""
     last: dict[str, int] = {}
-    for call in Played.from_json(row).calls():
+    for call in episode.calls():
         last[call["name"]] = max(call["began"], last.get(call["name"], 0))
     return sum(last.values())
 

@@ -263,7 +263,7 @@ class Rows(Generic[T]):
         return self[unit] if unit in self else None  # noqa: SIM401
 
     def __getitem__(self, unit: str) -> T:
-        return _of_file(self.kind, self.journal[unit], path=self.journal.path)
+        return of_file(self.kind, self.journal[unit], path=self.journal.path)
 
     def __contains__(self, unit: object) -> bool:
         return unit in self.journal
@@ -274,14 +274,15 @@ class Rows(Generic[T]):
 
 def read_rows(path: Path, kind: type[T]) -> list[T]:
     """The rows of a journal that someone may still be writing. Raises RunFolderError for what is none of this kind."""
-    return [_of_file(kind, row, path=path) for row in read_journal(path)]
+    return [of_file(kind, row, path=path) for row in read_journal(path)]
 
 
-def _of_file(kind: type[T], row: Mapping[str, Any], *, path: Path) -> T:
+def of_file(kind: type[T], row: Mapping[str, Any], *, path: Path) -> T:
+    """A row or another object of a file as a value of this kind. Raises RunFolderError for what is none."""
     try:
-        return decode(kind, row, place="row", extra="ignore")
+        return decode(kind, row, place=f"unit {row[KEY]!r:.80}: row" if KEY in row else path.stem, extra="ignore")
     except ValueError as error:
         raise RunFolderError(
-            f"{path} has a row of another version of this program (unit {row['unit']!r}: {error}). "
+            f"{path} has a row or value that this version of the program can't read ({error}). "
             "Begin this run anew in another folder."
         ) from None

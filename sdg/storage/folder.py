@@ -180,7 +180,8 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
         try:
             notices = [f"took over from {lock.taken_from}, which is gone"] if lock.taken_from else []
             for leftover in path.rglob(f".*{TEMPORARY_SUFFIX}"):  # only the holder of the lock may do so
-                leftover.unlink(missing_ok=True)
+                with explaining(leftover):
+                    leftover.unlink(missing_ok=True)
             if existing.exists():
                 notices += [*_resume(path, settings, may_change), *_damage_notices(path)]
             else:

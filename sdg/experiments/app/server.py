@@ -25,7 +25,7 @@ from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.play.solve import solve
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.library.store import load_library
-from sdg.storage import read_journal
+from sdg.storage import read_rows
 
 PAGE = Path(__file__).parent / "page"
 KINDS = {"/": "index.html", "/page.js": "page.js", "/page.css": "page.css"}
@@ -49,12 +49,11 @@ class Playground:
 
     def about(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """The levels, the skills with their checks, members and success in use, and the run's episodes."""
-        journal = self.run / "episodes.jsonl" if self.run else None
-        rows = [Played.from_json(row) for row in read_journal(journal)] if journal and journal.exists() else []
+        rows = read_rows(self.run / "episodes.jsonl", Played) if self.run else []
         calls, successes = Counter[str](), Counter[str]()
         for call in (call for row in rows for call in row.calls()):
             calls[call["name"]] += 1
-            successes[call["name"]] += bool(call["success"])
+            successes[call["name"]] += bool(call.get("success"))
         skills = [{
             "name": skill.name, "description": skill.description, "success": skill.success_rate,
             "interval": skill.success_interval, "episodes": skill.episodes, "members": skill.members[:12],

@@ -40,6 +40,7 @@ from sdg.experiments.config.assembly import LIBRARY, settings_of
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.play.episodes import PlainRecipe, Recipe
 from sdg.experiments.play.players import FlatAgent, PlannerRecipe, recipes
+from sdg.experiments.report.data import value_of
 from sdg.experiments.results.comparison import (
     PlannerSettings,
     compare,
@@ -217,9 +218,9 @@ def grounded_variant(config: str, place: Path, *, overlay: Sequence[str]) -> Pat
 
 def _cost_of(library: Path) -> Row:
     """Environment steps from the library's provenance, processor seconds from the results of the run that made it."""
-    library_accounts = load_library(library).provenance.get(ACCOUNTS, {})
+    library_accounts = value_of(load_library(library).provenance, ACCOUNTS, dict)
     results = library.parent / "results.json"
-    run_accounts = read_artefact(results).get(ACCOUNTS, {}) if results.is_file() else {}
+    run_accounts = value_of(read_artefact(results), ACCOUNTS, dict) if results.is_file() else {}
     return {"training_steps": library_accounts.get("all_steps"), "training_cpu_seconds": run_accounts.get(PROCESSOR)}
 
 

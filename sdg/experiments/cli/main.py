@@ -352,7 +352,7 @@ def do(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_json: boo
                 lines.text("\nhypotheses verified, share of the grounding instructions:")
                 lines.rows(results.get("verification", ()))
             reporter.note(f"report: {write(path)}")
-        seconds = {stage: each["seconds"] for stage, each in results.get("stages", {}).items()}
+        seconds = {stage: each.get("seconds", 0.0) for stage, each in results.get("stages", {}).items()}
         reporter.note(f"seconds: {', '.join(f'{name} {value:.1f}' for name, value in seconds.items()) or 'none'}")
         reporter.note(f"run folder: {path} (sdg show {path}, sdg report {path})")
 

@@ -23,13 +23,14 @@ from sdg.experiments.bench.models.draw import PERCEPTIONS, SKILLS, TRANSCRIPT, F
 from sdg.experiments.compose.verify import Judged, judge, play
 from sdg.experiments.config.assembly import model_settings
 from sdg.experiments.config.config import RunConfig
+from sdg.experiments.report.data import text, value_of
 from sdg.experiments.results.comparison import find_library, library_checksum, open_folder
 from sdg.llm.model import Sampling
 from sdg.llm.registry import build, is_rule_based
 from sdg.llm.transcript import entries
 from sdg.skills.library.composed import ComposedLibrary, ComposedSkill, Figures, save_composed
 from sdg.skills.library.store import load_library
-from sdg.storage import read_description, read_journal
+from sdg.storage import read_description, read_rows
 
 PRACTICE = SPLITS["training"]
 JOURNALS = ("episodes", "rehearsals")
@@ -60,7 +61,7 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
     """
     config = read_description(folder)["config"]
     journals = filter(has_lines, (folder / f"{name}.jsonl" for name in JOURNALS))
-    rows = [Played.from_json(each) for journal in journals for each in read_journal(journal)]
+    rows = [each for journal in journals for each in read_rows(journal, Played)]
     whole = [row for row in rows if row.seed in PRACTICE and row.success and row.interactions == 1]
     mine = [row for row in whole if row.agent in (cell.agent, "rehearsals", "sdg")]
     place = next((each for each in (folder / "kept" / TRANSCRIPT, folder / TRANSCRIPT) if has_lines(each)), None)
@@ -76,7 +77,7 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
             (Task(row.level, row.seed, row.repeat).random_seed % 2**31, row.instruction), (0, "")
         )
         rules.add(prompt.partition(ASKED)[0].strip())
-        calls = tuple(str(call["name"]) for call in row.trace[0]["calls"])
+        calls = tuple(call["name"] for part in row.trace for call in part["calls"])
         solutions.append(
             Solved(
                 row.instruction,
@@ -88,25 +89,24 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
                 origin=f"{folder.name} line {line}",
             )
         )
-    model: Mapping[str, Any] = config["model"]
-
+    model: Mapping[str, Any] = value_of(config, "model", dict)
     return Programs(
         tuple(solutions),
-        str(model["kind"]),
-        str(model.get("name") or model["kind"]),
+        text(model, "kind"),
+        text(model, "name") or text(model, "kind"),
         config.get("library"),
         PERCEPTIONS[cell.perception],
         frozenset(rules),
     )
 
 
-def _exchanges(path: Path) -> dict[tuple[int, str], tuple[int, str]]:
+def _exchanges(path: Path) -> dict[tuple[int | None, str], tuple[int, str]]:
     """By sampling seed and instruction: the line of the first exchange, and its prompt."""
-    exchanges: dict[tuple[int, str], tuple[int, str]] = {}
+    exchanges: dict[tuple[int | None, str], tuple[int, str]] = {}
     for entry in entries(path):
         prompt = str(entry["messages"][-1]["content"])
         instruction = prompt.partition(ASKED)[2].partition("```text\n")[2].partition("\n```")[0]
-        exchanges.setdefault((int(entry["sampling"]["seed"]), instruction), (int(entry["line"]), prompt))
+        exchanges.setdefault((entry["sampling"].get("seed"), instruction), (int(entry["line"]), prompt))
     return exchanges
 
 

@@ -14,7 +14,7 @@ from sdg.experiments.play.parent_model import answer
 from sdg.experiments.workers.workers import Workers
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import concurrency_of
-from sdg.storage import Journal, plain
+from sdg.storage import Journal, Rows, plain
 
 BOT = "bot"
 ALL = "all"
@@ -121,7 +121,7 @@ def run_jobs(
     outstanding = max((concurrency_of(job.model) for job in missing), default=1)
     for _, row in Workers(max(processes, outstanding), folder=journal.path.parent)(_play, missing):
         done(Played.from_json(journal.append(row)))
-    return [Played.from_json(journal[job.unit]) for job in jobs]
+    return [Rows(journal, Played)[job.unit] for job in jobs]
 
 
 def _play(job: EpisodeJob) -> dict[str, Any]:

@@ -23,8 +23,7 @@ from sdg.llm.budget import CHAT_EPISODE, EPISODE, Estimate
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import concurrency_of, prices_of, provider_of, settings_of
 from sdg.skills.library.store import load_library
-from sdg.storage import Journal, RunFolder, RunSettings, atomic_write
-from sdg.storage.files import Rows
+from sdg.storage import Journal, Rows, RunFolder, RunSettings, atomic_write
 
 
 def open_folder(path: Path, asked: Mapping[str, Any], *, seed: int, may_change: Collection[str] = ()) -> RunFolder:

@@ -45,8 +45,7 @@ from sdg.skills.library.library import SkillLibrary
 from sdg.skills.library.store import load_library, save_library
 from sdg.skills.practice.agreement import ROWS
 from sdg.skills.search.count_search import RandomSearch
-from sdg.storage import RunError, RunFolder, read_journal
-from sdg.storage.files import read_rows
+from sdg.storage import RunError, RunFolder, of_file, read_rows
 
 ACCOUNTS = "accounts"
 """The key of these costs in a library's provenance and results.json."""
@@ -102,8 +101,8 @@ def _steps(run: Path, config: RunConfig) -> Counter[str]:
         steps["validation"] += skill.validation_steps
         steps["roll-ins"] += skill.roll_in_steps
         steps["replays"] += skill.replayed_steps
-    for episode in read_journal(run / "rehearsals.jsonl") if (run / "rehearsals.jsonl").is_file() else []:
-        steps["rehearsals"] += int(episode["steps"])
+    for episode in read_rows(run / "rehearsals.jsonl", Played):
+        steps["rehearsals"] += episode.steps
         steps["replays"] += calls_until(episode)
     return steps
 
@@ -157,7 +156,10 @@ class _Run:
         if needs_kernels and not (compiled.in_this_process() or compiled.are_there()):
             progress.note("compiling kernels, once for this version and machine (about half a minute)")
             compiled.ensure()
-        self.stages: dict[str, dict[str, Any]] = dict((folder.read_json("results.json") or {}).get("stages", {}))
+        before = {"stages": (folder.read_json("results.json") or {}).get("stages", {})}
+        self.stages = of_file(dict[str, dict[str, dict[str, float]]], before, path=folder.path / "results.json")[
+            "stages"
+        ]
         find_kind = kind_of(config.model.kind)
         self.pipeline = Pipeline(
             plan_of(config),

@@ -4,6 +4,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,22 @@ from sdg.experiments.config.assembly import settings_of
 from sdg.experiments.config.config import RunConfig, find_config, load
 from sdg.experiments.run.runs import run
 from sdg.pipeline.plan import Progress
+from sdg.skills.settings import Count, Share
 from sdg.skills.statistics import student_interval, wilson_interval
-from sdg.storage import RunFolder, refuse_links
+from sdg.storage import RunFolder, of_file, plain, refuse_links
 from sdg.storage.metrics import file_name
 
 AGENT, STUDY = "sdg", "study.log"
+
+
+@dataclass(frozen=True, slots=True)
+class SeedRow:
+    """What is read of a run's results for a level and an agent."""
+
+    level: str
+    agent: str
+    success_rate: Share
+    episodes: Count
 
 
 def sweep(
@@ -76,7 +88,7 @@ def search(config: str, settings: Sequence[str], *, trials: int, folder: Path, *
         trial = study.ask()
         overlay = [str(trial.suggest_categorical(each[0].partition("=")[0], each)) for each in choices]
         rows = results[" ".join(overlay)] = list(sweep(config, overlay, folder=folder, **rest))
-        study.tell(trial, sum(row["success_rate"] for row in rows) / len(rows))
+        study.tell(trial, sum(row["success_rate"] for row in rows) / max(1, len(rows)))
     yield from itertools.chain(*results.values())
 
 
@@ -110,7 +122,8 @@ def _choices(setting: str) -> list[str]:
 
 def _results(config: RunConfig, place: Path, progress: Progress) -> list[Mapping[str, Any]]:
     with RunFolder.start(place, settings_of(config)) as folder:
-        if "rows" not in (folder.read_json("results.json") or {}):
+        if (folder.read_json("results.json") or {}).get("rows") is None:
             progress.note(f"run: {place}")
             list(run(config, folder, until="run", progress=progress))
-        return (folder.read_json("results.json") or {})["rows"]
+        rows = {"rows": (folder.read_json("results.json") or {}).get("rows")}
+        return list(plain(of_file(dict[str, tuple[SeedRow, ...]], rows, path=place / "results.json")["rows"]))

@@ -47,7 +47,7 @@ def write_dataset(name: str, rows: Iterable[Played], *, root: Path | None = None
             (
                 {"unit": row.unit, "seed": row.seed, "success": row.success},
                 partial(gymnasium.make, f"sdg/{row.level}-v0"),
-                [int(action) for action in row.actions],
+                row.actions,
             )
             for row in rows
         ),
@@ -110,13 +110,16 @@ def _play(number: int, row: Mapping[str, Any], make: Callable[[], Any], actions:
     from minari.data_collector.episode_buffer import EpisodeBuffer
 
     steps: list[Any] = []
-    with closing(make()) as env:
-        looks = [env.reset(seed=row["seed"])[0]]
-        while len(steps) < len(actions) and not (steps and (steps[-1][2] or steps[-1][3])):
-            steps.append(env.step(actions[len(steps)]))
-            looks.append(steps[-1][0])
-    if not steps or len(steps) != len(actions) or (steps[-1][2] and steps[-1][1] > 0) != row["success"]:
-        raise UserError(f"the episode {row['unit']} can't be played again: {len(steps)} of {len(actions)} actions")
+    try:
+        with closing(make()) as env:
+            looks = [env.reset(seed=row["seed"])[0]]
+            while len(steps) < len(actions) and not (steps and (steps[-1][2] or steps[-1][3])):
+                steps.append(env.step(actions[len(steps)]))
+                looks.append(steps[-1][0])
+        if not steps or len(steps) != len(actions) or (steps[-1][2] and steps[-1][1] > 0) != row["success"]:
+            raise ValueError(f"{len(steps)} of {len(actions)} actions")
+    except (gymnasium.error.Error, AssertionError, LookupError, TypeError, ValueError) as error:
+        raise UserError(f"the episode {row['unit']} can't be played again: {error}") from error
     rewards, terminations, truncations = (np.array([each[at] for each in steps]) for at in (1, 2, 3))
     truncations[-1] |= not terminations[-1]
     ends = rewards.astype(float), terminations, truncations

@@ -15,6 +15,7 @@ from sdg.envs.files import read_file
 from sdg.experiments.play.film import episode_gif
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.play.solve import solve
+from sdg.experiments.report.data import value_of
 from sdg.skills.library.card import write_card
 from sdg.skills.library.composed import ComposedLibrary, load_composed
 from sdg.skills.library.library import SkillLibrary
@@ -52,7 +53,7 @@ def model_card(library: SkillLibrary, composed: ComposedLibrary | None, *, name:
         from huggingface_hub import EvalResult, ModelCardData
     except ModuleNotFoundError:
         raise UserError("this needs huggingface_hub: pip install --constraint constraints.txt 'sdg[hub]'") from None
-    levels = library.provenance.get("levels", ["fresh starts"])
+    levels = value_of(library.provenance, "levels", list) or ["fresh starts"]
     results = [
         EvalResult(
             task_type="reinforcement-learning",
@@ -95,12 +96,11 @@ def _listing(name: str, sources: Sequence[str]) -> str:
 
 
 def _film(library: SkillLibrary, folder: Path, *, seed: int) -> bytes:
-    """An episode of the rule-based planner with these skills; nothing for worlds that it doesn't know."""
+    """An episode of the rule-based planner with these skills; nothing for worlds and levels that it doesn't know."""
     if library.domain != DEFAULT:
         return b""
-    levels = library.provenance.get("levels") or domain(DEFAULT).levels()
-    _, episode = solve(str(levels[0]), seed, recipe=PlannerRecipe("sdg", folder))
+    levels = value_of(library.provenance, "levels", list) or domain(DEFAULT).levels()
     try:
-        return episode_gif(episode)
+        return episode_gif(solve(str(levels[0]), seed, recipe=PlannerRecipe("sdg", folder))[1])
     except ValueError:
         return b""

@@ -50,3 +50,17 @@ def test_a_list_of_bans_from_anybody_ends_a_command_by_name(tmp_path: Path) -> N
     assert done.returncode == 1
     assert b"banned.json" in done.stderr
     assert b"unexpected" not in done.stderr
+
+
+def test_times_of_stages_from_anybody_end_a_command_by_name(tmp_path: Path) -> None:
+    sdg("hypothesize", *TINY, "--out", "run", cwd=tmp_path)
+    place = tmp_path / "run" / "results.json"
+    results = json.loads(place.read_text())
+    for stages in (5, {"hypothesize": [None]}, {"hypothesize": {"cpu_seconds": "x"}}):
+        place.write_text(json.dumps(results | {"stages": stages}))
+        done = sdg("hypothesize", *TINY, "--out", "run", cwd=tmp_path)
+        assert done.returncode == 2
+        assert b"results.json has a row or value that" in done.stderr
+    place.write_text(json.dumps(results | {"stages": {"induce": {"cpu_seconds": 1}}}))
+    done = sdg("hypothesize", *TINY, "--out", "run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import lzma
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,8 @@ import pytest
 
 from sdg.console import UserError
 from sdg.experiments.bench.models.command import rows
-from sdg.experiments.compose.command import compose
+from sdg.experiments.bench.models.draw import SKILLS, FigureKey
+from sdg.experiments.compose.command import compose, read_programs
 from sdg.experiments.compose.verify import _no_help, _own_fault
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.play.players import PlannerRecipe
@@ -21,6 +23,7 @@ from sdg.experiments.results.comparison import SHIPPED
 from sdg.llm.provider import ModelSettings
 from sdg.skills.library.composed import Figures, load_composed, save_composed
 from sdg.skills.library.library import LibraryError
+from sdg.storage import RunFolder, RunFolderError, RunSettings
 
 MODEL = '''
 import re
@@ -124,6 +127,22 @@ def test_what_recurs_is_composed_verified_and_used(model: str, tmp_path: Path) -
     stand_in = load(find_config("models"), overlay=["model.kind=babylang"])
     with pytest.raises(UserError, match="stand-in"):
         list(compose(stand_in, **asked, folder=tmp_path / "f", to=tmp_path / "e.json"))
+
+
+def test_programs_of_a_folder_from_anybody_are_read_or_refused_by_file(tmp_path: Path) -> None:
+    row = {"unit": "e", "agent": "sdg", "level": "L", "seed": 3_000_007, "success": True, "steps": 4, "max_steps": 9}
+    cell = FigureKey(SKILLS, "map", "")
+    with RunFolder.start(tmp_path / "run", RunSettings({"model": 5}, "", 0)) as folder:
+        folder.journal("episodes").append(row | {"interactions": 1, "trace": []})
+    exchange = {"schema": 3, "key": "k", "model": "m", "stage": "solve", "messages": [{"role": "user", "content": "x"}]}
+    lines = [exchange | {"sampling": sampling, "error": "e"} for sampling in ({}, {"seed": None})]
+    (tmp_path / "run/transcript.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))
+    programs = read_programs(tmp_path / "run", cell=cell)
+    assert ([each.calls for each in programs.solved], programs.kind, programs.rules) == ([()], "", {""})
+    with RunFolder.start(tmp_path / "run", RunSettings({"model": 5}, "", 0)) as folder:
+        folder.journal("rehearsals").append(row | {"trace": [{"calls": 5}]})
+    with pytest.raises(RunFolderError, match=r"rehearsals.jsonl has a row"):
+        read_programs(tmp_path / "run", cell=cell)
 
 
 @pytest.mark.parametrize(

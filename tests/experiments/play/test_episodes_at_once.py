@@ -13,7 +13,7 @@ from sdg.envs.instructions import seeds
 from sdg.experiments.play.episodes import EpisodeJob, run_jobs
 from sdg.experiments.play.players import BOT_RECIPE, PRIMITIVES, PlannerRecipe
 from sdg.llm.provider import ModelSettings
-from sdg.storage import Journal
+from sdg.storage import Journal, RunFolderError
 
 MODEL = """
 import threading
@@ -47,3 +47,11 @@ def test_equal_jobs_are_played_once(tmp_path: Path) -> None:
     with Journal(tmp_path / "episodes.jsonl") as journal:
         first, second = run_jobs([job, job], journal=journal, done=heard.append)
     assert [first] == [second] == heard
+
+
+def test_an_episode_from_anybody_is_refused_by_its_file(tmp_path: Path) -> None:
+    job = EpisodeJob(BOT_RECIPE, Task("GoToLocal", seeds("training", count=1, seed=3)[0]))
+    with Journal(tmp_path / "episodes.jsonl") as journal:
+        journal.append({"unit": job.unit, "agent": None})
+        with pytest.raises(RunFolderError, match=r"episodes.jsonl has a row .*agent.*another folder"):
+            run_jobs([job], journal=journal)

@@ -104,6 +104,24 @@ def test_a_row_is_of_what_its_setting_says(
     assert not ran
 
 
+@pytest.mark.parametrize("rows", [5, [5], [{}], [{"success_rate": None}], [{"success_rate": 5}], [{"episodes": 0}]])
+def test_results_that_can_not_be_read_are_refused_by_name(
+    tmp_path: Path, ran: list[tuple[int, int]], capsys: pytest.CaptureFixture[str], rows: Any
+) -> None:
+    asked = ["sweep", "tiny", "--seeds", "1", "--out", str(tmp_path)]
+    assert main(asked) == 0
+    place = tmp_path / "as-it-is/seed-0/results.json"
+    results = json.loads(place.read_text())
+    good = results["rows"][0] if rows != [{}] else {}
+    damaged = [good | each if isinstance(each, dict) else each for each in rows] if isinstance(rows, list) else rows
+    place.write_text(json.dumps(results | {"rows": damaged}))
+    assert main(asked) == 2
+    assert "results.json has a row or value that" in capsys.readouterr().err
+    place.write_text(json.dumps({key: value for key, value in results.items() if key != "rows"}))
+    assert main(asked) == 0
+    assert len(ran) == 2, "a run without rows isn't finished"
+
+
 def test_an_interval_across_seeds_is_student_s_and_never_empty() -> None:
     spread = summarise_seeds([{"success_rate": rate, "episodes": 100} for rate in (0.7, 0.8, 0.9)])
     assert (spread["low"], spread["high"]) == (pytest.approx(0.5516, abs=1e-3), 1.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +58,34 @@ def test_a_name_in_a_library_can_not_forge_metadata() -> None:
     card = model_card(library, None, name="x\n---\nlicense: mit", licence="apache-2.0")
     assert card.split("\n---\n")[0].count("license: apache-2.0") == 1
     assert "\nlicense: mit" not in card
+
+
+def test_levels_that_are_none_end_no_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A library's provenance is plain JSON from whoever saved it."""
+    pytest.importorskip("huggingface_hub")
+    for number, levels in enumerate((5, ["Nope"], {})):
+        place, library = tmp_path / f"library-{number}", sdg.load()
+        replace(library, provenance={**library.provenance, "levels": levels}).save(place)
+        assert main(["skills", "export", str(place), "--hub", str(tmp_path / f"hub-{number}")]) == 0
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize("change", [{"level": "Nope"}, {"actions": [99]}, {"actions": ["x"]}, {"actions": [[1]]}])
+def test_an_episode_that_can_not_be_played_is_named(tmp_path: Path, change: dict[str, Any]) -> None:
+    pytest.importorskip("minari")
+    with pytest.raises(UserError, match=r"the episode .* can't be played again"):
+        write_dataset("sdg/never-v0", [replace(play(3), **change)], root=tmp_path)
+
+
+def test_rows_of_no_kind_end_an_export_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for row, says in (
+        ({"unit": "a"}, "has no episodes of sdg"),
+        ({"unit": "a", "agent": "sdg"}, "episodes.jsonl has a row"),
+        ({"unit": "a", "task": "click-test"}, "episodes.jsonl has a row"),
+    ):
+        (tmp_path / "episodes.jsonl").write_text(json.dumps(row) + "\n")
+        assert main(["skills", "export", str(tmp_path), "--minari", "sdg/never-v0"]) == 2
+        assert says in capsys.readouterr().err
 
 
 def test_episodes_are_read_by_minari_s_loader(tmp_path: Path) -> None:

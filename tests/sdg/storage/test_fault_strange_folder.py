@@ -96,6 +96,13 @@ def test_a_pipe_in_a_run_folder_is_refused_and_not_waited_for(run: Path, name: s
         RunFolder.start(run, SETTINGS)
 
 
+def test_a_folder_in_place_of_a_leftover_is_named_and_stays(run: Path) -> None:
+    (run / ".x.part").mkdir()
+    with pytest.raises(RunError, match=r"\.x\.part: Is a directory\. Mend that"):
+        RunFolder.start(run, SETTINGS)
+    assert (run / ".x.part").is_dir()
+
+
 @pytest.mark.parametrize("how", ["link", "pipe"])
 def test_each_writer_refuses_by_itself(tmp_path: Path, victim: Path, how: str) -> None:
     """What opens files of a run doesn't rely on who opened the folder."""

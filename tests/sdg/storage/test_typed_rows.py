@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from sdg.deduction.episode import Played
 from sdg.pipeline.records import SkillRow, Verification
 from sdg.skills.learning.train import Point
 from sdg.skills.practice.agreement import Agreement
 from sdg.skills.strict_json import decode
 from sdg.storage import Journal, RunFolderError
-from sdg.storage.files import Rows, to_json
+from sdg.storage.files import Rows, read_rows, to_json
 
 read = partial(decode, extra="ignore")
 
@@ -77,3 +78,26 @@ def test_rows_of_another_version_are_refused_with_what_to_do(tmp_path: Path) -> 
         assert "b" in rows
         with pytest.raises(RunFolderError, match=r"unit 'b': row.share: Field required.*another folder"):
             list(rows)
+
+
+CALL = {"name": "go", "argument": "red ball", "began": 0, "refused": False}
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        [{}],
+        [{"calls": 5}],
+        [{"calls": ["go"]}],
+        [{"calls": [CALL, CALL | {"name": 5}]}],
+        *([{"calls": [{key: value for key, value in CALL.items() if key != name}]}] for name in CALL),
+    ],
+)
+def test_calls_in_an_episode_are_read_as_carefully_as_its_row(tmp_path: Path, trace: list[Any]) -> None:
+    row = {"agent": "sdg", "level": "L", "seed": 1, "success": True, "steps": 4, "max_steps": 9}
+    with Journal(tmp_path / "good.jsonl") as good, Journal(tmp_path / "bad.jsonl") as bad:
+        good.append(row | {"unit": "e", "trace": [{"calls": [CALL]}, {"calls": []}]})
+        bad.append(row | {"unit": "e", "trace": trace})
+    assert [list(each.calls()) for each in read_rows(tmp_path / "good.jsonl", Played)] == [[CALL]]
+    with pytest.raises(RunFolderError, match=r"bad.jsonl has a row .*unit 'e'.* call .*another folder"):
+        read_rows(tmp_path / "bad.jsonl", Played)

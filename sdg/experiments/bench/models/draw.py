@@ -31,7 +31,7 @@ from sdg.llm.registry import concurrency_of, prices_of
 from sdg.llm.transcript import entries, first_answers
 from sdg.skills.strict_json import decode, loads
 from sdg.storage import RunFolder, plain
-from sdg.storage.files import atomic_write, line, to_json
+from sdg.storage.files import Rows, atomic_write, line, to_json
 from sdg.storage.provenance import revision
 
 TRANSCRIPT, EPISODES, CONFIG, ABOUT = "transcript.jsonl", "episodes.jsonl", "config.yaml", "draw.json"
@@ -155,7 +155,7 @@ def keep(
 ) -> RecordedRun:
     """Write a recorded run: what was `played` of what was `asked`, and each answer of the transcript once."""
     asked_something = entries(transcript) if has_lines(transcript) else ()
-    starts = {(str(entry["stage"]), int(entry["sampling"]["seed"])) for entry in asked_something}
+    starts = {(str(entry["stage"]), entry["sampling"].get("seed")) for entry in asked_something}
     rows = []
     for cell, task in asked:
         unit = task.unit(cell.agent)
@@ -274,7 +274,7 @@ def draw(asked: RecordingRequest, *, folder: Path, kept: Path, processes: int = 
                 kept,
                 about,
                 config=dump(replace(asked.config, model=replace(asked.config.model, base_url=None))),
-                played={each["unit"]: Played.from_json(each) for each in run.journal("episodes")},
+                played={each.unit: each for each in Rows(run.journal("episodes"), Played)},
                 asked=[(cell, task) for cell, tasks in asked.tasks() for task in tasks],
                 transcript=folder / "transcript.jsonl",
                 composed=asked.composed if COMPOSED_SKILLS in asked.interfaces else None,

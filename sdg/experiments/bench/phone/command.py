@@ -36,8 +36,7 @@ from sdg.gate.registry import check_guards
 from sdg.llm.registry import is_rule_based
 from sdg.screen_agent.modes import PHONE_MODES
 from sdg.skills.statistics import wilson_interval
-from sdg.storage import RunFolder
-from sdg.storage.files import Rows
+from sdg.storage import Rows, RunFolder
 
 
 def rows(

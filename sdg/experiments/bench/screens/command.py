@@ -40,8 +40,7 @@ from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import is_rule_based
 from sdg.screen_agent.modes import MODES, TEXT
 from sdg.skills.statistics import wilson_interval
-from sdg.storage import RunFolder, atomic_write
-from sdg.storage.files import Rows
+from sdg.storage import Rows, RunFolder, atomic_write
 
 GROUPS: Mapping[str, tuple[str, ...]] = {"all": TASKS, "seen": SEEN, "unseen": UNSEEN}
 """Names that stand for many tasks."""
