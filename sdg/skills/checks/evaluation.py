@@ -297,8 +297,9 @@ class Evaluation:
 
     def _contains(self, node: ast.expr, item: Value) -> np.ndarray:
         if isinstance(node, ast.Tuple | ast.List | ast.Set) and all(isinstance(n, ast.Constant) for n in node.elts):
-            characters = max(sum(map(len, texts)) for texts in self.form.texts)
-            self._charge(len(node.elts) // 8 + characters // 96, depth=self.depth)
+            self._charge(
+                len(node.elts) // 8 + max(sum(map(len, texts)) for texts in self.form.texts) // 96, depth=self.depth
+            )
             return reduce(operator.or_, (self._equal(item, self.value(each)) for each in node.elts), _NOWHERE)
         value = self.value(node)
         if value.kind == NUMBERS and item.kind == INT:

@@ -53,12 +53,13 @@ def template_of(check: Callable[..., object] | str, domain: Domain) -> CheckTemp
     parameters = [each.arg for each in definition.args.args]
     if len(parameters) > 1 or definition.args.vararg or definition.args.kwonlyargs or definition.args.defaults:
         raise CheckError(f"the check {definition.name} takes at most one argument, what the skill is about: {HOW}")
-    argument = ""
+    argument = _unnamed(definition, domain) if parameters else ""
     if parameters:
-        argument = _unnamed(definition, domain)
         if parameters[0] in names_bound(ast.Module(definition.body, [])):
-            again = f"assigns to its parameter {parameters[0]!r}, or calls something else so"
-            raise CheckError(f"the check {definition.name} {again}: use another name")
+            raise CheckError(
+                f"the check {definition.name} assigns to its parameter {parameters[0]!r}, or calls something else so: "
+                "use another name"
+            )
         definition = _Filled(parameters[0], argument).visit(definition)
         definition.args.args = []
     definition.decorator_list, definition.returns = [], None
@@ -95,11 +96,15 @@ def _unnamed(definition: ast.FunctionDef, domain: Domain) -> str:
     language, literals = domain.language, string_constants(ast.unparse(definition))
     words = {word for text in literals for word in text.lower().split()}
     named = {target_of(text, language) for text in (*literals, language.anything)}
-    in_missions = (domain.layouts(level, range(_MISSIONS)).mission for level in domain.levels())
-    missions = (mission(number) for mission in in_missions for number in range(_MISSIONS))
+    missions = (
+        mission(number)
+        for mission in (domain.layouts(level, range(_MISSIONS)).mission for level in domain.levels())
+        for number in range(_MISSIONS)
+    )
     for text in chain([language.example], chain.from_iterable(map(language.mentions, missions))):
-        target = language.parse(text)
-        if target not in named and words.isdisjoint(language.part(target, part) for part in language.parts):
+        if (target := language.parse(text)) not in named and words.isdisjoint(
+            language.part(target, part) for part in language.parts
+        ):
             return text
     raise CheckError(
         f"the check {definition.name} names something of every kind beside its parameter: name less, or leave that out"

@@ -126,10 +126,11 @@ class _Rewriter(ast.NodeTransformer):
         part = next((part for part, words in self.language.parts.items() if word in words), "")
         # A single word of the last part (the kind of thing) is also a description: that reading comes first.
         target = target_of(node.value, self.language) if part in ("", self.kind) else None
-        if target is not None and target in self.targets:
-            new = self.language.text(self.targets[target])
-        else:
-            new = self._counterpart(word, part) if part else word
+        new = (
+            self.language.text(self.targets[target])
+            if target in self.targets
+            else (self._counterpart(word, part) if part else word)
+        )
         # Blanks around it stay, because a part of an f-string needs them.
         return node if new == word else ast.Constant(node.value.replace(bare, new))
 
