@@ -30,6 +30,9 @@ MOST_MESSAGE = 300
 MOST_ERROR = 60_000
 """Characters of a server's error that are read; less than what the transport lets through, so that no key is cut."""
 KEY_VARIABLE = "OPENAI_API_KEY"
+OWN_ADDRESS = "https://api.openai.com/v1"
+_ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
+"""Headers for OpenAI itself, and the variables that hold them."""
 
 _TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _DRAWING = frozenset({"seed", "temperature"})
@@ -142,15 +145,17 @@ class OpenAIModel:
 
                 from sdg.llm.openai.transport import BoundedTransport
 
-                silence = self.settings.timeout_seconds
+                silence, headers = self.settings.timeout_seconds, {"Authorization": f"Bearer {self._key or 'none'}"}
+                if self.settings.base_url is None:  # whose account it is, nobody else is told
+                    headers |= {each: os.environ[name] for each, name in _ACCOUNT.items() if os.environ.get(name)}
                 self._client = openai.OpenAI(
                     api_key=self._key or "none",
-                    base_url=self.settings.base_url,
+                    base_url=self.settings.base_url or OWN_ADDRESS,
                     timeout=openai.Timeout(silence, connect=min(CONNECT_SECONDS, silence)),
                     max_retries=0,
                     # A server that redirects the question could send it to anybody.
                     http_client=openai.DefaultHttpxClient(
-                        transport=BoundedTransport(self._limit()), follow_redirects=False
+                        transport=BoundedTransport(self._limit(), headers), follow_redirects=False
                     ),
                 )
             return self._client
@@ -226,6 +231,11 @@ def _make(settings: ModelSettings) -> OpenAIModel:
         check_address(settings.base_url)
     except ValueError as error:
         raise ModelError(f"{error}.") from None
+    if settings.base_url is None and os.environ.get("OPENAI_BASE_URL"):
+        raise ModelError(
+            "OPENAI_BASE_URL isn't read, because a run records whom it asked: --set model.base_url=ADDRESS, or unset "
+            "it to ask OpenAI itself."
+        )
     if not settings.trusted and os.environ.get(KEY_VARIABLE):
         url = settings.base_url or ""
         raise ModelError(

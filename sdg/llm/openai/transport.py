@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import httpcore2
@@ -14,21 +14,27 @@ MAX_BODY_BYTES = 32 * 2**20
 """A streamed token takes some 300 bytes."""
 MAX_ERROR_BYTES = 2**16
 """Most of a failure's body that is read."""
+_KEPT = ("host", "user-agent", "accept", "content-type", "content-length", "transfer-encoding", "connection")
+"""What is sent of a request's headers beside our own: the package adds what the environment has for other servers."""
 
 
 class BoundedTransport(httpx2.HTTPTransport):
     """HTTP whose answers end after `seconds`, their headers included, and whose bodies end after `MAX_BODY_BYTES`,
-    because a client reads bodies of failures whole."""
+    because a client reads bodies of failures whole. `headers` are sent, and of others those alone that HTTP needs."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, headers: Mapping[str, str]) -> None:
         super().__init__()
-        self.seconds = seconds
+        self.seconds, self._headers = seconds, {**headers, "Accept-Encoding": "identity"}
         self._pool._network_backend = _Backend(self._pool._network_backend)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         _CURRENT.until = time.monotonic() + self.seconds
-        request.headers["Accept-Encoding"] = "identity"
-        response = super().handle_request(request)
+        headers = {name: value for name, value in request.headers.items() if name in _KEPT} | self._headers
+        response = super().handle_request(
+            httpx2.Request(
+                request.method, request.url, headers=headers, stream=request.stream, extensions=request.extensions
+            )
+        )
         response.headers.pop("Content-Encoding", None)  # a small body could unpack to any size
         assert isinstance(response.stream, httpx2.SyncByteStream)
         response.stream = _Body(response.stream, failed=response.status_code != 200, until=_CURRENT.until)

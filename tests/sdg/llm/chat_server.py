@@ -91,7 +91,7 @@ def ask(
     """The completion or the error, and the pauses that were made."""
     server.script = list(script)
     pauses: list[float] = []
-    model = OpenAIModel(ModelSettings(name="tiny", base_url=server.url, **({"timeout_seconds": 5.0} | settings)))
+    model = OpenAIModel(ModelSettings(name="tiny", **({"base_url": server.url, "timeout_seconds": 5.0} | settings)))
     try:
         return Retried(model, retries=retries, sleep=pauses.append).complete(ASKED, sampling=sampling), pauses
     except ModelError as error:

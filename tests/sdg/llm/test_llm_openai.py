@@ -13,9 +13,11 @@ import pytest
 
 from sdg.llm.asking import Retried
 from sdg.llm.model import Message, ModelError, Sampling
+from sdg.llm.openai import client
 from sdg.llm.openai.client import OpenAIModel
 from sdg.llm.openai.transport import MAX_BODY_BYTES, MAX_ERROR_BYTES
 from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import build
 from tests.sdg.llm.chat_server import ASKED, Answer, Handler, Server, ask, chat, ok, says, sends
 
 
@@ -34,6 +36,34 @@ def test_the_key_comes_from_the_environment(server: Server, monkeypatch: pytest.
     monkeypatch.setenv("OPENAI_API_KEY", "from-environment")
     ask(server, ok)
     assert [request[2] for request in server.requests] == ["Bearer from-environment"]
+
+
+@pytest.mark.parametrize("key", ["", "sk-own-1234567890"])
+@pytest.mark.parametrize("name", ["Authorization", "authorization", "X-Secret"])
+def test_nothing_else_of_the_environment_is_sent(
+    server: Server, monkeypatch: pytest.MonkeyPatch, key: str, name: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", f"{name}: Bearer token-4711-token")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-4711")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-4711")
+    sent: list[str] = []
+    script: list[Answer] = [lambda handler, body: (sent.append(str(handler.headers)), ok(handler, body))[1]]
+    ask(server, *script)
+    assert "4711" not in sent[0]
+    assert [request[2] for request in server.requests] == [f"Bearer {key or 'none'}"]
+    monkeypatch.setattr(client, "OWN_ADDRESS", server.url)
+    ask(server, *script, base_url=None)
+    assert "token" not in sent[1]
+    assert ("org-4711" in sent[1], "proj-4711" in sent[1]) == (True, True), "OpenAI is told whose account it is"
+
+
+def test_an_address_of_the_environment_s_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1?key=hunter2")
+    with pytest.raises(ModelError, match=r"--set model\.base_url=") as caught:
+        build(ModelSettings(kind="openai", name="x"))
+    assert "hunter2" not in str(caught.value)
+    build(ModelSettings(kind="openai", name="x", base_url="http://127.0.0.1:9/v1"))
 
 
 def test_a_refused_key_is_not_tried_again_and_never_shown(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
