@@ -220,7 +220,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     value = headers.get("retry-after", "")
     with contextlib.suppress(ValueError):
         return max(0.0, float(value))
-    with contextlib.suppress(ValueError, TypeError):
+    with contextlib.suppress(Exception):  # a server writes what it likes: years that no calendar has, too
         seconds = parsedate_to_datetime(value).timestamp() - time.time()
         return max(0.0, seconds) if seconds < 3600.0 else None
     return None

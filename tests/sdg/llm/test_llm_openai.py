@@ -87,6 +87,15 @@ def test_a_rate_limit_waits_as_long_as_the_server_asks(server: Server) -> None:
     assert pauses == [0.0]
 
 
+@pytest.mark.parametrize(
+    "date", ["01 Jan 99999999999 00:00:00 GMT", "01 Jan 9999 00:00:00 -0000", "01 Jan 1 0:0:0 +2400", "9 9 9", "Mon,"]
+)
+def test_a_date_that_no_calendar_has_is_no_date(server: Server, date: str) -> None:
+    completion, pauses = ask(server, says(503, Retry_After=date), ok)
+    assert completion.text == "hello"
+    assert len(pauses) == 1
+
+
 def test_faults_of_the_server_are_retried_with_growing_pauses(server: Server) -> None:
     error, pauses = ask(server, says(500, "boom"), retries=3)
     assert "HTTP 500 (boom)" in str(error)
