@@ -19,6 +19,8 @@ T = TypeVar("T")
 
 OURS = "sdg"
 """The agent whose episodes are shown."""
+MOST = 200
+"""Levels, and agents, that a report tells apart; there are about a hundred, and ten."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,22 @@ def read_run(path: Path) -> RunData:
             found[file.stem] = READERS[file.name](file)
         except RunError as error:
             gaps.append(str(error))
-    return RunData(path, description, gaps=gaps, **found)
+    shown: dict[str, Any] = {
+        name: _first(rows, gaps) for name, rows in found.items() if name in ("verifications", "episodes")
+    }
+    if rows := rows_of(found.get("results", {}), "rows"):
+        shown["results"] = {**found["results"], "rows": _first(rows, gaps)}
+    return RunData(path, description, gaps=gaps, **found | shown)
+
+
+def _first(rows: Sequence[Row], gaps: list[str]) -> Sequence[Row]:
+    """The rows of the first `MOST` levels and agents, because tables and plots grow with both; others are a gap."""
+    first = {key: list(dict.fromkeys(text(row, key) for row in rows))[:MOST] for key in ("level", "agent")}
+    allowed = {(level, agent) for level in first["level"] for agent in first["agent"]}
+    kept = [row for row in rows if (text(row, "level"), text(row, "agent")) in allowed]
+    if len(kept) < len(rows):
+        gaps.append(f"{len(rows) - len(kept)} rows of more than {MOST} levels or agents aren't shown.")
+    return kept
 
 
 def number(row: Row, key: str) -> float | None:
@@ -316,5 +333,5 @@ def examples(data: RunData) -> list[Row]:
 
 def _first_of_levels(rows: Sequence[Row], rank: Callable[[Row], Any]) -> list[Row]:
     """Of each level the row with the lowest rank."""
-    levels = dict.fromkeys(text(row, "level") for row in rows)
-    return [min((row for row in rows if text(row, "level") == level), key=rank) for level in levels]
+    best = {text(row, "level"): row for row in sorted(rows, key=rank)[::-1]}
+    return [best[level] for level in dict.fromkeys(text(row, "level") for row in rows)]

@@ -17,7 +17,18 @@ from sdg.deduction.episode import Played
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.play.film import episode_gif
 from sdg.experiments.report import panels
-from sdg.experiments.report.data import beside, calls, curves, read_run, settings_apart, spending
+from sdg.experiments.report.data import (
+    MOST,
+    beside,
+    calls,
+    chosen_episodes,
+    curves,
+    examples,
+    read_run,
+    settings_apart,
+    spending,
+    success_rows,
+)
 from sdg.experiments.report.exchanges import exchanges, samples
 from sdg.experiments.report.exchanges import spending as asked_spending
 from sdg.experiments.report.page import write
@@ -141,6 +152,29 @@ def test_what_is_no_plausible_count_of_tokens_costs_nothing(copy: Path, tmp_path
     assert (row["calls"], row["prompt"], row["completion"], row["money"]) == (1, 0, 0, 0.0)
     spent = accounts(tmp_path, RunConfig("run"), stages={})
     assert (spent["model_calls"], spent["prompt_tokens"], spent["completion_tokens"]) == (1, 0, 0)
+
+
+def test_levels_and_agents_without_end_are_a_gap(copy: Path, tmp_path: Path) -> None:
+    rows = [
+        {"unit": str(n), "level": f"L{n // 2}", "agent": f"A{n}", "verified": True, "success_rate": 1.0}
+        for n in range(900)
+    ]
+    for name in ("verifications", "episodes"):
+        (copy / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    results = json.loads((copy / "results.json").read_text("utf-8"))
+    (copy / "results.json").write_text(json.dumps(results | {"rows": rows}), "utf-8")
+    data = read_run(copy)
+    assert [row["unit"] for row in examples(data)] == [str(n) for n in range(0, MOST, 2)]
+    assert len(success_rows(data)) == len(data.episodes) == MOST
+    page = Page(write(copy, tmp_path / "r.html"))
+    assert f"{900 - MOST} rows of more than {MOST} levels or agents aren't shown" in page.text
+
+
+def test_of_each_level_the_first_of_the_best_is_chosen(copy: Path) -> None:
+    told = [("B", False), ("A", False), ("B", True), ("A", False), ("B", True)]
+    rows = [{"unit": str(n), "level": level, "agent": "sdg", "success": good} for n, (level, good) in enumerate(told)]
+    (copy / "episodes.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert [row["unit"] for row in chosen_episodes(read_run(copy))] == ["2", "1"]
 
 
 def test_an_exchange_without_a_question_is_a_gap(copy: Path) -> None:
