@@ -24,6 +24,7 @@ from sdg.envs.phone.tree import DumpError, UiTree, read_dump
 from sdg.envs.ui.parser.screen import ScreenElement, draw_marks, picture_of, png_of
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation
+from sdg.gate.confirm import final_label, final_press
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.prompts.fill import one_line
 from sdg.screen_agent.agent import BrokenDesktop, numbered_lines
@@ -172,7 +173,7 @@ class PhoneDesktop:
             reaches = action.element or action.at or action.name in ("Type", "Enter")
             now = _read(self._device.dump())[0] if reaches else screen.tree
             place = place_of(action, now, self.size) if action.name in ("Tap", "Long Press", "Swipe") else None
-            if reaches and not self._is_same(action, screen, now, place):
+            if reaches and not self._is_same(command, action, now, place):
                 self._seen = None
                 raise ActionError("what it reaches changed since it was looked at: look again")
             carry_out(self._device, action, now)
@@ -184,13 +185,16 @@ class PhoneDesktop:
         self._seen = None
         return SkillResult(True, 1, 1)
 
-    def _is_same(self, action: PhoneAction, screen: PhoneObservation, now: UiTree, place: Point | None) -> bool:
+    def _is_same(self, command: Command, action: PhoneAction, now: UiTree, place: Point | None) -> bool:
         """Whether an action reaches what was judged, by the trees and by the pixels around its place, because a model
-        or a person may think for an hour. Fields have a cursor that blinks, and what is in them may change."""
+        or a person may think for an hour. Fields have a cursor that blinks, and what is in them may change; but what a
+        person was asked about is all that the screen said, numbers too."""
+        screen = self.observe()
         (then, said), (target, says) = (
             (target_of(action, tree), press_on(action, tree, self.size)) for tree in (screen.tree, now)
         )
-        if _known(then, said) != _known(target, says):
+        asked = command.final or final_press(said) or final_label(command, screen)
+        if _known(then, said) != _known(target, says) or (asked and _words(screen.tree) != _words(now)):
             return False
         if place is None or (target is not None and target.kind == "textbox"):
             return True
@@ -214,6 +218,10 @@ def _known(target: ScreenElement | None, press: Press) -> tuple[object, ...]:
     letters = "".join(filter(str.isalpha, f"{press.labels}\n{press.dialog}"))
     shown = target and (target.id, target.kind, target.look, "" if target.kind == "textbox" else target.text)
     return shown, press.role, press.words, press.hints, press.unseen, letters
+
+
+def _words(tree: UiTree) -> list[str]:
+    return [words for each in tree.nodes for words in (each.text, each.description)]
 
 
 def _patch(picture: np.ndarray, place: Point) -> np.ndarray:

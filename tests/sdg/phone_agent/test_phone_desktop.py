@@ -124,6 +124,12 @@ FIRST, SECOND = (node("EditText", "[0,0][100,50]", res=res, flags=FOCUSED) for r
         (act("Swipe", coords=[50, 25], direction="left"), NEXT, dump(labelled("Mail of Ann"))),
         (act("Tap", coords=[50, 25]), dump(labelled("OK"), node("TextView", "[0,60][9,90]", text="Save?")),
          dump(labelled("OK"), node("TextView", "[0,60][9,90]", text="Delete?"))),
+        *((act("Tap", coords=[50, 25]), *(dump(labelled(yes), node("TextView", "[0,60][9,90]", text=said))
+                                          for said in ("10 EUR to account 1234", "9900 EUR to account 6666")))
+          for yes in ("Pay", "Transfer the money to Ann now")),
+        (act("Tap", coords=[50, 25]), *(dump(labelled("OK"), node("TextView", "[0,60][9,90]", text=f"Pay {sum} EUR?"))
+                                        for sum in (10, 9900))),
+        (act("Enter"), *(dump(FIRST.replace('text=""', f'text="{sum} EUR"'), labelled("Pay")) for sum in (10, 9900))),
         (act("Type", text="secret"), dump(FIRST), dump(SECOND)),
         (act("Enter"), dump(FIRST), dump(SECOND)),
         (act("Enter"), dump(FIRST, labelled("Next")), dump(FIRST, labelled("Delete account"))),
