@@ -176,6 +176,10 @@ class PhoneDesktop:
             if reaches and not self._is_same(command, action, now, place):
                 self._seen = None
                 raise ActionError("what it reaches changed since it was looked at: look again")
+            fields = [each for each in now.elements if each.kind == "textbox"]
+            # It would empty what has the focus; not every device tells of the focus where there is a field.
+            if action.name == "Type" and (target_of(action, now) or next(iter(fields), None)) not in fields:
+                raise ActionError("no field has the focus: tap the field first")
             carry_out(self._device, action, now)
         except ActionError as error:
             raise IllegalCommand(str(error)) from None

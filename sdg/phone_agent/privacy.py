@@ -7,7 +7,7 @@ Everything that is shown, recorded or filmed passes through here, and commands g
 from xml.etree import ElementTree
 
 from sdg.envs.phone.actions import ActionError, Device
-from sdg.envs.phone.tree import FLAGS, MOST_TEXT, Bounds, DumpError, bounds_of, parse_dump
+from sdg.envs.phone.tree import FIELDS, FLAGS, MOST_TEXT, Bounds, DumpError, bounds_of, parse_dump
 from sdg.envs.ui.parser.screen import painted_over, picture_of, png_of
 from sdg.privacy.memory import PLACEHOLDER
 from sdg.privacy.protector import Protector
@@ -67,7 +67,7 @@ class PrivateDevice:
         places += [(node, name) for name in names for node in nodes]
         said = [node.get(name, "").rpartition("/" if name == "resource-id" else "\n") for node, name in places]
         fields = [
-            n for n, (node, name) in enumerate(places) if name == "text" and node.get("class", "").endswith("EditText")
+            n for n, (node, name) in enumerate(places) if name == "text" and node.get("class", "").endswith(FIELDS)
         ]
         masked = memory.mask_screen([each[2] for each in said], fields=fields, typed=self._typed)
         changed = [n for n, each in enumerate(said) if each[2] != masked[n] or len(each[2]) >= MOST_TEXT]

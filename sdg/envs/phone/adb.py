@@ -93,7 +93,7 @@ class AdbPhone:
         self._act("swipe", *start, *end, SWIPE_MS)
 
     def type_text(self, text: str) -> None:
-        """Replace what is in the focused field."""
+        """Replace what is in the focused field, or in whatever has the focus."""
         is_plain = text.isascii() and text.isprintable()
         keyboards = b"" if is_plain else self._ask(["pm", "list", "packages", _KEYBOARD])
         if not is_plain and _KEYBOARD.encode() not in keyboards:
@@ -101,7 +101,8 @@ class AdbPhone:
         self._ask(["input", "keycombination", "113", "29"])  # Control and A
         self._ask(["input", "keyevent", "67"])  # delete
         if is_plain:
-            self._act("text", text.replace(" ", "%s"))
+            for part in re.split("(?<=%)(?=s)", text):  # %s is typed as a blank, and nothing else is typed as %s
+                self._act("text", part.replace(" ", "%s"))
         else:
             encoded = base64.b64encode(text.encode()).decode()
             self._ask(["am", "broadcast", "-a", "ADB_INPUT_B64", "--es", "msg", encoded])

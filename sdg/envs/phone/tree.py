@@ -33,6 +33,8 @@ FLAGS = (
 _KEEPING = frozenset(FLAGS) - {"enabled", "focused"}
 PRESSED = frozenset({"clickable", "long-clickable"})
 """Flags of what can be pressed."""
+FIELDS = ("EditText", "AutoCompleteTextView")
+"""How the classes of fields end; an element's kind is the first for all."""
 _PLAIN = frozenset({"View", "ViewGroup", "FrameLayout", "LinearLayout", "RelativeLayout"})
 _KINDS = {
     "EditText": "textbox", "Button": "button", "ImageButton": "button", "CheckBox": "checkbox", "Switch": "checkbox",
@@ -132,7 +134,8 @@ def _node(node: ElementTree.Element, children: tuple[Node, ...] = ()) -> Node | 
     kind = node.get("class", "").rpartition(".")[2]
     words = (node.get("text", ""), node.get("content-desc", ""), node.get("resource-id", "").partition(":id/")[2])
     flags = frozenset(flag for flag in FLAGS if node.get(flag) == "true")
-    return Node("" if kind in _PLAIN else kind, *words, node.get("package", ""), box, flags, children)
+    kind = FIELDS[0] if kind.endswith(FIELDS) else "" if kind in _PLAIN else kind
+    return Node(kind, *words, node.get("package", ""), box, flags, children)
 
 
 def _compressed(node: ElementTree.Element, outer: Bounds | None) -> tuple[Node, ...]:

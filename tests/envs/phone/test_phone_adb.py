@@ -9,7 +9,7 @@ import pytest
 from sdg.envs.phone.actions import ActionError, DeviceLost, PhoneAction, carry_out
 from sdg.envs.phone.adb import AdbPhone
 from sdg.envs.phone.tree import DumpError, read_dump
-from sdg.gate.executor import OpenGate
+from sdg.gate.executor import IllegalCommand, OpenGate
 from sdg.llm.fakes import FakeModel
 from sdg.phone_agent.desktop import PhoneDesktop
 from tests.sdg.screen_agent.ui_agent import UIAgent
@@ -55,6 +55,21 @@ def test_actions_are_the_shells(pair: tuple[FakePhone, AdbPhone], action: PhoneA
     fake, phone = pair
     carry_out(phone, action, read_dump(phone.dump()))
     assert fake.commands[-1] == command
+
+
+def test_percent_and_s_are_typed_apart_because_together_they_are_a_blank(pair: tuple[FakePhone, AdbPhone]) -> None:
+    fake, phone = pair
+    phone.type_text("a%sb%%s c% s")
+    assert [each[2] for each in fake.commands if each[:2] == ["input", "text"]] == ["a%", "sb%%", "s%sc%%ss"]
+
+
+def test_nothing_is_typed_where_no_field_has_the_focus(pair: tuple[FakePhone, AdbPhone]) -> None:
+    fake, phone = pair
+    for fake.restless in (False, True):
+        desktop = PhoneDesktop(phone, "Type hello.")
+        with pytest.raises(IllegalCommand, match="tap the field first"):
+            desktop.perform(desktop.command({"name": "Type", "args": {"text": "hello"}}))
+    assert not any(command[0] == "input" for command in fake.commands)
 
 
 def test_other_letters_need_a_keyboard(pair: tuple[FakePhone, AdbPhone]) -> None:

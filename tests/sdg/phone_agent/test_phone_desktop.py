@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 from typing import Any
@@ -183,6 +184,24 @@ def test_what_moved_or_runs_beside_a_button_is_no_other_button() -> None:
     phone.dumps = (screens[1],)
     assert desktop.perform(command).reached
     assert phone.done == [("tap", (50, 30))]
+
+
+@pytest.mark.parametrize(
+    ("kind", "types"),
+    [
+        ("EditText", True),
+        ("AutoCompleteTextView", True),
+        ("MultiAutoCompleteTextView", True),
+        ("LinearLayout", False),
+        ("Button", False),
+    ],
+)
+def test_a_field_alone_is_typed_into(kind: str, types: bool) -> None:
+    phone = ScriptedPhone(dump(node(kind, "[0,0][100,50]", text="Ann: lunch?", flags=FOCUSED), button("Send", 60)))
+    desktop = PhoneDesktop(phone, "x")
+    with contextlib.nullcontext() if types else pytest.raises(IllegalCommand, match="tap the field first"):
+        desktop.perform(desktop.command(act("Type", text="fine")))
+    assert phone.done == [("type", "fine")] * types
 
 
 def test_a_screen_is_told_once_a_step_however_often_an_action_is_refused() -> None:
