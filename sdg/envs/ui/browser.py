@@ -162,7 +162,7 @@ def open_browser(*flags: str, address: str = "") -> Iterator[Any]:
         try:
             yield browser
         finally:
-            with contextlib.suppress(error):  # it may be gone already
+            with contextlib.suppress(Exception):  # it, or its driver, may be gone already
                 browser.close()
     except error as broken:
         raise NoBrowser(f"Chromium doesn't answer: {str(broken).splitlines()[0]:.200}") from None
@@ -221,7 +221,7 @@ class Browser(contextlib.AbstractContextManager["Browser"]):
         """End the browser; doing it twice does no harm."""
         if self._is_open:
             self._is_open = False
-            with contextlib.suppress(self.error):  # it may be gone already
+            with contextlib.suppress(Exception):  # it, or its driver, may be gone already
                 if self._chromium is not None:
                     self._chromium.close()
             _DRIVER.end()

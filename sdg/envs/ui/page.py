@@ -118,19 +118,20 @@ class PageWorld:
         }
 
     def __enter__(self) -> PageWorld:
-        for event, listener in self._listeners.items():
-            self.page.on(event, listener)
-        if self._bounded:
-            (self.page.context if self._owned else self.page).route("**/*", self._let_through)
-        if self._owned:
-            self._windows.watch()
-            self.page.context.add_init_script(NO_PEERS)
-        if self._bounded and self._owned:
-            self.page.context.route_web_socket("**/*", self._let_socket_through)
+        with self._watched("can't be worked on"):
+            for event, listener in self._listeners.items():
+                self.page.on(event, listener)
+            if self._bounded:
+                (self.page.context if self._owned else self.page).route("**/*", self._let_through)
+            if self._owned:
+                self._windows.watch()
+                self.page.context.add_init_script(NO_PEERS)
+            if self._bounded and self._owned:
+                self.page.context.route_web_socket("**/*", self._let_socket_through)
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(PageError), self._watched("can't be left"):  # it may be gone already
+        with contextlib.suppress(Exception), self._watched("can't be left"):  # it, or all of its browser, may be gone
             for event, listener in self._listeners.items():
                 self.page.remove_listener(event, listener)
             if self._bounded:

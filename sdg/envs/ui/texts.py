@@ -5,21 +5,55 @@ from collections.abc import Iterator
 from typing import Any
 
 from sdg.envs.ui.browser import page_error
+from sdg.envs.ui.presses import Frame
 
 Placed = tuple[str, tuple[int, int, int, int]]
 """A text and its box [x0, y0, x1, y1] on the screen in pixels."""
 MOST_TEXT = 4000
 """Letters of a text; longer ones are cut."""
 EVERYWHERE = (0, 0, 1 << 20, 1 << 20)
+MOST_SIZE = 20_000_000
+"""Letters in a page and its attributes, and a hundred for each node: a layout of more takes minutes and gigabytes."""
 _TOLD = ("placeholder", "alt", "label")
 """Attributes that are shown where there is nothing else."""
 
 
+_IS_HUGE = """most => {
+  const of = (kind, name) => Object.getOwnPropertyDescriptor(kind.prototype, name).get;
+  const read = (get, node) => { try { return get.call(node); } catch { return null; } };
+  const text = of(Node, 'nodeValue'), root = of(Element, 'shadowRoot');
+  const {getAttributeNames, getAttribute} = Element.prototype;
+  const values = [HTMLInputElement, HTMLTextAreaElement].map(kind => of(kind, 'value'));
+  const inner = [HTMLIFrameElement, HTMLFrameElement].map(kind => of(kind, 'contentDocument'));
+  const kinds = new Map([['input', values[0]], ['textarea', values[1]], ['iframe', inner[0]], ['frame', inner[1]]]);
+  const name = of(Element, 'localName'), type = of(Node, 'nodeType');
+  let size = 0;
+  const count = top => {
+    const walk = Document.prototype.createTreeWalker.call(document, top);
+    for (let node = top; node && size < most; node = walk.nextNode()) {
+      size += 100 + (text.call(node) || '').length;
+      if (type.call(node) !== Node.ELEMENT_NODE) continue;
+      for (const each of getAttributeNames.call(node)) size += each.length + getAttribute.call(node, each).length;
+      const kind = kinds.get(name.call(node)), found = kind && read(kind, node), shadow = root.call(node);
+      if (typeof found === 'string') size += found.length;
+      else if (found) count(found);
+      if (shadow) count(shadow);
+    }
+  };
+  count(document);
+  return size >= most;
+}"""
+"""Whether a page, with the frames and shadow roots that a script may enter, is of that size; no name that a form gives
+its fields is mistaken for a node's own."""
+
+
 def texts_of(page: Any) -> list[Placed]:
     """Each line of text, what is in each field or may be shown in it, and the entries of each dropdown, of a page of
-    Playwright's in Chromium."""
+    Playwright's in Chromium; a text that was cut, and stands everywhere, of a page that is too large to be laid out."""
     session = page.context.new_cdp_session(page)
     try:
+        if Frame(page, session).ask(_IS_HUGE, MOST_SIZE):
+            return [("?" * MOST_TEXT, EVERYWHERE)]
         found = session.send("DOMSnapshot.captureSnapshot", {"computedStyles": [], "includeDOMRects": True})
         places: dict[int, _Place] = {}
         return [each for n in range(len(found["documents"])) for each in _texts(session, found, n, places)]

@@ -234,8 +234,9 @@ def do_task(
     def tell(words: str) -> str:
         return protector.memory.mask_parts(_writable(words)) if protector else _writable(words)
 
-    with world:
+    with contextlib.ExitStack() as left:
         try:
+            left.enter_context(world)
             if address:
                 world.open(address)
             desktop = PageDesktop(world)
@@ -343,11 +344,8 @@ def _write_trace(found: TaskPlayed, frames: Sequence[bytes], folder: Path, *, se
     lines = [f"Task: {found.task}", *(f"Asked: {each}" for each in found.asked), ""]
     for number, step in enumerate(found.steps, 1):
         lines += [f"{number:3}. {step['command']}: {step['outcome']}", *(f"       {each}" for each in step["verdicts"])]
-    lines += [
-        "",
-        f"End: {found.end} after {found.answers} answers and {seconds:.0f} s. {found.said} {found.detail}".strip(),
-    ]
-    atomic_write(folder / "trace.txt", "\n".join(lines) + "\n")
+    end = f"End: {found.end} after {found.answers} answers and {seconds:.0f} s. {found.said} {found.detail}".strip()
+    atomic_write(folder / "trace.txt", "\n".join([*lines, "", end]) + "\n")
     atomic_write(folder / "trace.json", json.dumps(found.to_json(), ensure_ascii=False, indent=1) + "\n")
     if frames:
         atomic_write(

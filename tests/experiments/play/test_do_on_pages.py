@@ -288,6 +288,26 @@ def test_a_browser_that_dies_and_a_model_that_fails_are_ends(site: tuple[str, Pa
     assert (found.end, found.detail) == ("model", "no answer in 600 s")
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore:coroutine:RuntimeWarning")
+def test_a_driver_that_dies_is_an_end_that_is_kept(site: tuple[str, Path], tmp_path: Path) -> None:
+    """A page can use up its memory."""
+
+    def end_driver(text: str) -> None:
+        children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+        (driver,) = [each for each in children if b"run-driver" in Path(f"/proc/{each}/cmdline").read_bytes()]
+        os.kill(int(driver), signal.SIGKILL)
+
+    model = Scripted([CLICK], sees=end_driver)
+    with shown(site, "<p>hello") as (page, address, access):
+        for folder in (tmp_path, None):  # the second task finds it dead
+            found = do_task(page, "do it", model=model, agrees=lambda _: True, access=access, owned=True,
+                            address=address, guards=("open",), private=False, folder=folder)  # fmt: skip
+            assert (found.end, found.detail[:8]) == ("page", "the page")
+    assert len(model.asked) == 1
+    assert "End: page" in (tmp_path / "trace.txt").read_text()
+    assert played(site, "<p>hello", Scripted([FINISH]))[0].end == "finished"
+
+
 def test_a_huge_address_is_told_by_its_origin_and_a_film_has_an_end(
     site: tuple[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

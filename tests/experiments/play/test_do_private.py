@@ -16,7 +16,7 @@ from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.commands import SCREEN
 from sdg.envs.ui.page import PageWorld
 from sdg.envs.ui.parser.screen import PAINT, Screen, ScreenElement, picture_of, png_of
-from sdg.envs.ui.texts import MOST_TEXT, Placed
+from sdg.envs.ui.texts import EVERYWHERE, MOST_TEXT, Placed
 from sdg.envs.world import Observation
 from sdg.experiments.play.desktop import ProtectedDesktop, ScreenDesktop
 from sdg.experiments.play.pages import PageDesktop, TaskPlayed, do_task, open_page
@@ -201,6 +201,38 @@ def test_what_only_the_layout_tells_of_is_covered_in_frames_and_fields(tmp_path:
     assert len(boxes) == 1
     x0, y0, x1, y1 = boxes[0]
     assert [each for each in inked.tolist() if not (y0 <= each[0] < y1 and x0 <= each[1] < x1)] == []
+
+
+HUGE = {
+    "title": "<script>document.title = 'x'.repeat(3e4)</script>",
+    "text": "<p id=p><script>p.textContent = 'x'.repeat(3e4)</script>",
+    "attribute": "<p id=p><script>p.dataset.more = 'x'.repeat(3e4)</script>",
+    "field": "<textarea id=p></textarea><script>p.value = 'x'.repeat(3e4)</script>",
+    "nodes": "<p id=p><script>p.innerHTML = '<i></i>'.repeat(300)</script>",
+    "shadow": "<p id=p><script>p.attachShadow({mode: 'open'}).innerHTML = '<i></i>'.repeat(300)</script>",
+    "frame": f"<iframe srcdoc='{'<i></i>' * 300}'></iframe>",
+    "clobbered": "<form id=p><input name=attributes><input name=nodeValue><input name=nodeType><input name=localName>"
+    "<input name=shadowRoot></form><img name=createTreeWalker><script>p.title = 'x'.repeat(3e4)</script>",
+}
+
+
+@browser
+@pytest.mark.parametrize("body", [*HUGE.values(), "<svg><iframe></iframe></svg><p>hello"], ids=[*HUGE, "small"])
+def test_a_page_too_large_to_be_laid_out_is_painted_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str
+) -> None:
+    monkeypatch.setattr("sdg.envs.ui.texts.MOST_SIZE", 20_000)
+    (tmp_path / "page.html").write_text(f"<!doctype html><body>{body}")
+    access = Access((tmp_path / "page.html").as_uri())
+    with open_page(access) as page, PageWorld(page, "look", access=access, owned=True) as world:
+        world.open(access.start)
+        placed = world.texts()
+    assert (placed == [("?" * MOST_TEXT, EVERYWHERE)]) == (body in HUGE.values())
+    if body in HUGE.values():
+        desktop = Fake()
+        desktop.texts = placed  # type: ignore[attr-defined]
+        seen = ProtectedDesktop(desktop, Protector((), Placeholders()))  # type: ignore[arg-type]
+        assert (np.asarray(seen.observe().image) == PAINT).all()
 
 
 class Gone(PageDesktop):
