@@ -63,7 +63,7 @@ const deep = root => {
 };"""
 _HELP = r"""
 const tidy = words => (words || '').replace(/\p{Cf}/gu, '').replace(/\s+/g, ' ').trim();
-const clean = words => tidy(words).slice(0, 120);
+const most = 20000, clean = words => tidy(words).slice(0, most);
 const pressed = 'button, a, input, select, textarea, summary, label, [role=button], [role=link], [role=menuitem], ' +
   '[role=option], [role=tab], [onclick], [tabindex]';
 const buttons = 'button, input[type=submit], input[type=image], input[type=button], [role=button]';
@@ -83,7 +83,7 @@ const flat = function* (node) {
   for (const each of parts(node)) if (each instanceof Element) yield* flat(each);
 };
 const all = (node, what) => [...flat(node)].filter(each => is(each, what));
-const words = (node, most = 4000) => {  // those that are shown, of styles too, as innerText has them
+const words = (node, upto = most) => {  // those that are shown, of styles too, as innerText has them
   let said = '';
   const add = (node, style) => {
     const made = part => { for (const [, text] of getComputedStyle(node, part).content.matchAll(/"((?:[^"\\]|\\.)*)"/g))
@@ -92,7 +92,7 @@ const words = (node, most = 4000) => {  // those that are shown, of styles too, 
     said += is(node, 'br') ? '\n' : edge;
     made('::before');
     if (!is(node, 'textarea, iframe, canvas, video, audio, object')) for (const each of parts(node)) {
-      if (said.length > most) return;
+      if (said.length > upto) return;
       if (each instanceof Element) {
         const own = getComputedStyle(each);
         if (own.display === 'contents' || seen(each)) add(each, own);
@@ -103,10 +103,10 @@ const words = (node, most = 4000) => {  // those that are shown, of styles too, 
     said += edge;
   };
   add(node, getComputedStyle(node));
-  return said.trim().slice(0, most);
+  return said.trim().slice(0, upto);
 };
 const text = each => is(each, 'input') ? each.value || {submit: 'Submit', reset: 'Reset'}[each.type] :
-  is(each, 'option') ? each.label : words(each, 200);
+  is(each, 'option') ? each.label : words(each);
 const writes = node => get(node, 'isContentEditable') || document.designMode === 'on';
 const edits = node => is(node, 'input') ?  // keys change its text alone; what a role calls a field may do anything
   !/^(button|submit|reset|image|checkbox|radio|file|color)$/.test(node.type) :
@@ -144,7 +144,7 @@ const endings = node => {  // the buttons that Enter in a field may press: those
 const short = each => each.maxLength > 0 && each.maxLength <= 8;
 const codes = node => node.form && short(node) &&  // a form of a few digits alone may send itself with the last of them
   [...get(node.form, 'elements')].filter(each => field(each) && each.type !== 'hidden').every(short);
-const labelled = node => [...get(node, 'labels') || []].map(each => words(each, 200)).join(' ');
+const labelled = node => [...get(node, 'labels') || []].map(each => words(each)).join(' ');
 const titles = node => ['aria-label', 'title', 'alt'].map(name => attr(node, name));
 const entries = (node, typed) => {  // all that arrows, or any of these letters, may choose, and with their groups
   const first = text => text.trim().normalize('NFKD').toLowerCase()[0];
@@ -179,7 +179,7 @@ const around = node => {  // the words of the dialog, or of the little around a 
   const lines = (node, most) => words(node, most).split('\n').map(tidy).filter(line => line &&
     !(others.has(line) && !/[?？؟]$/.test(line)));
   const asked = box === page ? [] : lines(page, 3000).filter(line => /[?？؟]/.test(line) || heads.has(line));
-  return [...new Set([...lines(box, own ? 4000 : 600), ...asked])].join('\n');
+  return [...new Set([...lines(box, own ? most : 600), ...asked])].join('\n');
 };
 const hosts = node => /-|^(article|aside|blockquote|div|footer|h[1-6]|header|main|nav|p|section|span)$/i
   .test(get(node, 'tagName')) && !get(node, 'shadowRoot') && !writes(node);
@@ -229,14 +229,15 @@ _NAMES = rf"""([x, y, way, typed]) => {{ {_DEEP} {_HELP}
   const control = !fills && !box && !is(node, 'label, summary') && (is(node, pressed) || points(node)) &&
     !(is(node, 'a[href]:not([href="#"], [href^="javascript:"])') && !painted(node));
   const inner = [...flat(node)].slice(0, 40);
-  const shown = clean(box ? labelled(node) : fills || is(node, 'input') && !button ? '' : text(node));
+  const said = box ? labelled(node) : fills || is(node, 'input') && !button ? '' : text(node);
+  const shown = clean(way === 'drop' && !button ? said.slice(0, 120) : said);  // what lies in a zone isn't its name
   const bare = !/[\p{{L}}\p{{N}}]/u.test(shown), entry = is(node, 'option, [role=option]');
   const role = slides ? 'slider' : box ? 'checkbox' : button ? 'button' : entry ? 'option' : control ? 'control' :
     way === 'drop' && !fills ? 'drop' : get(node, 'tagName').toLowerCase();
   const asks = slides || (button || control ? shown.length < 60 : is(node, 'a') && shown.length < 25);
   const beside = [clean(tag), ...more.flatMap(each => [clean(text(each)), labels(each, [each])])].filter(Boolean);
   const names = said => clean(inner.map(each => said(each).map(plain).join(' ')).join(' '));
-  return {{role, words: shown, field: types,
+  return {{role, words: shown, field: types, unseen: button && said.length >= most,
     labels: [...fills ? [] : [labels(node, button ? inner : [node])], ...beside].filter(Boolean).join('\n'),
     hints: names(told(bare)), classes: names(classes), dialog: asks ? around(node) : '',
     picture: !fills && inner.some(each => is(each, 'svg, img, i, canvas, input[type=image]')) ||

@@ -34,6 +34,7 @@ TWO = (
     "<button style=position:fixed;top:60px;width:200px;height:60px>Next</button>"
 )
 FRAME = "<iframe style='position:absolute;left:0;top:0;width:200px;height:120px;border:0;{}' srcdoc='{}'></iframe>"
+TERMS = "By pressing this you agree to our terms, our privacy policy and our returns policy, as they are shown below" * 2
 NESTED = FRAME.format("zoom:2", f'<body style=margin:0><iframe style=border:0;margin-top:30px srcdoc="{TWO}"></iframe>')
 
 
@@ -111,6 +112,9 @@ ASKED = {
     ),
     "a slider by an arrow": (f"<p>Slide to pay 20 EUR<input type=range id=i>{FOCUS}", "PRESS_KEY", "<Right>"),
     "long": (f"<button {AT}>Delete my account and all of my data now</button>", "CLICK_COORDS", "60,40"),
+    "words at a long text's end": (f"<button {AT}>{TERMS}: Place order and pay</button>", *CLICK),
+    "a label's end": (f"<button aria-label='{TERMS}: Place order and pay' {AT}><svg></svg></button>", *CLICK),
+    "a text too long to be read": (f"<button {AT}>Next {'page ' * 4000}</button>", *CLICK),
     "a part that is pressed": (f"<div onclick=1 {AT}>Delete all of my mails</div>", "CLICK_COORDS", "60,40"),
     "a label": (f"<button aria-label='Delete account' {AT}>OK</button>", "CLICK_COORDS", "60,40"),
     "a soft hyphen": (f"<button {AT}>De&shy;lete</button>", "CLICK_COORDS", "60,40"),
@@ -219,6 +223,7 @@ NOT_ASKED = {
     "the other of a padded frame": (FRAME.format("padding-top:60px", TWO), "CLICK_COORDS", "60,150"),
     "Enter on a page of cookies": (
         "<div role=dialog>We use cookies.<button>Accept</button></div>", "PRESS_KEY", "<Enter>"),
+    "a long harmless text": (f"<button {AT}>{TERMS}</button>", *CLICK),
     "a clear class": (f"<button class=search-toggle {AT}><svg></svg></button>", *CLICK),
     "a harmless sign": (f"<button class=like {AT}>★</button>", *CLICK),
     "a slotted word": (f"{NATIVE}<x-native {AT}>Next</x-native>", "CLICK_COORDS", "200,30"),
