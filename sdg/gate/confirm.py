@@ -109,7 +109,7 @@ def final_press(press: Press) -> str:
     A picture without any words at all may be anything, and so may what nobody can see.
     """
     if press.unseen:
-        return "what nobody can see: a closed part of the page, or Enter where no button says what it sends"
+        return "what nobody can see: a closed or drawn part of the page, or Enter where no button says what it sends"
     for text in (press.words, *press.labels.split("\n")):
         if _is_final_text(text, press.role):
             return repr(text[:60])

@@ -2,7 +2,7 @@
 root of it.
 
 They run in worlds of their own, where the page's scripts have patched nothing and see nobody look. Frames of other
-origins are entered, too. What lies in a closed shadow root nobody sees: `unseen`.
+origins are entered, too. What lies in a closed shadow root, or is drawn on a canvas, nobody sees: `unseen`.
 """
 
 from __future__ import annotations
@@ -64,8 +64,9 @@ const deep = root => {
 _HELP = r"""
 const tidy = words => (words || '').replace(/\p{Cf}/gu, '').replace(/\s+/g, ' ').trim();
 const most = 20000, clean = words => tidy(words).slice(0, most);
-const pressed = 'button, a, input, select, textarea, summary, label, [role=button], [role=link], [role=menuitem], ' +
-  '[role=option], [role=tab], [onclick], [tabindex]';
+const roles = '[role=button], [role=link], [role=menuitem], [role=option], [role=tab]';
+const acting = `button, a, input, select, textarea, summary, label, ${roles}, [onclick]`;
+const pressed = `${acting}, [tabindex]`;
 const buttons = 'button, input[type=submit], input[type=image], input[type=button], [role=button]';
 const ends = 'button:not([type=button]):not([type=reset]), input[type=submit], input[type=image]';
 const dialogs = 'dialog, [role=dialog], [role=alertdialog], [aria-modal=true]';
@@ -114,16 +115,24 @@ const edits = node => is(node, 'input') ?  // keys change its text alone; what a
 const lists = node => is(node, '[role=combobox], [role=listbox]');
 const field = node => edits(node) || !is(node, 'input, button, summary') && (lists(node) ||
   is(node, '[role=textbox], [role=searchbox], iframe, canvas, embed, object'));
+const keeps = node => edits(node) &&  // a click puts the cursor there; what lies in a text may be a button of its own
+  (is(node, 'input') ? !node.readOnly : is(node, 'textarea, select') || !is(node, roles) &&
+  (is(node, '[contenteditable]') || !is(node, '[onclick], [tabindex]')));
 const painted = node => {  // a link that is drawn as a button, with words on it
   const style = getComputedStyle(node), filled = !/^rgba.*, 0\)$/.test(style.backgroundColor);
   return (filled || style.backgroundImage !== 'none' || parseFloat(style.borderTopWidth) > 0) &&
     /\p{L}/u.test(words(node, 200));
 };
 const points = node => getComputedStyle(node).cursor === 'pointer';
+const line = (node, list) => {  // what is read as one there: the line of a list, however it is set
+  for (let at = above(node); at && at !== list && (!tidy(words(node)) || !words(at).includes('\n')); at = above(at))
+    node = at;
+  return tidy(words(node)) ? node : list;
+};
 const meant = node => {
   let found = up(node, pressed) || node;
   for (let at = found; at && at !== document.body && points(at); at = above(at)) if (is(at, pressed)) found = at;
-  return found;
+  return found !== node && (lists(found) || !is(found, acting)) ? line(node, found) : found;
 };
 const formOf = node => get(node, 'form') || up(node, 'form');
 const seeks = text => text === 'q' || /搜|検索|검색|بحث/.test(text) || text.replace(/([a-z])([A-Z])/g, '$1 $2')
@@ -191,6 +200,7 @@ const hidden = node => {  // has the focus without being able to, or shows nothi
 };"""
 _NAMES = rf"""([x, y, way, typed]) => {{ {_DEEP} {_HELP}
   let node = deep(document), more = [];
+  const canvas = node && way === 'click' && is(node, 'canvas');
   if (!node) return {{}};
   if (is(node, 'iframe, frame, object, embed')) return {{frame: true}};
   const types = field(node), keys = x === null, radio = is(node, 'input[type=radio]'), select = is(node, 'select');
@@ -224,12 +234,12 @@ _NAMES = rf"""([x, y, way, typed]) => {{ {_DEEP} {_HELP}
   }}
   const tag = is(node, 'label') && labelled(node.control || node) || '';
   if (is(node, 'label') && node.control) node = node.control;
-  const button = is(node, buttons), fills = field(node) && !(taps && words(node));
+  const button = is(node, buttons), fills = keys ? field(node) && !(taps && words(node)) : keeps(node);
   const box = is(node, 'input[type=checkbox], input[type=radio]');
   const control = !fills && !box && !is(node, 'label, summary') && (is(node, pressed) || points(node)) &&
     !(is(node, 'a[href]:not([href="#"], [href^="javascript:"])') && !painted(node));
   const inner = [...flat(node)].slice(0, 40);
-  const said = box ? labelled(node) : fills || is(node, 'input') && !button ? '' : text(node);
+  const said = box ? labelled(node) : fills || is(node, 'input') && !button && !edits(node) ? '' : text(node);
   const shown = clean(way === 'drop' && !button ? said.slice(0, 120) : said);  // what lies in a zone isn't its name
   const bare = !/[\p{{L}}\p{{N}}]/u.test(shown), entry = is(node, 'option, [role=option]');
   const role = slides ? 'slider' : box ? 'checkbox' : button ? 'button' : entry ? 'option' : control ? 'control' :
@@ -237,7 +247,7 @@ _NAMES = rf"""([x, y, way, typed]) => {{ {_DEEP} {_HELP}
   const asks = slides || (button || control ? shown.length < 60 : is(node, 'a') && shown.length < 25);
   const beside = [clean(tag), ...more.flatMap(each => [clean(text(each)), labels(each, [each])])].filter(Boolean);
   const names = said => clean(inner.map(each => said(each).map(plain).join(' ')).join(' '));
-  return {{role, words: shown, field: types, unseen: button && said.length >= most,
+  return {{role, words: shown, field: types, unseen: button && said.length >= most || canvas && bare,
     labels: [...fills ? [] : [labels(node, button ? inner : [node])], ...beside].filter(Boolean).join('\n'),
     hints: names(told(bare)), classes: names(classes), dialog: asks ? around(node) : '',
     picture: !fills && inner.some(each => is(each, 'svg, img, i, canvas, input[type=image]')) ||

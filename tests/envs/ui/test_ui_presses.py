@@ -24,6 +24,7 @@ from sdg.gate.confirm import final_press
 pytestmark = pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
 
 AT = "style='position:absolute;left:20px;top:20px;width:200px;height:60px'"
+LIST = "style='position:absolute;left:20px;top:0;padding:20px 0'"
 SENDS = "<form><input id=i><button>Send</button></form><script>i.focus()</script>"
 HOST = "<div id=h></div><script>const r=h.attachShadow({mode:'closed'});r.innerHTML='<button>x</button>';"
 FOCUS, CLICK = "<script>i.focus()</script>", ("CLICK_COORDS", "60,40")
@@ -34,7 +35,7 @@ TWO = (
     "<button style=position:fixed;top:60px;width:200px;height:60px>Next</button>"
 )
 FRAME = "<iframe style='position:absolute;left:0;top:0;width:200px;height:120px;border:0;{}' srcdoc='{}'></iframe>"
-TERMS = "By pressing this you agree to our terms, our privacy policy and our returns policy, as they are shown below" * 2
+TERMS = "By pressing this you agree to our terms, our privacy policy and our returns policy, shown below" * 2
 NESTED = FRAME.format("zoom:2", f'<body style=margin:0><iframe style=border:0;margin-top:30px srcdoc="{TWO}"></iframe>')
 
 
@@ -115,6 +116,25 @@ ASKED = {
     "words at a long text's end": (f"<button {AT}>{TERMS}: Place order and pay</button>", *CLICK),
     "a label's end": (f"<button aria-label='{TERMS}: Place order and pay' {AT}><svg></svg></button>", *CLICK),
     "a text too long to be read": (f"<button {AT}>Next {'page ' * 4000}</button>", *CLICK),
+    "a canvas": (f"<canvas {AT} onclick=1></canvas>", *CLICK),
+    "a button in a combobox": (f"<div role=combobox tabindex=0 {AT}><div>Delete account</div></div>", *CLICK),
+    "a line of a listbox": (f"<ul role=listbox tabindex=0 {LIST}><li>Delete <b>it</b> all<li>Archive</ul>", *CLICK),
+    "a line of what has a focus": (
+        f"<div tabindex=-1 {LIST}><p style=position:absolute;top:60px>Read all of it, then keep it<p>Delete <b>it</b>"
+        "</div>",
+        *CLICK,
+    ),
+    "an icon in a combobox": (f"<div role=combobox tabindex=0 {AT}>Pay now <svg {AT}></svg></div>", *CLICK),
+    "a button in a text": (f"<div contenteditable>Dear Ann<span onclick=1 {AT}>Delete it all</span></div>", *CLICK),
+    "an editable button of a role": (f"<div role=button contenteditable {AT}>Send it now</div>", *CLICK),
+    "a page that is all editable": (
+        FRAME.format("", '<script>document.designMode="on"</script><div role=button tabindex=0>Delete it all</div>'),
+        "CLICK_COORDS",
+        "40,18",
+    ),
+    "a field that is only read": (f"<input readonly value='Delete it all' {AT}>", *CLICK),
+    "what is only called a field": (f"<div role=textbox {AT}>Delete it all</div>", *CLICK),
+    "what is called a search": (f"<div role=searchbox tabindex=0 {AT}>Delete it all</div>", *CLICK),
     "a part that is pressed": (f"<div onclick=1 {AT}>Delete all of my mails</div>", "CLICK_COORDS", "60,40"),
     "a label": (f"<button aria-label='Delete account' {AT}>OK</button>", "CLICK_COORDS", "60,40"),
     "a soft hyphen": (f"<button {AT}>De&shy;lete</button>", "CLICK_COORDS", "60,40"),
@@ -224,6 +244,11 @@ NOT_ASKED = {
     "Enter on a page of cookies": (
         "<div role=dialog>We use cookies.<button>Accept</button></div>", "PRESS_KEY", "<Enter>"),
     "a long harmless text": (f"<button {AT}>{TERMS}</button>", *CLICK),
+    "into a draft": (f"<div contenteditable tabindex=0 onclick=1 {AT}>Delete it all</div>", *CLICK),
+    "a line of a draft": (f"<div contenteditable {AT}><p>Delete it all, <b>or not</b></p></div>", *CLICK),
+    "into a field": (f"<input value='Delete it all' {AT}>", *CLICK),
+    "into a dropdown": (f"<select {AT}><option>Delete it all</select>", *CLICK),
+    "another line of a listbox": (f"<ul role=listbox tabindex=0 {LIST}><li>Archive<li>Delete all</ul>", *CLICK),
     "a clear class": (f"<button class=search-toggle {AT}><svg></svg></button>", *CLICK),
     "a harmless sign": (f"<button class=like {AT}>★</button>", *CLICK),
     "a slotted word": (f"{NATIVE}<x-native {AT}>Next</x-native>", "CLICK_COORDS", "200,30"),
