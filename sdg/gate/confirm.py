@@ -116,7 +116,7 @@ def final_press(press: Press) -> str:
     words, hints = words_of(press.words or press.labels), words_of(f"{press.hints} {press.classes}")
     if _agrees(words, hints, press.role) and _asks(press.dialog):
         return f"{' '.join(words) or 'an icon'!r} to {press.dialog[:60]!r}"
-    if press.role in PRESSED and _answers(words, press.dialog):
+    if press.role in PRESSED and _answers(words, press):
         return f"{' '.join(words)!r} beside {press.dialog[:60]!r}"
     slid = {"slider": press.dialog, "drop": press.words}.get(press.role, "")
     if WORDS["sliding"] & set(words_of(slid)) and _is_final(words_of(slid)):
@@ -138,15 +138,17 @@ def _agrees(words: Sequence[str], hints: Sequence[str], role: str) -> bool:
     return agreed if words else bool(WORDS["agreeing"] & set(hints))
 
 
-def _answers(words: Sequence[str], dialog: str) -> bool:
-    """Whether a button says yes to any question, says a question again ("Unmatch" to "Unmatch Ann?"), or goes on where
-    a short text warns that there is no way back; a long one may warn of something else on the page."""
+def _answers(words: Sequence[str], press: Press) -> bool:
+    """Whether a button says yes to any question, says a question again ("Unmatch" to "Unmatch Ann?"), doesn't leave a
+    dialog that asks about something final, or goes on where a short text warns that there is no way back; a long one
+    may warn of something else on the page."""
     if not words or words[0] in WORDS["leaving"]:
         return False
-    said = f" {' '.join(words_of(dialog))}"
-    asked = [set(words_of(line)) for line in dialog.splitlines() if re.search("[?？؟]", line)]
-    answers = any(words[0] in WORDS["affirming"] or (len(words[0]) > 3 and words[0] in line) for line in asked)
-    return answers or (len(dialog) < SHORT and any(phrase in said for phrase in _WARNINGS))
+    said, few = f" {' '.join(words_of(press.dialog))}", len(press.dialog) < LONG and press.modal
+    asked = [line for line in press.dialog.splitlines() if re.search("[?？؟]", line)]
+    again = len(words[0]) > 3 and any(words[0] in words_of(line) for line in asked)
+    answers = bool(asked) and (again or words[0] in WORDS["affirming"] or (few and _asks(press.dialog)))
+    return answers or (len(press.dialog) < SHORT and any(phrase in said for phrase in _WARNINGS))
 
 
 def _is_final_text(text: str, role: str) -> bool:

@@ -30,7 +30,8 @@ class Press:
     shows a picture, whether it takes text; its `labels`, a line each: other texts that the command may set off, and the
     words of the `dialog` around it.
 
-    `unseen`: it lies where nobody can see. `lines`: a line break is text there, in a field of many lines.
+    `unseen`: it lies where nobody can see. `modal`: the page itself calls what is around it a dialog. `lines`: a line
+    break is text there, in a field of many lines.
     """
 
     role: str = ""
@@ -43,6 +44,7 @@ class Press:
     unseen: bool = False
     lines: bool = False
     classes: str = ""
+    modal: bool = False
 
     def is_still(self, now: Press) -> bool:
         """Whether this is what is pressed now; an icon without words goes by its names."""
@@ -143,16 +145,21 @@ const searches = node => [node, formOf(node)].some(each => each && [get(each, 't
   attr(each, 'action').replace(/^https?:\/\/[^/]*|[?#].*/g, ''),
   ...[...titles(each), attr(each, 'placeholder'), ...[...get(each, 'labels') || []].map(label => label.textContent)]
   .map(said => said.match(/^\P{L}*(\p{L}+\P{L}*){0,3}/u)[0])].some(text => seeks(text || '')));
+const near = node => formOf(node) || above(above(node) || node) || node;
 const endings = node => {  // the buttons that Enter in a field may press: those that end its form, or those beside it
-  const form = formOf(node), search = searches(node), box = form || above(above(node) || node) || node;
+  const form = formOf(node), search = searches(node);
   const own = form ? [...get(form, 'getRootNode').call(form).querySelectorAll(ends)]
     .filter(each => each.form === form) : [];
-  const beside = search || form || writes(node) || is(node, 'textarea') ? [] : all(box, buttons);
-  return own.length ? (search ? own.slice(0, 1) : own) : beside;
+  const bare = search || form || writes(node) || is(node, 'textarea');
+  return own.length ? (search ? own.slice(0, 1) : own) : bare ? [] : all(near(node), buttons);
 };
 const short = each => each.maxLength > 0 && each.maxLength <= 8;
-const codes = node => node.form && short(node) &&  // a form of a few digits alone may send itself with the last of them
-  [...get(node.form, 'elements')].filter(each => field(each) && each.type !== 'hidden').every(short);
+const codes = (node, typed) => {  // fields of a few digits alone may send themselves with the last of them
+  if (!short(node)) return false;
+  const form = node.form, own = form ? [...get(form, 'elements')] : all(near(node), 'input, textarea, select');
+  const fields = own.filter(each => field(each) && each.type !== 'hidden');
+  return fields.every(short) && (form || typed.length > fields.filter(each => each !== node && !each.value).length);
+};
 const labelled = node => [...get(node, 'labels') || []].map(each => words(each)).join(' ');
 const titles = node => ['aria-label', 'title', 'alt'].map(name => attr(node, name));
 const entries = (node, typed) => {  // all that arrows, or any of these letters, may choose, and with their groups
@@ -219,7 +226,7 @@ _NAMES = rf"""([x, y, way, typed]) => {{ {_DEEP} {_HELP}
       labels: asks ? all(asks, buttons).filter(seen).map(each => clean(text(each))).join('\n') : ''}};
   }}
   const taps = way === 'space' || way === 'type' && typed.includes(' ') && lists(node);
-  if (keys && (way === 'type' && !codes(node) || taps ||
+  if (keys && (way === 'type' && !codes(node, typed) || taps ||
       way === 'break' && (is(node, 'textarea') || writes(node))) && (taps ? edits(node) : types))
     return {{role: node.tagName.toLowerCase(), field: true, lines: way === 'break'}};
   if (keys && way !== 'type' && hidden(node)) return {{role: 'host', unseen: true, field: types}};
@@ -229,7 +236,9 @@ _NAMES = rf"""([x, y, way, typed]) => {{ {_DEEP} {_HELP}
     const marked = get(node, 'getRootNode').call(node).getElementById?.(attr(node, 'aria-activedescendant'));
     const own = fills ? endings(node) : is(node, 'a, button, summary, input') || !marked ? [node] : [];
     const found = [...own, ...marked ? [marked] : []];  // Enter presses what ends its form
-    if (!found.length && types && !searches(node)) return {{role: 'enter', unseen: true, field: types}};
+    if (!found.length && types && !searches(node)) return way === 'type' && !formOf(node) ?
+      {{role: 'button', hints: 'ok', dialog: around(node), field: types}} :
+      {{role: 'enter', unseen: true, field: types}};
     [node, ...more] = found.length ? found : [node];
   }}
   const tag = is(node, 'label') && labelled(node.control || node) || '';
@@ -244,10 +253,11 @@ _NAMES = rf"""([x, y, way, typed]) => {{ {_DEEP} {_HELP}
   const bare = !/[\p{{L}}\p{{N}}]/u.test(shown), entry = is(node, 'option, [role=option]');
   const role = slides ? 'slider' : box ? 'checkbox' : button ? 'button' : entry ? 'option' : control ? 'control' :
     way === 'drop' && !fills ? 'drop' : get(node, 'tagName').toLowerCase();
-  const asks = slides || (button || control ? shown.length < 60 : is(node, 'a') && shown.length < 25);
+  const modal = !!up(node, dialogs);
+  const asks = slides || (button || control ? modal || shown.length < 60 : is(node, 'a') && shown.length < 25);
   const beside = [clean(tag), ...more.flatMap(each => [clean(text(each)), labels(each, [each])])].filter(Boolean);
   const names = said => clean(inner.map(each => said(each).map(plain).join(' ')).join(' '));
-  return {{role, words: shown, field: types, unseen: button && said.length >= most || canvas && bare,
+  return {{role, words: shown, field: types, modal, unseen: button && said.length >= most || canvas && bare,
     labels: [...fills ? [] : [labels(node, button ? inner : [node])], ...beside].filter(Boolean).join('\n'),
     hints: names(told(bare)), classes: names(classes), dialog: asks ? around(node) : '',
     picture: !fills && inner.some(each => is(each, 'svg, img, i, canvas, input[type=image]')) ||

@@ -52,6 +52,7 @@ SLOTTED = component("x-slot", "<div role=dialog><p>Delete everything?</p><slot><
 AROUND = component("x-around", f"<div role=dialog><slot></slot><button class=primary-action {AT}>Yes</button></div>")
 LABEL = component("x-label", "<span>Pay 12.50 EUR now</span>")
 RADIOS = "<label><input type=radio name=a id=i checked>Keep</label><label hidden><input type=radio name=a>File</label>"
+DIGITS = "<input maxlength=1 value=7><input maxlength=1 id=i>"
 SPACE = ("PRESS_KEY", "<Space>")
 MAILS = (
     "<div id=i role=listbox tabindex=0 aria-activedescendant={}><div id=a role=option>Mail</div>"
@@ -163,6 +164,22 @@ ASKED = {
     "a checkbox": (f"<label><input type=checkbox id=i>Publish</label>{FOCUS}", "PRESS_KEY", "<Space>"),
     "a label's button": (f"<label for=b {AT}>Continue</label><button id=b>Delete account</button>", *CLICK),
     "the last digit": (f"<form><input id=i maxlength=4><button>Pay now</button></form>{FOCUS}", "TYPE_TEXT", "4711"),
+    "the last digit without a form": (
+        f"<input id=i maxlength=6><button>Pay now</button>{FOCUS}",
+        "TYPE_TEXT",
+        "471142",
+    ),
+    "the last of a few boxes": (f"<div>{DIGITS}<p>Pay 30 EUR to Ann: the code</div>{FOCUS}", "TYPE_TEXT", "2"),
+    "another answer of a dialog": (f"<div role=dialog><p>Delete the account?<button {AT}>Do it</button></div>", *CLICK),
+    "an answer under a heading": (
+        f"<div role=dialog><h2>Delete the account</h2><p>Are you sure?<button {AT}>Got it</button></div>",
+        *CLICK,
+    ),
+    "a long answer": (
+        f"<div role=dialog><p>Delete the account?<button {AT}>Absolutely: that is what was meant all along, I am sure"
+        "</button></div>",
+        *CLICK,
+    ),
     "a slider": (f"<input type=range {AT}><p>Slide to pay 20 EUR", "MOUSEDOWN_COORDS", "60,40"),
     "cut": ("<div id=i tabindex=0>Mail</div><script>i.focus()</script>", "PRESS_KEY", "C-x"),
     "a link that agrees": (f"<p>Delete your account?<a href='?yes' {AT}>Yes</a>", *CLICK),
@@ -249,6 +266,13 @@ NOT_ASKED = {
     "into a field": (f"<input value='Delete it all' {AT}>", *CLICK),
     "into a dropdown": (f"<select {AT}><option>Delete it all</select>", *CLICK),
     "another line of a listbox": (f"<ul role=listbox tabindex=0 {LIST}><li>Archive<li>Delete all</ul>", *CLICK),
+    "leaving a dialog": (f"<div role=dialog><p>Delete the account?<button {AT}>Keep it</button></div>", *CLICK),
+    "leaving it in Czech": (f"<div role=dialog><p>Smazat účet?<button {AT}>Zrušit</button></div>", *CLICK),
+    "leaving it in Japanese": (f"<div role=dialog><p>削除しますか？<button {AT}>キャンセル</button></div>", *CLICK),
+    "a dialog about nothing": (f"<div role=dialog><p>Which colour?<button {AT}>Blue</button></div>", *CLICK),
+    "a first digit of boxes": (
+        f"<div>{DIGITS}<input maxlength=1><p>Pay 30 EUR to Ann: the code</div>{FOCUS}", "TYPE_TEXT", "2"),
+    "a code that signs in": (f"<p>Your code, please<input id=i maxlength=6>{FOCUS}", "TYPE_TEXT", "471142"),
     "a clear class": (f"<button class=search-toggle {AT}><svg></svg></button>", *CLICK),
     "a harmless sign": (f"<button class=like {AT}>★</button>", *CLICK),
     "a slotted word": (f"{NATIVE}<x-native {AT}>Next</x-native>", "CLICK_COORDS", "200,30"),
