@@ -67,7 +67,7 @@ class ConfirmGuard:
         self._confirm, self._presses, self.asked = confirm, presses, 0
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
-        """Refuses a final press unless `confirm` agrees."""
+        """Refuses a final press unless `confirm` agrees, and what was asked about is still there, whole."""
         press_of = self._presses or getattr(observation, "press_of", None)
         press = press_of(command) if press_of else Press()
         label = final_press(press) or final_label(command, observation)
@@ -77,6 +77,9 @@ class ConfirmGuard:
             return Verdict(True, "nothing final", source=self.source)
         self.asked += 1
         if self._confirm is not None and self._confirm(f"{command} presses {label}: go on?") is True:
+            now = press_of(command) if press_of else press
+            if not press.is_still(now) or press.row != now.row:
+                return Verdict(False, f"{label}, or its row, changed while it was asked about: look again")
             return Verdict(True, f"{label} was confirmed", source=self.source)
         return Verdict(False, f"{label} can't be undone and wasn't confirmed", source=self.source)
 

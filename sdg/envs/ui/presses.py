@@ -31,7 +31,8 @@ class Press:
     words of the `dialog` around it.
 
     `unseen`: it lies where nobody can see. `modal`: the page itself calls what is around it a dialog. `lines`: a line
-    break is text there, in a field of many lines.
+    break is text there, in a field of many lines. `row`: a sign of all that stands in its row, which tells it from its
+    like.
     """
 
     role: str = ""
@@ -45,6 +46,7 @@ class Press:
     lines: bool = False
     classes: str = ""
     modal: bool = False
+    row: int = 0
 
     def is_still(self, now: Press) -> bool:
         """Whether this is what is pressed now; an icon without words goes by its names."""
@@ -197,6 +199,21 @@ const around = node => {  // the words of the dialog, or of the little around a 
   const asked = box === page ? [] : lines(page, 3000).filter(line => /[?？؟]/.test(line) || heads.has(line));
   return [...new Set([...lines(box, own ? most : 600), ...asked])].join('\n');
 };
+const row = node => {  // a sign of the words, pictures and values around it, up to where others like it are
+  const name = each => [get(each, 'innerHTML'), attr(each, 'value'), attr(each, 'class'), ...titles(each)].join('\n');
+  const kind = get(node, 'getRootNode').call(node).querySelectorAll(CSS.escape(get(node, 'localName')));
+  const twins = [...kind].filter(each => !each.contains(node) && !node.contains(each) &&
+    get(each, 'childElementCount') === get(node, 'childElementCount') && name(each) === name(node));
+  const theirs = new Set(), own = tidy(words(node));
+  for (const twin of twins) for (let at = twin; at && !theirs.has(at); at = above(at)) theirs.add(at);
+  let box = node, sign = 0;
+  for (let at = above(node); at && (tidy(words(box)) === own || twins.length && !theirs.has(at)); at = above(at))
+    box = at;
+  const held = all(box, 'img, input, select, textarea').map(each => each.currentSrc || each.value);
+  for (const letter of [words(box, Infinity), ...held].join('\n'))
+    sign = Math.imul(sign, 31) + letter.codePointAt(0) | 0;
+  return sign;
+};
 const hosts = node => /-|^(article|aside|blockquote|div|footer|h[1-6]|header|main|nav|p|section|span)$/i
   .test(get(node, 'tagName')) && !get(node, 'shadowRoot') && !writes(node);
 const hidden = node => {  // has the focus without being able to, or shows nothing of its own: a closed shadow root
@@ -257,7 +274,8 @@ _NAMES = rf"""([x, y, way, typed]) => {{ {_DEEP} {_HELP}
   const asks = slides || (button || control ? modal || shown.length < 60 : is(node, 'a') && shown.length < 25);
   const beside = [clean(tag), ...more.flatMap(each => [clean(text(each)), labels(each, [each])])].filter(Boolean);
   const names = said => clean(inner.map(each => said(each).map(plain).join(' ')).join(' '));
-  return {{role, words: shown, field: types, modal, unseen: button && said.length >= most || canvas && bare,
+  return {{role, words: shown, field: types, modal, row: row(node),
+    unseen: button && said.length >= most || canvas && bare,
     labels: [...fills ? [] : [labels(node, button ? inner : [node])], ...beside].filter(Boolean).join('\n'),
     hints: names(told(bare)), classes: names(classes), dialog: asks ? around(node) : '',
     picture: !fills && inner.some(each => is(each, 'svg, img, i, canvas, input[type=image]')) ||

@@ -268,6 +268,39 @@ def test_what_moved_while_the_model_thought_is_not_pressed(site: tuple[str, Path
     assert "changed since it was looked at" in found.steps[0]["outcome"]
 
 
+CELL = "style='position:absolute;left:150px;top:0'"
+ROWS = {
+    "a row above": (
+        "l.prepend(l.lastChild.cloneNode(true)); l.firstChild.querySelector('p').textContent = 'Of Dan'",
+        1,
+    ),
+    "a row of a few words above": (
+        "l.prepend(l.lastChild.cloneNode(true)); l.querySelector('p').textContent = 'Dan'",
+        0,
+    ),
+    "another text in the row": ("l.querySelector('p').append(' and Dan')", 1),
+    "another picture in the row": ("l.querySelector('img').src = 'data:image/gif;base64,R0lGODlhAQABAAAAACw='", 1),
+}
+
+
+@pytest.mark.parametrize("name", [*ROWS, "nothing of it"])
+def test_what_was_confirmed_is_pressed_in_its_own_row_alone(site: tuple[str, Path], name: str) -> None:
+    change, long = ROWS.get(name, ("l.lastChild.querySelector('p').append(' and Dan')", 1))
+    body = "".join(
+        f"<div style='position:relative;height:120px;overflow:hidden'><span><button style='width:140px;height:110px' "
+        f"{PRESSED}>Delete</button><a href='#e'>Edit</a></span><p {CELL}>Of {each}<img>{' lorem' * 80 * long}</p></div>"
+        for each in ("Ann", "Bob", "Cy")
+    )
+    with shown(site, f"<div id=l>{body}</div>") as (page, address, access):
+        found = do_task(
+            page, "do it", model=Scripted([CLICK], [FINISH]), access=access,
+            agrees=lambda _: page.evaluate(f"() => {{{change}}}") is None,
+            owned=True, address=address, guards=("confirm",), private=False,
+        )  # fmt: skip
+        assert (found.end, page.title()) == ("finished", "t" if name in ROWS else "t!")
+        assert (len(found.asked), "look again" in found.steps[0]["outcome"]) == (1, name in ROWS)
+
+
 def test_a_browser_that_dies_and_a_model_that_fails_are_ends(site: tuple[str, Path]) -> None:
     def end_renderers(text: str) -> None:
         for each in page.context.browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]:
