@@ -48,7 +48,11 @@ class Access:
                 origin_of(each) + urlsplit(each).path.rstrip("/") if "//" in each else _ascii(each)
                 for each in self.others
             ]
-            named = any(fnmatch(name or "", each) for each in named_hosts for name in (at.hostname, origin_of(address)))
+            named = any(
+                fnmatch(name or "", each.replace("[", "[[]"))
+                for each in named_hosts
+                for name in (at.hostname, origin_of(address))
+            )
             return named or (own.scheme != "file" and origin_of(address) == origin_of(self.start))
         except (ValueError, OSError, RuntimeError):
             return False

@@ -384,6 +384,10 @@ def test_access_is_what_was_named() -> None:
     assert access.opens("file:///home/a/style.css", part=True)
     assert not access.opens("file:///home/secret.css", part=True)
     assert not access.opens("file:///home/a/%00.css", part=True)
+    six = Access("http://a.org/", ("http://[::1]:8000",))
+    assert [six.opens(f"http://{each}/x") for each in ("[::1]:8000", "[::2]:8000", "[::1]", "1:8000")] == [
+        True, False, False, False,
+    ]  # fmt: skip
     web = Access("https://a.org/x")
     assert [web.opens(each) for each in ("https://a.org/y", "wss://a.org/", "http://a.org/", "file:///etc/passwd")] == [
         True, True, False, False,
