@@ -19,6 +19,7 @@ from urllib.parse import unquote_plus
 
 import numpy as np
 
+from sdg.console import readable
 from sdg.envs.ui.access import Access, flags_for, origin_of
 from sdg.envs.ui.browser import NoBrowser, open_browser
 from sdg.envs.ui.changes import what_changed
@@ -60,8 +61,8 @@ _SAID: Mapping[str, str] = {
 }
 PATCH, CHANGED, MOST_CHANGED = 16, 40, 0.35
 """Pixels around a point that must look the same, a changed pixel's least difference, the share that may change."""
-MOST_FRAMES, WIDEST, MOST_ADDRESS = 200, 1024, 4000
-"""Frames of a film, their longest side in pixels, letters of an address: pages may be huge."""
+MOST_FRAMES, WIDEST, MOST_ADDRESS, MOST_TRACE = 200, 1024, 4000, 10_000_000
+"""Frames of a film, their longest side in pixels, letters of an address and of trace.txt: pages may be huge."""
 END: Mapping[str, str] = {"solved": "finished", "failed": "given up"}
 """Ends of an episode whose page judges nothing: the model itself says so."""
 
@@ -345,7 +346,7 @@ def _write_trace(found: TaskPlayed, frames: Sequence[bytes], folder: Path, *, se
     for number, step in enumerate(found.steps, 1):
         lines += [f"{number:3}. {step['command']}: {step['outcome']}", *(f"       {each}" for each in step["verdicts"])]
     end = f"End: {found.end} after {found.answers} answers and {seconds:.0f} s. {found.said} {found.detail}".strip()
-    atomic_write(folder / "trace.txt", "\n".join([*lines, "", end]) + "\n")
+    atomic_write(folder / "trace.txt", readable("\n".join([*lines, "", end]), most=MOST_TRACE) + "\n")
     atomic_write(folder / "trace.json", json.dumps(found.to_json(), ensure_ascii=False, indent=1) + "\n")
     if frames:
         atomic_write(

@@ -122,6 +122,14 @@ def test_a_task_is_done_and_leaves_a_film_and_a_trace(site: tuple[str, Path], tm
     assert "CLICK_COORDS('120,70'): done" in (tmp_path / "trace.txt").read_text("utf-8")
 
 
+def test_nothing_in_a_trace_steers_a_terminal(site: tuple[str, Path], tmp_path: Path) -> None:
+    said = "\x1b]0;owned\x07\x1b[2Jhi \u009b31m"
+    played(site, "<p>hello", Scripted([("FINISH", {"text": said})]), folder=tmp_path)
+    trace = (tmp_path / "trace.txt").read_text("utf-8")
+    assert "hi \\x9b31m" in trace
+    assert all(each == "\n" or each.isprintable() for each in trace)
+
+
 def test_a_folder_that_takes_nothing_is_told_before_the_task_or_keeps_its_result(
     site: tuple[str, Path], tmp_path: Path
 ) -> None:
