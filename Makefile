@@ -10,6 +10,8 @@ TORCH ?= $(if $(wildcard /dev/nvidiactl),torch,torch==2.13.0+cpu)
 TORCH_INDEX ?=
 PIP = $(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
 TEST_ARGS ?=
+# What Tesseract reads on pages that RapidOCR doesn't: Cyrillic, Greek, Arabic, Hebrew, Korean, Thai, Devanagari; 7 MB.
+SCRIPTS := rus ukr ell ara heb kor tha hin
 
 # Two threads on shared cores spin-wait and are 4 to 15 times slower than one.
 export OMP_NUM_THREADS ?= 1
@@ -36,12 +38,16 @@ lint: $(STAMP)
 	$(BIN)/mypy sdg
 	$(BIN)/lint-imports
 
-# Chromium, for the tests that use a browser: installed as root, otherwise the command is printed and they are skipped.
+# Chromium and Tesseract, for tests that use them: installed as root, otherwise the command is printed and they are skipped.
 browser:
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \
 		set -- apt-get install -y -qq --no-install-recommends chromium chromium-driver fonts-liberation fonts-dejavu-core; \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && "$$@" >/dev/null; then :; \
 		else echo "no Chromium: tests in a browser are skipped. To install it: $$*"; fi; }
+	@command -v tesseract >/dev/null || { \
+		set -- apt-get install -y -qq --no-install-recommends tesseract-ocr $(addprefix tesseract-ocr-,$(SCRIPTS)); \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && "$$@" >/dev/null; then :; \
+		else echo "no Tesseract: pages are read in Latin, Chinese and Japanese alone. To install it: $$*"; fi; }
 
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

@@ -5,6 +5,7 @@ a screenshot only the ink counts, how far each pixel differs from the ground, cu
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -141,6 +142,8 @@ def _without(picture: np.ndarray, line: TextLine, icons: Sequence[Sequence[int]]
     x0, y0, x1, y1 = line.box
     for left, _, right, _ in icons:
         x0, x1 = (max(x0, right + 1), x1) if left - x0 <= x1 - right else (x0, min(x1, left - 1))
+    if line.is_foreign:
+        return replace(line, box=(x0, y0, max(x1, x0 + 1), y1))
     return line if not icons else read_line(picture, (x0, y0, x1, y1)) if x1 - x0 >= LEAST_TEXT else None
 
 

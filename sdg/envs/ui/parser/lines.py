@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sdg.envs.ui.parser.detector import Detection
-from sdg.envs.ui.parser.ocr import TextLine, read_line
+from sdg.envs.ui.parser.ocr import LEAST_CONFIDENCE, TextLine, read_line
 
 WIDE = 0.9
 """Widths of a gap, in heights of the line, from which it parts two texts; a space has a third."""
@@ -23,9 +23,9 @@ Run = tuple[int, int, int, int]
 
 
 def cut_lines(
-    picture: np.ndarray, lines: Sequence[TextLine], found: Sequence[Detection]
+    picture: np.ndarray, lines: Sequence[TextLine], found: Sequence[Detection], least: float = LEAST_CONFIDENCE
 ) -> tuple[list[TextLine], list[Detection]]:
-    """The lines of a picture, RGB u8 (h, w, 3), cut; and the ticks in them that `found` lacks."""
+    """The lines of a picture, RGB u8 (h, w, 3), cut, where it is as sure; and the ticks in them that `found` lacks."""
     cut: list[TextLine] = []
     ticks: list[Detection] = []
     for line in lines:
@@ -39,7 +39,7 @@ def cut_lines(
         if len(parts) == 1 and not marks:
             cut.append(line)
         else:
-            cut += [read for box in parts if (read := read_line(picture, box))]
+            cut += [read for box in parts if (read := read_line(picture, box, least))]
     return cut, ticks
 
 

@@ -15,15 +15,19 @@ LEAST_SHAPE = [3, 48, 96]
 """What a line is widened to at least before it is read: most texts of a screen are a word or two."""
 MARGIN = 0.28
 """Share of a line's height that the text detector leaves as margin on each side; boxes are given without it."""
+UNREAD = "\ufffd"
+"""The text of a box of which no letter is read, within the engine."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """A line of text, its box [x0, y0, x1, y1] in pixels (half open) and how sure the recogniser is, in [0, 1]."""
+    """A line of text, its box [x0, y0, x1, y1] in pixels (half open) and how sure the recogniser is, in [0, 1]; whether
+    it is in letters that RapidOCR lacks."""
 
     text: str
     box: tuple[int, int, int, int]
     confidence: float
+    is_foreign: bool = False
 
 
 _ONE_AT_A_TIME = Lock()
@@ -34,9 +38,18 @@ _ONE_AT_A_TIME = Lock()
 def _engine() -> Any:
     from rapidocr import RapidOCR
 
-    return RapidOCR(
+    class Engine(RapidOCR):  # type: ignore[misc]
+        """Keeps the boxes of texts of which it can't read a letter."""
+
+        def recognize_txt(self, images: Any) -> Any:
+            read: Any = super().recognize_txt(images)
+            read.txts = read.txts and tuple(text if text.strip() else UNREAD for text in read.txts)
+            return read
+
+    return Engine(
         params={
             "Global.log_level": "critical",
+            "Global.text_score": 0.0,
             "Global.use_cls": False,
             "Det.limit_side_len": LARGEST,
             "Det.limit_type": "max",
@@ -48,29 +61,34 @@ def _engine() -> Any:
     )
 
 
-def read_lines(picture: np.ndarray) -> Sequence[TextLine]:
-    """The text lines of a picture, RGB u8 (height, width, 3), sorted by y, then x."""
+def read_lines(picture: np.ndarray, least: float = LEAST_CONFIDENCE) -> Sequence[TextLine]:
+    """The text lines of a picture, RGB u8 (height, width, 3), sorted by y, then x; with a `least` of 0 also those of
+    which nothing is read, with "" and 0."""
     with _ONE_AT_A_TIME:
         found = _engine()(np.ascontiguousarray(picture[:, :, ::-1]), use_det=True, use_cls=False, use_rec=True)
     if found.boxes is None:
         return ()
     lines = [
-        TextLine(text.strip(), _without_margin(corners), float(score))
+        _line(text, _without_margin(corners), score)
         for corners, text, score in zip(found.boxes, found.txts, found.scores, strict=True)
-        if score >= LEAST_CONFIDENCE and text.strip()
     ]
-    return tuple(sorted(lines, key=lambda line: (line.box[1], line.box[0])))
+    return tuple(
+        sorted((line for line in lines if line.confidence >= least), key=lambda line: (line.box[1], line.box[0]))
+    )
 
 
-def read_line(picture: np.ndarray, box: tuple[int, int, int, int]) -> TextLine | None:
-    """What stands in a box of a picture that one line lies in; None for nothing."""
+def read_line(picture: np.ndarray, box: tuple[int, int, int, int], least: float = LEAST_CONFIDENCE) -> TextLine | None:
+    """What stands in a box of a picture that one line lies in; None for nothing that is as sure."""
     x0, y0, x1, y1 = box
     part = picture[max(y0 - 2, 0) : y1 + 2, max(x0 - 3, 0) : x1 + 3, ::-1]
     with _ONE_AT_A_TIME:
         found = _engine()(np.ascontiguousarray(part), use_det=False, use_cls=False, use_rec=True)
-    if not found.txts or not found.txts[0].strip() or found.scores[0] < LEAST_CONFIDENCE:
-        return None
-    return TextLine(found.txts[0].strip(), box, float(found.scores[0]))
+    line = _line(found.txts[0], box, found.scores[0]) if found.txts else None
+    return line if line and line.confidence >= least else None
+
+
+def _line(text: str, box: tuple[int, int, int, int], score: float) -> TextLine:
+    return TextLine("", box, 0.0) if text == UNREAD else TextLine(text.strip(), box, float(score))
 
 
 def _without_margin(corners: np.ndarray) -> tuple[int, int, int, int]:

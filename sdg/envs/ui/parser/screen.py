@@ -19,7 +19,8 @@ from sdg.envs.ui.parser.grounds import telling_grounds
 from sdg.envs.ui.parser.icons import find_icons
 from sdg.envs.ui.parser.leftover import is_framed, read_left_out
 from sdg.envs.ui.parser.lines import cut_lines
-from sdg.envs.ui.parser.ocr import TextLine, read_lines
+from sdg.envs.ui.parser.ocr import LEAST_CONFIDENCE, TextLine, read_lines
+from sdg.envs.ui.parser.scripts import languages_of, read_again
 
 FIELDS = ("textbox", "text area", "dropdown")
 INSIDE = 0.6
@@ -101,11 +102,17 @@ class Screen:
 def parse(picture: np.ndarray) -> Screen:
     """The elements of a screenshot, RGB u8 (h, w, 3); of pages larger than MiniWoB++'s lines are cut where they hold
     more than one text, and what the finders left out is read."""
-    found, lines = detect(picture), read_lines(picture)
+    found, read = detect(picture), read_lines(picture, least=0.0)
+    lines = [line for line in read if line.confidence >= LEAST_CONFIDENCE]
     if picture.shape[:2] == (SCREEN, SCREEN):
         return merge(picture, found, lines)
+    languages = languages_of(picture, read)
     found = [each for each in found if each.kind not in FIELDS or is_framed(picture, each.box)]
-    cut, ticks = cut_lines(picture, lines, found)
+    if languages:
+        cut, ticks = cut_lines(picture, read, found, least=0.0)
+        cut = read_again(picture, cut, languages)
+    else:
+        cut, ticks = cut_lines(picture, lines, found)
     cut, found = find_icons(picture, cut, [*found, *ticks])
     elements = merge(picture, found, [*cut, *read_left_out(picture, cut, found)]).elements
     grounds = telling_grounds(picture, [each.kind for each in elements], [each.box for each in elements])
