@@ -108,11 +108,8 @@ def parse(picture: np.ndarray) -> Screen:
         return merge(picture, found, lines)
     languages = languages_of(picture, read)
     found = [each for each in found if each.kind not in FIELDS or is_framed(picture, each.box)]
-    if languages:
-        cut, ticks = cut_lines(picture, read, found, least=0.0)
-        cut = read_again(picture, cut, languages)
-    else:
-        cut, ticks = cut_lines(picture, lines, found)
+    cut, ticks = cut_lines(picture, read, found, 0.0) if languages else cut_lines(picture, lines, found)
+    cut = read_again(picture, cut, languages)
     cut, found = find_icons(picture, cut, [*found, *ticks])
     elements = merge(picture, found, [*cut, *read_left_out(picture, cut, found)]).elements
     grounds = telling_grounds(picture, [each.kind for each in elements], [each.box for each in elements])

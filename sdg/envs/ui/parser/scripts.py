@@ -1,7 +1,7 @@
 """Lines in letters that RapidOCR's weights lack, read by Tesseract where it is installed; the one door to that program.
 
 A few lines that the first reader isn't sure of tell which scripts a page is in; most pages end there. On the others the
-lines are read again, and what comes back in letters of these scripts takes the place of what was read first.
+doubtful lines are read again, and what comes back in letters of these scripts takes the place of what was read first.
 """
 
 import io
@@ -9,7 +9,7 @@ import os
 import subprocess
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -39,15 +39,16 @@ PROBED, WIDE, MOST = 5, 6, 80
 LIKELY, LETTERS, SHARE = 0.75, 4, 0.5
 """Least confidence of the second reader in a line that tells a script, its least letters in all such lines, and their
 least share of those of the most frequent script."""
-ENOUGH = 0.6
+ENOUGH = 0.4
 """Least confidence of the second reader for a line to be taken from it."""
 HIGH, MARGIN, GAP = 36, 2, 0.15
 """Pixels that a line is made high, pixels around it, and the gap between words in heights of the line."""
+MARKS = "eOㆍ๑٠ๆ"
+"""Letters and digits as which the mark before an item of a list, or a box to tick, is read."""
 COLUMNS, WORD = 12, "5"
 """Of Tesseract's table: level, page, block, paragraph, line, word, left, top, width, height, confidence, text."""
 LIMIT_S = 5.0
 """Of each of the two calls for a picture."""
-Read = Callable[[np.ndarray, Sequence[TextLine], Sequence[str]], Sequence[tuple[str, float]]]
 
 
 @cache
@@ -57,87 +58,78 @@ def installed() -> tuple[str, ...]:
     return tuple(each for each in SCRIPTS if each in has) if ENGLISH in has else ()
 
 
-def languages_of(picture: np.ndarray, lines: Sequence[TextLine], read: Read | None = None) -> tuple[str, ...]:
+def languages_of(picture: np.ndarray, lines: Sequence[TextLine]) -> tuple[str, ...]:
     """The languages in whose letters a picture, RGB u8 (h, w, 3), has lines that the first reader can't read."""
-    doubtful = [line for line in lines if _is_doubtful(line, DOUBTFUL)]
-    if not doubtful or not installed():
-        return ()
-    widest = sorted(doubtful, key=lambda line: line.box[0] - line.box[2])[:PROBED]
+    doubtful = [line for line in lines if _is_doubtful(line, DOUBTFUL)] if installed() else []
     found: Counter[str] = Counter()
-    for text, sure in (read or read_as)(picture, [_begun(line) for line in widest], (ENGLISH, *installed())):
+    widest = sorted((line.box for line in doubtful), key=lambda box: box[0] - box[2])[:PROBED]
+    begun = [(x0, y0, min(x1, x0 + WIDE * (y1 - y0)), y1) for x0, y0, x1, y1 in widest]
+    for text, sure in read_as(picture, begun, (ENGLISH, *installed())):
         if sure >= LIKELY and is_foreign(text):
-            found.update(script for letter in text if (script := _script(letter)))
+            found.update(filter(None, map(_script, text)))
     least = max(LETTERS, SHARE * max(found.values(), default=0))
     return tuple(each for each in installed() if found[SCRIPTS[each]] >= least)
 
 
-def read_again(
-    picture: np.ndarray, lines: Sequence[TextLine], languages: Sequence[str], read: Read | None = None
-) -> list[TextLine]:
+def read_again(picture: np.ndarray, lines: Sequence[TextLine], languages: Sequence[str]) -> list[TextLine]:
     """The lines, with those that are in letters of the languages read by them; those that nobody can read go."""
-    doubtful = [line for line in lines if _is_doubtful(line, SURE)][:MOST]
-    found: dict[TextLine, TextLine] = {}
-    for line, (text, sure) in zip(doubtful, (read or read_as)(picture, doubtful, (*languages, ENGLISH)), strict=True):
-        if sure >= ENOUGH and is_foreign(text):
-            found[line] = replace(line, text=text, confidence=sure, is_foreign=True)
+    doubtful = [line for line in lines if _is_doubtful(line, SURE)][:MOST] if languages else []
+    texts = read_as(picture, [line.box for line in doubtful], (*languages, ENGLISH))
+    found = {
+        line: replace(line, text=text, confidence=max(sure, LEAST_CONFIDENCE), is_foreign=True)
+        for line, (text, sure) in zip(doubtful, texts, strict=True)
+        if sure >= ENOUGH and is_foreign(text)
+    }
     return [line for each in lines if (line := found.get(each, each)).confidence >= LEAST_CONFIDENCE]
 
 
-def read_as(picture: np.ndarray, lines: Sequence[TextLine], languages: Sequence[str]) -> list[tuple[str, float]]:
-    """What stands in each line by these languages, and how sure that is, in [0, 1]; ("", 0.0) for nothing."""
-    images, data = [_image(picture, line.box) for line in lines], io.BytesIO()
-    if images:
-        images[0].save(data, "TIFF", save_all=True, append_images=images[1:])
-    said = _call("-l", "+".join(languages), "--psm", "7", "stdin", "stdout", "tsv", data=data.getvalue())
-    words: list[list[Sequence[str]]] = [[] for _ in lines]
-    for columns in (row.split("\t") for row in said.split("\n")[1:]):
-        if len(columns) == COLUMNS and columns[0] == WORD and columns[-1].strip():
-            words[int(columns[1]) - 1].append(columns)
-    return [_joined(each) for each in words]
+def read_as(picture: np.ndarray, boxes: Sequence[Sequence[int]], languages: Sequence[str]) -> list[tuple[str, float]]:
+    """What stands in each box by these languages, and how sure that is, in [0, 1]; ("", 0.0) for nothing."""
+    words: list[list[list[str]]] = [[] for _ in boxes]
+    if boxes:
+        (first, *others), data = (_image(picture, box) for box in boxes), io.BytesIO()
+        first.save(data, "TIFF", save_all=True, append_images=others)
+        said = _call("-l", "+".join(languages), "--psm", "7", "stdin", "stdout", "tsv", data=data.getvalue())
+        for columns in (row.split("\t") for row in said.split("\n")):
+            if len(columns) == COLUMNS and columns[0] == WORD and columns[-1].strip():
+                words[int(columns[1]) - 1].append(columns)
+    return [(_joined(each), float(np.mean([float(columns[10]) for columns in each] or [0])) / 100) for each in words]
 
 
-def _joined(words: Sequence[Sequence[str]]) -> tuple[str, float]:
+def _joined(words: Sequence[Sequence[str]]) -> str:
     """Words of a line in Tesseract's table as one text: some letters come as words, so only gaps are spaces."""
     text, end = "", (0, 0)
     for left, _, wide, _, _, word in (columns[6:] for columns in words):
         begin = (int(left), int(left) + int(wide))
-        gap = max(begin[0] - end[1], end[0] - begin[1])
-        is_apart = bool(text) and gap > GAP * HIGH and unicodedata.category(word[0])[0] != "M"
-        text, end = text + (" " if is_apart else "") + word, begin
-    kept = "".join(letter for letter in text if unicodedata.category(letter)[0] != "C")
-    return kept, float(np.mean([float(columns[10]) for columns in words])) / 100 if words else 0.0
+        is_apart = max(begin[0] - end[1], end[0] - begin[1]) > GAP * HIGH
+        space = " " if text and is_apart and unicodedata.category(word[0])[0] != "M" else ""
+        text, end = text + space + word, begin
+    kept = "".join(letter for letter in text if unicodedata.category(letter)[0] != "C").removesuffix(" |")
+    head, _, rest = kept.partition(" ")
+    return rest if rest and len(head) == 1 and (head in MARKS or not head.isalnum()) else kept
 
 
 def _image(picture: np.ndarray, box: Sequence[int]) -> Image.Image:
     """A line by itself, dark on light."""
     x0, y0, x1, y1 = box
-    part = picture[max(y0 - MARGIN, 0) : y1 + MARGIN, max(x0 - MARGIN, 0) : x1 + MARGIN]
+    part = picture[max(y0 - MARGIN, 0) : max(y0, y1) + MARGIN, max(x0 - MARGIN, 0) : max(x0, x1) + MARGIN]
     image = Image.fromarray(part).convert("L")
     image = image.resize((max(round(image.width * HIGH / image.height), 1), HIGH), Image.Resampling.BICUBIC)
-    pixels = np.asarray(image)
-    return Image.fromarray(255 - pixels) if np.median(pixels) < 128 else image
+    return image if np.median(np.asarray(image)) >= 128 else image.point(lambda value: 255 - value)
 
 
 def _is_doubtful(line: TextLine, least: float) -> bool:
     is_chinese = any(unicodedata.name(letter, "").startswith(CJK) for letter in line.text)
-    has_room = line.box[0] < line.box[2] and line.box[1] < line.box[3]
-    return has_room and line.confidence < (CHINESE if is_chinese else least)
-
-
-def _begun(line: TextLine) -> TextLine:
-    x0, y0, x1, y1 = line.box
-    return replace(line, box=(x0, y0, min(x1, x0 + WIDE * (y1 - y0)), y1))
+    return line.confidence < (CHINESE if is_chinese else least)
 
 
 def _script(letter: str) -> str:
-    name = unicodedata.name(letter, "").partition(" ")[0]
-    return name if name in SCRIPTS.values() else ""
+    return name if (name := unicodedata.name(letter, "").partition(" ")[0]) in SCRIPTS.values() else ""
 
 
 def is_foreign(text: str) -> bool:
-    """Whether half of a text's letters are of the scripts."""
-    letters = [letter for letter in text if letter.isalpha()]
-    return 2 * sum(bool(_script(letter)) for letter in letters) > len(letters)
+    """Whether most of a text's letters are of the scripts."""
+    return sum(1 if _script(letter) else -1 for letter in text if letter.isalpha()) > 0
 
 
 def _call(*arguments: str, data: bytes = b"") -> str:
