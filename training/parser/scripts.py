@@ -1,4 +1,4 @@
-"""How well texts in ten scripts are read from pages: python -m tests.shared.script_accuracy.
+"""How well texts in ten scripts are read from pages: python -m training.parser.scripts.
 
 The texts are GTK's own translations, which come with Debian's Chromium (fonts-noto-core and fonts-noto-cjk draw them).
 One half of them makes the pages that thresholds are chosen by, the other those with seeds from HELD_OUT on. A row for
