@@ -49,7 +49,7 @@ def test_the_widest_doubtful_lines_tell_the_scripts_of_a_page(monkeypatch: pytes
 
 
 @pytest.mark.usefixtures("_installed")
-@pytest.mark.parametrize("said", [("Delete", 0.95), ("Уда", 0.95), ("Удалить", 0.5), ("", 0.0)])
+@pytest.mark.parametrize("said", [("Delete", 0.95), ("ΙΕΥΙΟΙ", 0.95), ("Уда", 0.95), ("Удалить", 0.5), ("", 0.0)])
 def test_a_page_whose_doubtful_lines_are_no_other_letters_for_sure_stays(
     said: tuple[str, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,8 @@ SCRIPTS = {
     "hin": "DEVANAGARI",
 }
 """Tesseract's name of a language, and how Unicode's names of its letters begin."""
+ALIKE = frozenset("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοАВЕКМНОРСТУХаеорсухІЇЈЅіїјѕ")
+"""Letters that look like Latin ones and so tell nothing."""
 DOUBTFUL, SURE = 0.9, 0.98
 """Confidence of the first reader below which a line may tell a page's script, and from which a line stays as it is."""
 CJK, CHINESE = ("CJK", "HIRAGANA", "KATAKANA"), 0.75
@@ -66,7 +68,7 @@ def languages_of(picture: np.ndarray, lines: Sequence[TextLine]) -> tuple[str, .
     begun = [(x0, y0, min(x1, x0 + WIDE * (y1 - y0)), y1) for x0, y0, x1, y1 in widest]
     for text, sure in read_as(picture, begun, (ENGLISH, *installed())):
         if sure >= LIKELY and is_foreign(text):
-            found.update(filter(None, map(_script, text)))
+            found.update(script for letter in text if letter not in ALIKE and (script := _script(letter)))
     least = max(LETTERS, SHARE * max(found.values(), default=0))
     return tuple(each for each in installed() if found[SCRIPTS[each]] >= least)
 
@@ -128,8 +130,8 @@ def _script(letter: str) -> str:
 
 
 def is_foreign(text: str) -> bool:
-    """Whether most of a text's letters are of the scripts."""
-    return sum(1 if _script(letter) else -1 for letter in text if letter.isalpha()) > 0
+    """Whether most of a text's letters are of the scripts, those aside that may be Latin ones."""
+    return sum(1 if _script(letter) else -1 for letter in text if letter.isalpha() and letter not in ALIKE) > 0
 
 
 def _call(*arguments: str, data: bytes = b"") -> str:
