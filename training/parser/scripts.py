@@ -139,9 +139,9 @@ def figures(shots: Sequence[tuple[np.ndarray, Sequence[tuple[str, Sequence[int]]
     marks: list[tuple[bool, float, float]] = []
     same, took = 0, []
     for picture, texts in shots:
-        with patch.object(scripts, "installed", tuple):
+        with patch.object(scripts, "known_languages", tuple):
             before = parse(picture)
-        scripts.installed()
+        scripts.known_languages()
         began = resource.getrusage(resource.RUSAGE_CHILDREN)
         after = parse(picture)
         ended = resource.getrusage(resource.RUSAGE_CHILDREN)

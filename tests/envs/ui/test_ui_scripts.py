@@ -37,7 +37,7 @@ def line(text: str, x: int, confidence: float, wide: int = 90) -> TextLine:
 
 @pytest.fixture
 def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scripts, "installed", lambda: ("rus", "kor"))
+    monkeypatch.setattr(scripts, "known_languages", lambda: ("rus", "kor"))
 
 
 @pytest.mark.usefixtures("_installed")
@@ -59,7 +59,7 @@ def test_a_page_whose_doubtful_lines_are_no_other_letters_for_sure_stays(
 
 
 def test_without_the_program_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scripts, "installed", lambda: ())
+    monkeypatch.setattr(scripts, "known_languages", lambda: ())
     read = Reader(monkeypatch, {10: ("Удалить", 0.9)})
     assert scripts.languages_of(WHITE, [line("Yapanb", 10, 0.7)]) == ()
     assert not read.asked
@@ -93,7 +93,7 @@ def test_a_program_that_fails_or_says_nothing_leaves_all_as_it_is(
 ) -> None:
     monkeypatch.setattr(scripts, "PROGRAM", program)
     lines = [line("Yapanb", 10, 0.7)]
-    assert scripts.installed.__wrapped__() == ()
+    assert scripts.known_languages.__wrapped__() == ()
     assert scripts.read_as(WHITE, [(10, 20, 90, 40)], ("rus", "eng")) == [("", 0.0)]
     assert scripts.read_again(WHITE, lines, ("rus",)) == lines
 
@@ -126,7 +126,7 @@ def drawn(*texts: str) -> np.ndarray:
 
 def test_cyrillic_and_greek_are_read_where_the_program_is_installed() -> None:
     pytest.importorskip("rapidocr")
-    if not {"rus", "ell"} <= set(scripts.installed()):
+    if not {"rus", "ell"} <= set(scripts.known_languages()):
         pytest.skip("no tesseract with tesseract-ocr-rus and tesseract-ocr-ell")
     russian = parse(drawn("Настройки страницы", "Удалить файл", "Help and support")).elements
     assert [each.text for each in russian] == ["Настройки страницы", "Удалить файл", "Help and support"]
@@ -137,5 +137,5 @@ def test_a_latin_page_is_read_the_same_with_the_program_and_without(monkeypatch:
     pytest.importorskip("rapidocr")
     page = drawn("Paramètres généraux", "Größe ändern", "Delete 3 files", "→ # ×")
     found = parse(page)
-    monkeypatch.setattr(scripts, "installed", lambda: ())
+    monkeypatch.setattr(scripts, "known_languages", lambda: ())
     assert parse(page) == found

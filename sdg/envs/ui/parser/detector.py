@@ -139,10 +139,10 @@ def overlap(a: Sequence[int], b: Sequence[int]) -> float:
 
 @cache
 def _trained() -> Any:
-    return trained(network(), WEIGHTS)
+    return load_into(network(), WEIGHTS)
 
 
-def trained(network: Any, weights: str) -> Any:
+def load_into(network: Any, weights: str) -> Any:
     """A network with the weights of a file that lies beside this one."""
     from safetensors.torch import load_file
 

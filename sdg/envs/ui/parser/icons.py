@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from sdg.envs.ui.parser.detector import Detection, overlap, trained
+from sdg.envs.ui.parser.detector import Detection, load_into, overlap
 from sdg.envs.ui.parser.leftover import edges_of, pieces_of
 from sdg.envs.ui.parser.lines import holds
 from sdg.envs.ui.parser.ocr import TextLine, read_line
@@ -163,4 +163,4 @@ def name_icons(picture: np.ndarray, boxes: Sequence[Sequence[int]]) -> list[tupl
 
 @cache
 def load_network() -> Any:
-    return trained(network(), WEIGHTS)
+    return load_into(network(), WEIGHTS)

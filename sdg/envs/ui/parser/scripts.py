@@ -54,7 +54,7 @@ LIMIT_S = 5.0
 
 
 @cache
-def installed() -> tuple[str, ...]:
+def known_languages() -> tuple[str, ...]:
     """Those of SCRIPTS that are there; none where the program, or its English, isn't."""
     has = _call("--list-langs").split()
     return tuple(each for each in SCRIPTS if each in has) if ENGLISH in has else ()
@@ -62,15 +62,15 @@ def installed() -> tuple[str, ...]:
 
 def languages_of(picture: np.ndarray, lines: Sequence[TextLine]) -> tuple[str, ...]:
     """The languages in whose letters a picture, RGB u8 (h, w, 3), has lines that the first reader can't read."""
-    doubtful = [line for line in lines if _is_doubtful(line, DOUBTFUL)] if installed() else []
+    doubtful = [line for line in lines if _is_doubtful(line, DOUBTFUL)] if known_languages() else []
     found: Counter[str] = Counter()
     widest = sorted((line.box for line in doubtful), key=lambda box: box[0] - box[2])[:PROBED]
     begun = [(x0, y0, min(x1, x0 + WIDE * (y1 - y0)), y1) for x0, y0, x1, y1 in widest]
-    for text, sure in read_as(picture, begun, (ENGLISH, *installed())):
+    for text, sure in read_as(picture, begun, (ENGLISH, *known_languages())):
         if sure >= LIKELY and is_foreign(text):
             found.update(script for letter in text if letter not in ALIKE and (script := _script(letter)))
     least = max(LETTERS, SHARE * max(found.values(), default=0))
-    return tuple(each for each in installed() if found[SCRIPTS[each]] >= least)
+    return tuple(each for each in known_languages() if found[SCRIPTS[each]] >= least)
 
 
 def read_again(picture: np.ndarray, lines: Sequence[TextLine], languages: Sequence[str]) -> list[TextLine]:
