@@ -104,11 +104,16 @@ def test_the_table_of_the_program_becomes_texts(monkeypatch: pytest.MonkeyPatch)
         *("1\t1\t0\t0\t0\t0\t0\t0\t300\t36\t-1\t", "5\t1\t1\t1\t1\t1\t0\t0\t9\t36\t60\t«"),
         *("5\t1\t1\t1\t1\t2\t30\t0\t60\t36\t90\tУдалить", "5\t1\t1\t1\t1\t3\t99\t0\t50\t36\t90\tфайл"),
         *("5\t2\t1\t1\t1\t1\t200\t0\t60\t36\t80\tاحفظ\u202e", "5\t2\t1\t1\t1\t2\t100\t0\t80\t36\t80\tالاسم"),
-        *("5\t3\t1\t1\t1\t1\t0\t0\t20\t36\t90\tแ", "5\t3\t1\t1\t1\t2\t22\t0\t20\t36\t90\tร", "5\tnot a row", ""),
+        *(
+            "5\t3\t1\t1\t1\t1\t0\t0\t20\t36\t90\tแ",
+            "5\t3\t1\t1\t1\t2\t22\t0\t20\t36\t90\tร\u0e4d\u0e32",
+            "5\tnot a row",
+            "",
+        ),
     ]
     monkeypatch.setattr(scripts, "_call", lambda *_, data: "\n".join((head, *rows)))
     found = scripts.read_as(WHITE, [(0, 20, 90, 40)] * 4, ("rus", "eng"))
-    assert [text for text, _ in found] == ["Удалить файл", "احفظ الاسم", "แร", ""]
+    assert [text for text, _ in found] == ["Удалить файл", "احفظ الاسم", "แร\u0e33", ""]
     assert [round(sure, 2) for _, sure in found] == [0.8, 0.8, 0.9, 0.0]
 
 

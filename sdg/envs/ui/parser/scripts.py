@@ -107,6 +107,9 @@ def _joined(words: Sequence[Sequence[str]]) -> str:
         space = " " if text and is_apart and unicodedata.category(word[0])[0] != "M" else ""
         text, end = text + space + word, begin
     kept = "".join(letter for letter in text if unicodedata.category(letter)[0] != "C").removesuffix(" |")
+    kept = kept.replace("\u00b5", "\u03bc").replace(
+        "\u0e4d\u0e32", "\u0e33"
+    )  # Greek mu and Thai am, as pages write them
     head, _, rest = kept.partition(" ")
     return rest if rest and len(head) == 1 and (head in MARKS or not head.isalnum()) else kept
 
