@@ -17,7 +17,7 @@ import pytest
 
 from sdg.agents.agents import ReplayAgent, Task, play_task
 from sdg.envs.babyai.bot import bot_actions
-from sdg.envs.ui.browser import FLAGS, chromium
+from sdg.envs.ui.browser import open_browser, what_is_missing
 from sdg.experiments.app.server import Playground, serve
 from sdg.experiments.results.comparison import SHIPPED
 from sdg.storage import RunFolder, RunSettings
@@ -48,12 +48,10 @@ def post(address: str, path: str, body: str = "{}", **headers: str) -> tuple[int
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [1280, 400])
 def test_the_three_ways_in_a_browser(address: str, width: int, tmp_path: Path) -> None:
-    if not chromium():
-        pytest.skip("no Chromium")
-    playwright = pytest.importorskip("playwright.sync_api")
+    if missing := what_is_missing():
+        pytest.skip(missing)
     shots = Path(os.environ.get("SDG_SHOTS", tmp_path))
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=chromium(), args=FLAGS)
+    with open_browser() as browser:
         page = browser.new_page(viewport={"width": width, "height": 900})
         faults: list[str] = []
         page.on("pageerror", lambda error: faults.append(str(error)))
@@ -83,7 +81,6 @@ def test_the_three_ways_in_a_browser(address: str, width: int, tmp_path: Path) -
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing hangs over the side"
         page.screenshot(path=str(shots / f"app-{width}.png"), full_page=True)
         assert not faults
-        browser.close()
 
 
 def test_what_can_not_be_is_said_in_words(address: str) -> None:
