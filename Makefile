@@ -26,11 +26,11 @@ run: $(STAMP)
 	$(BIN)/sdg run $(RUN_ARGS)
 
 test: lint browser
-	$(BIN)/python -m pytest -m "not slow" -n 2 $(TEST_ARGS)
+	$(BIN)/python -m pytest -m "not slow" -n 3 $(TEST_ARGS)
 
 # The same tests with the lines counted that they run: tracing makes Python about twice as slow.
 coverage: lint browser
-	$(BIN)/python -m pytest -m "not slow" -n 2 --cov --cov-report=term $(TEST_ARGS)
+	$(BIN)/python -m pytest -m "not slow" -n 3 --cov --cov-report=term $(TEST_ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

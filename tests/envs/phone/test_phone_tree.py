@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sdg.envs.phone.actions import ActionError, PhoneAction, place_of
 from sdg.envs.phone.tree import MOST_TEXT, DumpError, marks, read_dump
+from tests.shared.slowness import slowness
 
 
 def node(kind: str, bounds: str, *inner: str, text: str = "", desc: str = "", res: str = "", flags: str = "") -> str:
@@ -91,7 +92,7 @@ def test_many_nodes_in_the_same_boxes_are_compared_once() -> None:
     tree = read_dump(dump(*(node("Button", box, text="a", flags="clickable focusable") for box in boxes)))
     began = time.process_time()
     assert len(marks(tree)) == 300
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < slowness()
 
 
 def test_words_below_many_that_are_pressed_are_gathered_once_and_cut() -> None:
@@ -99,7 +100,7 @@ def test_words_below_many_that_are_pressed_are_gathered_once_and_cut() -> None:
     xml = dump(outer * 150 + inner * 10_000 + "</node>" * 150)
     began = time.process_time()
     tree = read_dump(xml)
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 2 * slowness()
     assert {len(each.text) for each in tree.elements} == {MOST_TEXT}
     assert tree.elements[0].text.startswith("ab | ab | ab")
     assert sum(1 for _ in tree.walk()) == 10_150

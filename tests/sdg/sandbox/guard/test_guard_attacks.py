@@ -131,7 +131,7 @@ def test_a_value_that_holds_itself_often_is_not_walked_unpaid(line: str) -> None
     began = time.process_time()
     with contextlib.suppress(GuardError):
         run(made)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < slowness()
 
 
 @pytest.mark.parametrize("line", ["see()['color']", "see().get('color')"])
@@ -217,7 +217,7 @@ def test_a_finally_that_is_compiled_thousands_of_times_is_refused() -> None:
     began = time.process_time()
     with pytest.raises(Refused, match="compiled anew"):
         run(program(source))
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < slowness()
     assert run(program("try:\n    return 1\nfinally:\n    x = 2")) == 1
 
 
