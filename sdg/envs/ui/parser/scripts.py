@@ -2,6 +2,8 @@
 
 A few lines that the first reader isn't sure of tell which scripts a page is in; most pages end there. On the others the
 doubtful lines are read again, and what comes back in letters of these scripts takes the place of what was read first.
+RapidOCR's own weights for these scripts lie on a model hub alone; Tesseract's detection of scripts is often wrong about
+a word or two.
 """
 
 import io
