@@ -32,6 +32,7 @@ from sdg.sandbox.guard.table import (
     METHOD_ROWS,
     PLAIN_TYPES,
     SMALL,
+    dispatch,
     index_of,
     is_short,
     join,
@@ -84,7 +85,7 @@ class Library(Meter):
         for name, function in functions:  # errors about a call's arguments show this name
             if isinstance(function := getattr(function, "__func__", function), FunctionType):
                 function.__qualname__ = name.rpartition(".")[2]
-        self.calls |= {f".m_{name}": _dispatch(name, row) for name, row in methods.items()}
+        self.calls |= {f".m_{name}": dispatch(name, row) for name, row in methods.items()}
 
     def _row(self, owner: Any, rows: dict[str, str]) -> Iterator[tuple[str, Method]]:
         """A module's functions or a type's methods by name, each made safe by its letters."""
@@ -355,6 +356,7 @@ class Library(Meter):
 
     def update(self, items: Any, more: Any = (), /, **words: Any) -> None:
         """`items.update(more)` of a dict, or of a Counter, whose counts are numbers."""
+        more = () if more is None and type(items) is Counter else more
         key, named = self._looks["k"], more if type(more) in DICTS else {}
         for part in () if named is more else self._looks["i"](more, items):  # which may see what is there already
             if type(items) is Counter:
@@ -377,16 +379,6 @@ class Library(Meter):
         item = items.pop() if order is items else next(order)
         items.discard(item)
         return item
-
-
-def _dispatch(name: str, row: dict[type, Method]) -> Method:
-    def call(receiver: Any, /, *arguments: Any, **words: Any) -> Any:
-        method = row.get(type(receiver))
-        if method is None:
-            raise AttributeError(f"{type(receiver).__name__!r} object has no method {name}()")
-        return method(receiver, *arguments, **words)
-
-    return call
 
 
 _CALLS = Library(frozenset()).calls

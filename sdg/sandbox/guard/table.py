@@ -116,3 +116,13 @@ def index_of(items: Any, wanted: Any, start: Any = 0, stop: Any = MAX_KEY) -> in
     """The index of `wanted`. list's and deque's own errors would print the wanted value, whatever it is."""
     begin, end, _ = slice(operator.index(start), operator.index(stop)).indices(len(items))
     return begin + operator.indexOf(itertools.islice(items, begin, end), wanted)
+
+
+def dispatch(name: str, row: dict[type, Callable[..., Any]]) -> Callable[..., Any]:
+    def call(receiver: Any, /, *arguments: Any, **words: Any) -> Any:
+        method = row.get(type(receiver))
+        if method is None:
+            raise AttributeError(f"{type(receiver).__name__!r} object has no method {name}()")
+        return method(receiver, *arguments, **words)
+
+    return call

@@ -114,6 +114,7 @@ ONE_BY_ONE = [
     "log = []\nmax((log.append(x) or x for x in [1, 2]), key=lambda x: log.append(-x) or x)\nreturn log",
     "from itertools import groupby\nlog = []\nnext(groupby([1, 2], key=lambda x: log.append(x)))\nreturn log",
     "todo = {'a', 'b'}\ntry:\n    for x in todo:\n        todo.remove(x)\nexcept RuntimeError:\n    return 1",
+    "from collections import Counter\nc = Counter(None)\nc.update(None)\nreturn len(c)",
     "try:\n    max(1, 2, default=0)\nexcept TypeError:\n    return 1",
     "try:\n    isinstance(None, None)\nexcept TypeError:\n    return 1",
     "try:\n    'a' * float('inf')\nexcept TypeError:\n    return 1",
