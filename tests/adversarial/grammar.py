@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
+import subprocess
 import sys
 import time
 import warnings
@@ -25,6 +27,7 @@ from sdg.sandbox.process.confine import Limits
 from sdg.sandbox.process.pool import Lost, Patience, Pool
 
 BATCH, BATCH_SECONDS = 500, 300.0
+HASH_SEEDS = 8
 SLOW_SECONDS = 1.0
 LARGE_SHARE = 0.1
 _REFUSED = ("turned into text", "a Counter's counts are numbers", "% is for numbers", "not a dict and a")
@@ -121,7 +124,7 @@ def _indented(lines: str) -> str:
 
 
 def compare(source: str, *, large: bool) -> tuple[str, str]:
-    """What came of a program (agree, stopped, refused, skipped, timed) and what is wrong with that, "" for nothing."""
+    """What came of a program (agree, differ, stopped, refused, timed) and what is wrong with that, "" for nothing."""
     try:
         guarded = Guard({}, source_bytes=64_000).load(source, entry="program")
     except Refused:
@@ -141,12 +144,8 @@ def compare(source: str, *, large: bool) -> tuple[str, str]:
         return "timed", ""
     if mine in ("BudgetSpent", "TooLarge"):
         return "stopped", ""
-    names: dict[str, Any] = {}
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            exec(compile(source, "plain", "exec"), names)
-        plain = str(names["program"]())
+        plain = run_plainly(source)
     except AttributeError:  # behind the guard arguments come before the method: a handler may see their fault first
         plain = mine if "except ValueError" in source else "error"
     except Exception:
@@ -154,6 +153,31 @@ def compare(source: str, *, large: bool) -> tuple[str, str]:
     if mine == plain or " at 0x" in plain:
         return "agree", ""
     return "differ", f"guard {mine[:200]} CPython {plain[:200]}"
+
+
+def run_plainly(source: str) -> str:
+    """What a program returns in CPython, as text."""
+    names: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(compile(source, "plain", "exec"), names)
+    return str(names["program"]())
+
+
+def is_unordered(source: str) -> bool:
+    """Whether a program ends otherwise under another hash seed of CPython."""
+    code = "import sys; from tests.adversarial.grammar import run_plainly; print(run_plainly(sys.stdin.read()))"
+    ends = {
+        (done.returncode, done.stdout)
+        for seed in range(HASH_SEEDS)
+        for done in [
+            subprocess.run(
+                [sys.executable, "-c", code], input=source, text=True, capture_output=True,
+                env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            )
+        ]
+    }  # fmt: skip
+    return len(ends) > 1
 
 
 def run_batch(request: dict[str, Any]) -> dict[str, Any]:
@@ -165,7 +189,7 @@ def run_batch(request: dict[str, Any]) -> dict[str, Any]:
         outcome, wrong = compare(source, large=large)
         outcomes[outcome] += 1
         if wrong:
-            violations.append({"number": number, "wrong": wrong, "code": source})
+            violations.append({"number": number, "outcome": outcome, "wrong": wrong, "code": source})
     return {"outcomes": outcomes, "violations": violations[:20]}
 
 
@@ -183,8 +207,12 @@ def fuzz(*, count: int, seed: int) -> tuple[Counter[str], list[dict[str, Any]]]:
                     {"number": requests[number]["first"], "wrong": f"the worker was lost: {found.reason}"}
                 )
             else:
+                unordered = [
+                    each for each in found["violations"] if each["outcome"] == "differ" and is_unordered(each["code"])
+                ]
                 outcomes.update(found["outcomes"])
-                violations += found["violations"]
+                outcomes.update(differ=-len(unordered), unordered=len(unordered))
+                violations += [each for each in found["violations"] if each not in unordered]
     return outcomes, violations
 
 
