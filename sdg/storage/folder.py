@@ -2,10 +2,10 @@
 
 import contextlib
 import fcntl
+import itertools
 import json
 import os
 import platform
-import shutil
 import socket
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -239,28 +239,19 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
 
 
 def set_aside(path: Path) -> Path | None:
-    """Make way for a new run: an earlier one in `path` becomes `path` with ".old" (and replaces what was there).
+    """Make way for a new run: an earlier one in `path` becomes `path` with ".old", or with the first number that is
+    free behind it, because runs that were set aside before may be worth more.
 
     Returns where it is now, None when there was none. Raises `RunFolderError` when it is in use or no run.
     """
     if not path.exists():
         return None
     refuse_links(path)
-    old = path.with_name(path.name + ".old")
     if not (path / "run.json").exists():
         _refuse_strangers(path)
-    if old.exists() and not (old / "run.json").exists():
-        raise RunFolderError(f"{old} holds no run, so {path} isn't moved there. Move one of them away.")
-    lock = Lock(path / "run.lock")
-    try:
-        with explaining(path):
-            if old.exists():
-                shutil.rmtree(old)
-            lock.release()
-            path.rename(old)
-    finally:
-        lock.release()
-    return old
+    with hold(path / "run.lock"), explaining(path):
+        places = (path.parent / f"{path.name}.old{number or ''}" for number in itertools.count())
+        return path.rename(next(place for place in places if not os.path.lexists(place)))
 
 
 def read_artefact(path: Path) -> dict[str, Any]:

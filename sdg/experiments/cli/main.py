@@ -334,8 +334,8 @@ def do(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_json: boo
     from sdg.storage import RunFolder, set_aside
 
     reporter = progress(quiet=quiet)
-    if fresh:
-        set_aside(path)
+    if fresh and (old := set_aside(path)):
+        reporter.note(f"the earlier run is in {old} now")
     with output(as_json=as_json) as lines, RunFolder.start(path, settings_of(config)) as folder:
         if is_rule_based(config.model.kind):
             reporter.note(BABYLANG)

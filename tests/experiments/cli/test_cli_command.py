@@ -187,7 +187,8 @@ def test_a_run_goes_on_with_the_config_it_has(runs: Callable[[Run], None], capsy
     capsys.readouterr()
     assert cli.main(["run", "-c", "fast", "-o", "r", "-q"]) == 2
     assert "verify.search.horizon was 9, is 250" in capsys.readouterr().err
-    assert cli.main(["run", "-c", "fast", "-o", "r", "-q", "--fresh"]) == 0
+    assert cli.main(["run", "-c", "fast", "-o", "r", "--fresh"]) == 0
+    assert "the earlier run is in r.old" in capsys.readouterr().err
     assert Path("r.old/run.json").exists()
     assert json.loads(Path("r/run.json").read_text())["resumed"] == []
 

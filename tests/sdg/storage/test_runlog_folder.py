@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sdg.llm.transcript import entries
-from sdg.storage import SCHEMA, RunFolder, RunFolderError, RunSettings, read_description
+from sdg.storage import SCHEMA, RunError, RunFolder, RunFolderError, RunSettings, read_description, set_aside
 from sdg.storage.folder import Holder, Lock, is_alive, ourselves, read_holder
 from sdg.storage.provenance import revision, versions
 
@@ -163,6 +163,31 @@ def test_one_process_at_a_time_and_a_dead_one_does_not_count(tmp_path: Path) -> 
     assert lock.taken_from.pid == process.pid
     lock.release()
     assert not (tmp_path / "run.lock").exists()
+
+
+def test_a_run_that_is_set_aside_takes_no_other_ones_place(tmp_path: Path) -> None:
+    """The second to be set aside would be an empty one where a model can't be reached, and one may still be in use."""
+    RunFolder.start(tmp_path / "r", settings(0)).close()
+    (tmp_path / "r.old1").write_text("mine")
+    with RunFolder.start(tmp_path / "r.old", settings(1)) as folder:
+        folder.journal("episodes").append({"unit": "a"})
+        assert set_aside(tmp_path / "r") == tmp_path / "r.old2"
+        folder.journal("episodes").append({"unit": "b"})
+    RunFolder.start(tmp_path / "r", settings(2)).close()
+    assert set_aside(tmp_path / "r") == tmp_path / "r.old3"
+    assert set_aside(tmp_path / "r") is None
+    assert [read_description(tmp_path / name)["seed"] for name in ("r.old", "r.old2", "r.old3")] == [1, 0, 2]
+    assert len((tmp_path / "r.old" / "episodes.jsonl").read_text().splitlines()) == 2
+    assert (tmp_path / "r.old1").read_text() == "mine"
+
+
+def test_a_run_in_use_and_the_working_folder_are_not_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with RunFolder.start(tmp_path / "r", settings()), pytest.raises(RunFolderError, match="in use by process"):
+        set_aside(tmp_path / "r")
+    monkeypatch.chdir(tmp_path / "r")
+    with pytest.raises(RunError, match=r"busy. Mend that"):
+        set_aside(Path())
+    assert (tmp_path / "r" / "run.json").exists()
 
 
 def test_who_lives_in_another_container_is_no_question_of_its_number(tmp_path: Path) -> None:
