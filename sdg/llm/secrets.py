@@ -10,8 +10,10 @@ from unicodedata import digit, normalize
 from urllib.parse import quote, unquote, urlsplit
 
 SHORTEST = 4
-"""Fewest characters of a secret; hiding shorter ones would only spoil texts."""
+"""Fewest digits of a number that is found with blanks between them."""
 SHORTEST_DISGUISED = 8
+"""Fewest characters of a key, because servers without keys are given words such as EMPTY, which hiding would take out
+of programs; fewest of any secret that is found in other forms."""
 DIGITS = 7
 
 
@@ -21,7 +23,7 @@ def hider(secrets: Collection[str], *, mark: str) -> Callable[[str], str]:
     It finds a secret in any case, without its last letter, backwards, spaced, as addresses write it, as hex or base64.
     Cut a text after this, not before: what is left of a secret isn't found.
     """
-    return replacer({secret: mark for secret in secrets if len(secret) >= SHORTEST})
+    return replacer({secret: mark for secret in secrets if len(secret) >= SHORTEST_DISGUISED})
 
 
 def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = False) -> Callable[[str], str]:

@@ -12,6 +12,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from sdg.llm.secrets import hider
 
 SCHEMA = 3
 _SECRET = re.compile(r"\b(?:sk|pk|key|token)-[A-Za-z0-9_-]{12,}|\bBearer\s+[A-Za-z0-9._~+/-]{8,}=*")
+_RUN = re.compile("[A-Za-z0-9]{12,}")
 _BEGINNING = re.compile(rb'\{"schema": ?(\d{1,9})')
 
 
@@ -52,6 +54,7 @@ class Recorded:
         except ModelError as error:
             self._append(entry | {"error": str(error)})
             raise
+        completion = replace(completion, text=_redact(completion.text, self._hide))  # a replay gives no more
         self._append(entry | {"reply": exchange.plain_reply(completion)})
         return completion
 
@@ -183,10 +186,15 @@ def _reply(entry: Mapping[str, Any]) -> Completion | str:
 
 def _redact(value: Any, hide: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        return _SECRET.sub("[redacted]", hide(value))
+        return _SECRET.sub(_if_random, hide(value))
     if isinstance(value, Mapping):
         return {name: _redact(each, hide) for name, each in value.items()}
     return [_redact(each, hide) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _if_random(found: re.Match[str]) -> str:
+    """The mark, or the text itself where nothing in it looks drawn at random: names and prose, such as key-steps."""
+    return "[redacted]" if any(not run.isalpha() for run in _RUN.findall(found[0])) else found[0]
 
 
 def _file(settings: ModelSettings) -> Path:

@@ -244,6 +244,28 @@ def test_keys_never_reach_the_transcript(tmp_path: Path) -> None:
     assert said.count("[redacted]") == 3
 
 
+@pytest.mark.parametrize(
+    "said",
+    ["def program():\n    left = key-steps_at_the_start_2 - token-count_of_things\n", "Bearer certificates", "sk-" * 9],
+)
+def test_code_and_prose_about_keys_are_recorded_as_they_are(tmp_path: Path, said: str) -> None:
+    path = tmp_path / "transcript.jsonl"
+    assert ask(Recorded(Scripted(said), path), said) == said
+    assert ask(Replayed(path), said) == said
+    assert "[redacted]" not in path.read_text()
+
+
+def test_a_run_uses_the_reply_that_is_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "transcript.jsonl"
+    used = ask(Recorded(Scripted("it is sk-abcdefghijklmnop1234"), path))
+    assert used == ask(Replayed(path)) == "it is [redacted]"
+
+
+@pytest.mark.parametrize("placeholder", ["EMPTY", "none", "ollama"])
+def test_what_is_set_where_a_local_server_asks_for_no_key_is_a_word(placeholder: str) -> None:
+    assert hider([placeholder], mark="[]")(f"is_{placeholder.lower()}(cell)") == f"is_{placeholder.lower()}(cell)"
+
+
 KEY = "Canary/4711+not=usual"
 DISGUISES = {
     "itself": KEY,
