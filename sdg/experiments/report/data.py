@@ -102,21 +102,17 @@ def rows_of(row: Row, key: str) -> list[Row]:
 
 
 def success_rows(data: RunData) -> list[dict[str, Any]]:
-    """Success by level and agent with 95 % Wilson intervals: from results.json, or from the episodes so far."""
+    """Success by level and agent with 95 % Wilson intervals: from results.json, or from the episodes so far. In the
+    median of steps a failure counts with its step limit."""
     rows = (row for row in rows_of(data.results, "rows") if text(row, "level") != ALL)
     table = [dict(row) for row in rows if number(row, "success_rate") is not None]
     if table:
         return [row | {"level": text(row, "level"), "agent": text(row, "agent")} for row in table]
-    return list(
-        _summaries(
-            data.episodes,
-            ("level", "agent"),
-            good="success",
-            names=("success_rate", "episodes"),
-            medians={"median_steps": "steps"},
-            of_good=True,
-        )
-    )
+    counted = [
+        {**row, "steps": row.get("steps" if row.get("success") is True else "max_steps")} for row in data.episodes
+    ]
+    names, medians = ("success_rate", "episodes"), {"median_steps": "steps"}
+    return list(_summaries(counted, ("level", "agent"), good="success", names=names, medians=medians))
 
 
 def verification_rows(data: RunData) -> list[dict[str, Any]]:
@@ -133,10 +129,9 @@ def _summaries(
     good: str,
     names: tuple[str, str],
     medians: Mapping[str, str],
-    of_good: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """A row for each group `by` some texts: the share that is `good` with its 95 % Wilson interval and the number of
-    rows (under these two `names`), and `medians` of numbers by name, over `of_good` rows alone or over all."""
+    rows (under these two `names`), and `medians` of numbers by name."""
     import pandas
 
     records = [
@@ -147,8 +142,8 @@ def _summaries(
     ]
     frame = pandas.DataFrame(records, columns=[*by, "good", *medians]).astype(dict.fromkeys(medians, float))
     for key, part in frame.groupby(list(by), sort=False):
-        rate, subset = wilson_interval(int(part.good.sum()), len(part)), part[part.good] if of_good else part
-        values = {name: value for name, value in subset[list(medians)].median().items() if value == value}
+        rate = wilson_interval(int(part.good.sum()), len(part))
+        values = {name: value for name, value in part[list(medians)].median().items() if value == value}
         about = {names[0]: rate.value, "low": rate.low, "high": rate.high, names[1]: len(part)}
         yield dict(zip(by, key, strict=True)) | about | dict.fromkeys(medians) | values
 

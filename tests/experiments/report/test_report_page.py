@@ -8,6 +8,7 @@ import html.parser
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 
 from sdg.deduction.episode import Played
 from sdg.experiments.config.config import RunConfig
+from sdg.experiments.play.episodes import ALL
 from sdg.experiments.play.film import episode_gif
 from sdg.experiments.report import panels
 from sdg.experiments.report.data import (
@@ -32,6 +34,7 @@ from sdg.experiments.report.data import (
 from sdg.experiments.report.exchanges import exchanges, samples
 from sdg.experiments.report.exchanges import spending as asked_spending
 from sdg.experiments.report.page import write
+from sdg.experiments.results.rows import summarise
 from sdg.experiments.run.runs import accounts
 from sdg.llm.budget import Prices
 from sdg.llm.model import COUNTS, Completion, Message, Sampling
@@ -101,6 +104,15 @@ def test_two_runs_stand_side_by_side(run: Path, copy: Path, tmp_path: Path) -> N
     assert "model.kind" in page.text
     assert "levels" not in [key for key, _, _ in settings_apart(read_run(run), read_run(copy))]
     assert "Beside" not in Page(write(run, tmp_path / "alone.html")).text
+
+
+def test_an_unfinished_run_has_the_figures_of_a_finished_one(run: Path) -> None:
+    data = read_run(run)
+    assert {row["success"] for row in data.episodes} == {True, False}
+    finished = [row for row in summarise([Played.from_json(row) for row in data.episodes]) if row["level"] != ALL]
+    unfinished = success_rows(replace(data, results={}))
+    assert unfinished == [{name: row[name] for name in unfinished[0]} for row in finished]
+    assert "median_steps" in unfinished[0]
 
 
 def test_the_report_has_everything(run: Path, tmp_path: Path) -> None:
