@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from sdg.console import CheckFailed, UserError
+from sdg.experiments.bench.models import replay
 from sdg.experiments.bench.models.command import rows, rows_of
 from sdg.experiments.bench.models.draw import About, DrawnEpisode, RecordedRun
 
@@ -75,6 +76,17 @@ def test_a_draw_is_kept_counted_and_played_again(model: str, tmp_path: Path) -> 
     again.write_text("".join(json.dumps(row) + "\n" for row in told))
     with pytest.raises(CheckFailed, match="doesn't replay"):
         list(rows(drawn=kept, replay=True, processes=1))
+
+
+def test_only_a_recording_of_this_checkout_chooses_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stranger's would choose the guard that runs its programs."""
+    monkeypatch.setattr(replay, "_source", lambda commit: b"archive")
+    monkeypatch.setattr(replay, "_elsewhere", lambda draw, source, processes: [{"commit": draw.about.commit}])
+    monkeypatch.setattr(replay, "_play_again", lambda draw, folder, **_: [])
+    about = About("d", "m", "a" * 40, 0, 4, "evaluation")
+    kept = replay.ROOT / "recordings"
+    for folder, found in ((kept / "models/d", [{"commit": "a" * 40}]), (tmp_path, []), (kept / "../d", [])):
+        assert replay.replay_rows(RecordedRun(folder, about, ()), lambda draw: [], processes=1) == found
 
 
 def test_what_a_budget_ends_counts_as_not_solved_and_goes_on(model: str, tmp_path: Path) -> None:

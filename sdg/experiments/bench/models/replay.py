@@ -1,8 +1,9 @@
 """Replays a recorded run from its transcript: the same rows or an error.
 
-At the commit that the recording names, every question must equal the recorded one. If that commit is missing (the
-history was cut), the source of `EARLIER` carries out the recorded replies in turn (`Replayed`); if that is missing
-too (an installed package), today's source does. Prompt tokens are then those of the recording.
+At the commit that a recording of this checkout names, every question must equal the recorded one. If that commit is
+missing (the history was cut), the source of `EARLIER` carries out the recorded replies in turn (`Replayed`); if that is
+missing too (an installed package), today's source does, as for recordings from elsewhere, because a stranger's mustn't
+choose the guard that judges its programs. Prompt tokens are then those of the recording.
 """
 
 import io
@@ -55,7 +56,8 @@ def replay_rows(
     Raises CheckFailed where a row differs.
     """
     here = (revision(ROOT) or UNKNOWN) == draw.about.commit
-    if not here and (source := _source(draw.about.commit)):
+    is_ours = draw.folder.resolve().is_relative_to(ROOT / "recordings")
+    if not here and is_ours and (source := _source(draw.about.commit)):
         return _elsewhere(draw, source, processes=processes)
     with tempfile.TemporaryDirectory(prefix="sdg-replay-") as scratch:
         again = _play_again(draw, Path(scratch) / "run", kind="replay" if here else IN_TURN, processes=processes)
