@@ -162,6 +162,6 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
 def _picture(episode: Played) -> str:
     """The film as a data address; "" where the episode can't be played again."""
     try:
-        return data_address("image/gif", episode_gif(episode))
+        return data_address("image/gif", episode_gif(episode, domain_name=DEFAULT))
     except ValueError:
         return ""

@@ -93,12 +93,14 @@ def traces(run: Path, found: Sequence[Row]) -> Iterator[str]:
     """Write a GIF of each episode among the rows to RUN/traces; a line for each, also for one that can't be played."""
     from sdg.deduction.episode import Played
     from sdg.experiments.play.film import episode_gif
+    from sdg.experiments.report.data import world_of
 
+    world = world_of(read_description(run))
     for row in (row for row in found if row["kind"] == "episodes"):
         path = run / "traces" / (re.sub(r"[^A-Za-z0-9._-]+", "-", row["unit"])[:120] + ".gif")
         try:
-            atomic_write(path, episode_gif(Played.from_json(row)))
-        except ValueError as error:
+            atomic_write(path, episode_gif(Played.from_json(row), domain_name=world))
+        except (ValueError, UserError) as error:
             yield f"no trace: {error}"
         else:
             yield f"trace: {path}"
@@ -194,7 +196,7 @@ def solve_one(
             level, layouts[0] if layout is None else layout, instruction=instruction or "", recipe=planner
         )
         try:
-            atomic_write(film, episode_gif(episode))
+            atomic_write(film, episode_gif(episode, domain_name=planner.domain))
             row |= {"film": str(film)}
         except ValueError as error:
             row |= {"film": f"none: {error}"}

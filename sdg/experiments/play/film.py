@@ -15,7 +15,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from sdg.deduction.episode import Played
 from sdg.deduction.program import ENTRY
-from sdg.envs.domains import DEFAULT, domain
+from sdg.envs.domains import domain_of_data
 from sdg.envs.world import World
 
 Row = Mapping[str, Any]
@@ -85,13 +85,13 @@ class _Stage:
         return cast(World, self._world).render()
 
 
-def episode_gif(row: Played, *, domain_name: str = DEFAULT) -> bytes:
-    """An episode as a GIF. Raises ValueError when it can't be played again."""
+def episode_gif(row: Played, *, domain_name: str) -> bytes:
+    """An episode of a domain as a GIF. Raises ValueError when it can't be played again, and as `domain_of_data` does."""
     try:
         # The row is gone through twice, because whoever wrote it may have put any number of calls in it.
         count = sum(1 for _ in _moments(row, _Stage(row)))
         indices = set(np.linspace(0, count - 1, min(count, MAX_MOMENTS)).round().astype(int).tolist())
-        stage = _Stage(row, domain(domain_name).open(row.level, lift_time_limit=True))
+        stage = _Stage(row, domain_of_data(domain_name).open(row.level, lift_time_limit=True))
         frames = [(stage.picture(), moment) for number, moment in enumerate(_moments(row, stage)) if number in indices]
         lines = (program.strip().split("\n") for program in {moment.program for _, moment in frames})
         fits = all(len(each) <= LARGE_LINES and max(map(len, each)) <= LARGE.columns for each in lines)

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sdg.envs.domains import DEFAULT
 from sdg.envs.files import has_lines
+from sdg.experiments.config.config import MAP
 from sdg.experiments.play.episodes import ALL
 from sdg.skills.statistics import wilson_interval
 from sdg.storage import RunError, read_artefact, read_description, read_journal, read_metrics
@@ -67,6 +69,12 @@ def read_run(path: Path) -> RunData:
     if rows := rows_of(found.get("results", {}), "rows"):
         shown["results"] = {**found["results"], "rows": _first(rows, gaps)}
     return RunData(path, description, gaps=gaps, **found | shown)
+
+
+def world_of(description: Row) -> str:
+    """The name of the domain that a run is in, as `RunConfig.world` has it."""
+    name, preset = text(description["config"], "domain") or DEFAULT, text(description["config"], "perception") or MAP
+    return name if preset == MAP else f"{name}-{preset}"
 
 
 def _first(rows: Sequence[Row], gaps: list[str]) -> Sequence[Row]:

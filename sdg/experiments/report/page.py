@@ -125,11 +125,12 @@ def _prices(description: Mapping[str, Any]) -> Prices:
 
 
 def _films(data: RunData, gaps: list[str]) -> list[dict[str, Any]]:
-    films = []
+    films, world = [], data_of.world_of(data.description)
     episodes = list(data_of.chosen_episodes(data))
     for row in (*episodes, *(each for each in data_of.failures(data, most=FAILED_FILMS) if each not in episodes)):
         try:
-            films.append({"row": row, "uri": Markup(data_address("image/gif", episode_gif(Played.from_json(row))))})
+            film = episode_gif(Played.from_json(row), domain_name=world)
+            films.append({"row": row, "uri": Markup(data_address("image/gif", film))})
         except Exception as error:  # A row is data: whatever is wrong with it, the other levels are still shown.
             gaps.append(f"The episode {text(row, 'unit')!r} can't be shown: {error}")
     return films

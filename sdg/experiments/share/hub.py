@@ -101,6 +101,6 @@ def _film(library: SkillLibrary, folder: Path, *, seed: int) -> bytes:
         return b""
     levels = value_of(library.provenance, "levels", list) or domain(DEFAULT).levels()
     try:
-        return episode_gif(solve(str(levels[0]), seed, recipe=PlannerRecipe("sdg", folder))[1])
+        return episode_gif(solve(str(levels[0]), seed, recipe=PlannerRecipe("sdg", folder))[1], domain_name=DEFAULT)
     except ValueError:
         return b""

@@ -33,7 +33,7 @@ def row(*calls: dict, **changes: object) -> dict:
 
 
 def gif(row: dict) -> bytes:
-    return episode_gif(Played.from_json(row))
+    return episode_gif(Played.from_json(row), domain_name="babyai")
 
 
 def frames(data: bytes) -> list[np.ndarray]:

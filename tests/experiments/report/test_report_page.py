@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from sdg.deduction.episode import Played
+from sdg.experiments.cli.show import traces
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.play.episodes import ALL
 from sdg.experiments.play.film import episode_gif
@@ -104,6 +105,21 @@ def test_two_runs_stand_side_by_side(run: Path, copy: Path, tmp_path: Path) -> N
     assert "model.kind" in page.text
     assert "levels" not in [key for key, _, _ in settings_apart(read_run(run), read_run(copy))]
     assert "Beside" not in Page(write(run, tmp_path / "alone.html")).text
+
+
+@pytest.mark.parametrize(
+    ("world", "is_shown"),
+    [({"perception": "paper"}, True), ({"domain": "ant"}, False), ({"domain": "no:world"}, False)],
+)
+def test_films_show_the_runs_own_world(copy: Path, tmp_path: Path, world: dict[str, str], is_shown: bool) -> None:
+    description = json.loads((copy / "run.json").read_text("utf-8"))
+    description["config"] |= world
+    (copy / "run.json").write_text(json.dumps(description), "utf-8")
+    page = Page(write(copy, tmp_path / "r.html"))
+    episode = {"kind": "episodes", **read_journal(copy / "episodes.jsonl")[0]}
+    assert [line.partition(":")[0] for line in traces(copy, [episode])] == ["trace" if is_shown else "no trace"]
+    assert bool(pictures(page, "gif")) == is_shown
+    assert ("can't be shown" in page.text) != is_shown
 
 
 def test_an_unfinished_run_has_the_figures_of_a_finished_one(run: Path) -> None:
@@ -329,7 +345,8 @@ def test_a_report_of_a_run_in_use_leaves_it_alone(copy: Path) -> None:
 )
 def test_rows_that_cannot_be_played_are_refused(row: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        episode_gif(Played.from_json({"unit": "u", "agent": "a", "success": True, "steps": 1, "max_steps": 9} | row))
+        told = {"unit": "u", "agent": "a", "success": True, "steps": 1, "max_steps": 9} | row
+        episode_gif(Played.from_json(told), domain_name="babyai")
 
 
 def test_plots_are_the_same_every_time() -> None:
