@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from sdg.storage import read_artefact, read_description, read_journal
+from sdg.storage import of_file, read_artefact, read_description, read_journal
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +27,12 @@ class Results:
 
 
 def results(run: str | Path) -> Results:
-    """The tables of a run folder, also of an unfinished run. Raises RunFolderError for a folder without a run."""
+    """The tables of a run folder, also of an unfinished run. Raises RunFolderError for a folder without a run, or
+    with a file that is none of a run's."""
     run = Path(run)
     read_description(run)
-    summary = read_artefact(run / "results.json").get("rows", ()) if (run / "results.json").exists() else ()
+    place = run / "results.json"
+    found = {"rows": read_artefact(place).get("rows", ()) if place.exists() else ()}
+    summary = of_file(dict[str, tuple[dict[str, Any], ...]], found, path=place)["rows"]
     journals = {each.name: pd.DataFrame(read_journal(run / f"{each.name}.jsonl")) for each in fields(Results)[2:]}
     return Results(run, pd.DataFrame(list(summary)), **journals)

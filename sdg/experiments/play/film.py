@@ -86,7 +86,7 @@ class _Stage:
 
 
 def episode_gif(row: Played, *, domain_name: str) -> bytes:
-    """An episode of a domain as a GIF. Raises ValueError when it can't be played again, and as `domain_of_data` does."""
+    """An episode as a GIF. Raises ValueError when it can't be played again, RegistryError as `domain_of_data`."""
     try:
         # The row is gone through twice, because whoever wrote it may have put any number of calls in it.
         count = sum(1 for _ in _moments(row, _Stage(row)))

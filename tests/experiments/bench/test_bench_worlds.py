@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ from sdg.skills.checks.check import compile_check
 from sdg.skills.learning.by_hand import SkillSpec
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
 from sdg.skills.library.store import save_library
-from sdg.storage import Journal, read_journal
+from sdg.storage import Journal, RunFolderError, read_journal
 
 
 def untrained(world: str) -> SkillLibrary:
@@ -153,6 +154,19 @@ def test_programs_that_the_run_holds_are_not_asked_for_again(tmp_path: Path) -> 
     (kept,) = tmp_path.glob("words-*")
     assert not (kept / "asked.jsonl").exists()
     assert {each["program"] for each in read_journal(kept / "played.jsonl")} == {program}
+
+
+@pytest.mark.parametrize("row", [{}, {"trace": [{}]}, {"trace": 5}, {"program": 5}])
+def test_rows_of_a_stranger_s_run_are_refused_in_words(tmp_path: Path, row: dict[str, Any]) -> None:
+    run = run_folder(tmp_path / "run")
+    with Journal(run / "episodes.jsonl") as journal:
+        journal.append({"unit": "of nobody"})
+        told = {"instruction": "touch it", "success": True, "program": "first", "trace": [{"program": "first"}]}
+        journal.append({"unit": "good", "agent": "sdg"} | told)
+        assert RunWords.open(run, tmp_path).programs({}) == {"touch it": "first"}
+        journal.append({"unit": "e", "agent": "sdg"} | (row and told | row))
+    with pytest.raises(RunFolderError, match=r"episodes.jsonl has a row .*'e'"):
+        RunWords.open(run, tmp_path).programs({})
 
 
 def test_another_model_is_asked_at_its_own_address_and_not_the_recording(tmp_path: Path) -> None:

@@ -344,8 +344,8 @@ def test_a_report_of_a_run_in_use_leaves_it_alone(copy: Path) -> None:
     ],
 )
 def test_rows_that_cannot_be_played_are_refused(row: dict[str, Any]) -> None:
+    told = {"unit": "u", "agent": "a", "success": True, "steps": 1, "max_steps": 9} | row
     with pytest.raises(ValueError, match=r"\w"):
-        told = {"unit": "u", "agent": "a", "success": True, "steps": 1, "max_steps": 9} | row
         episode_gif(Played.from_json(told), domain_name="babyai")
 
 

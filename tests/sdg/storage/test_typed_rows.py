@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from sdg.api.results import results
 from sdg.deduction.episode import Played
 from sdg.pipeline.records import SkillRow, Verification
 from sdg.skills.learning.train import Point
 from sdg.skills.practice.agreement import Agreement
 from sdg.skills.strict_json import decode
-from sdg.storage import Journal, RunFolderError
+from sdg.storage import Journal, RunFolder, RunFolderError, RunSettings
 from sdg.storage.files import Rows, read_rows, to_json
 
 read = partial(decode, extra="ignore")
@@ -78,6 +79,16 @@ def test_rows_of_another_version_are_refused_with_what_to_do(tmp_path: Path) -> 
         assert "b" in rows
         with pytest.raises(RunFolderError, match=r"unit 'b': row.share: Field required.*another folder"):
             list(rows)
+
+
+@pytest.mark.parametrize("rows", [5, "rows", {"level": "L"}, [5], ["row"], None])
+def test_results_whose_rows_are_none_are_refused_in_words(tmp_path: Path, rows: Any) -> None:
+    with RunFolder.start(tmp_path / "r", RunSettings({}, "", 0)) as folder:
+        folder.write_json("results.json", {"rows": [{"level": "L", "success_rate": None, "more": [1]}]})
+        assert results(folder.path).summary.level.tolist() == ["L"]
+        folder.write_json("results.json", {"rows": rows})
+        with pytest.raises(RunFolderError, match=r"results.json has a row .*another folder"):
+            results(folder.path)
 
 
 CALL = {"name": "go", "argument": "red ball", "began": 0, "refused": False}

@@ -20,11 +20,28 @@ from sdg.experiments.play.players import ProgramRecipe
 from sdg.experiments.results.comparison import library_checksum
 from sdg.experiments.run.runs import accounts
 from sdg.llm.registry import build, settings_of
-from sdg.storage import Journal, read_journal
+from sdg.storage import Journal, of_file, plain, read_journal
 
 ASKED, PLAYED = "asked", "played"
 """Journals of the folder: the episodes in which the model was asked for a program, and those that are counted."""
 SDG = "sdg"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is read of a program in an episode's trace."""
+
+    program: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What is read of an episode."""
+
+    instruction: str
+    success: bool | None
+    program: str
+    trace: tuple[Part, ...]
 
 
 @dataclass(frozen=True)
@@ -79,10 +96,13 @@ class RunWords:
         return sum(bool(row.success) for row in rows)
 
     def programs(self, first_of: Mapping[str, Task]) -> dict[str, str]:
-        """Instruction -> program, for these and others; the model is asked in the first task of each that lacks one."""
+        """Instruction -> program, for these and others; the model is asked in the first task of each that lacks one.
+
+        Raises RunFolderError for a run's row that is none.
+        """
         episodes = self.run / "episodes.jsonl"
-        rows = [row for row in read_journal(episodes) if row["agent"] == SDG] if episodes.is_file() else []
-        by_instruction = programs_of(rows)
+        rows = [row for row in read_journal(episodes) if row.get("agent") == SDG]
+        by_instruction = programs_of(plain(of_file(Tried, row, path=episodes)) for row in rows)
         missing = [task for mission, task in first_of.items() if mission not in by_instruction]
         if missing:
             planner = planner_of(self.config, self.folder, self.library, agent=ASKED)
