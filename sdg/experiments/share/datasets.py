@@ -30,6 +30,7 @@ _LEVEL = spaces.Dict(
         "mission": spaces.Text(500, charset=_CHARACTERS),
     }
 )
+_NAME = re.compile(r"(?:[-\w]{2,60}/){0,3}[-\w]{1,60}-v\d{1,9}")
 _Episode = tuple[Mapping[str, Any], Callable[[], Any], Sequence[Any]]
 """A row of a journal, what makes its environment, and the actions."""
 
@@ -38,8 +39,8 @@ def write_dataset(name: str, rows: Iterable[Played], *, root: Path | None = None
     """Write episodes of BabyAI levels as the Minari dataset `name` ("sdg/episodes-v0"); returns their number.
 
     An observation has `image` u8 (7, 7, 3), `direction` 0 to 3 and `mission`; rewards and ends are the level's. `root`
-    is where Minari keeps datasets (its own place by default). Raises UserError for a row that can't be played again and
-    without the package minari.
+    is where Minari keeps datasets (its own place by default). Raises UserError for a row that can't be played again, a
+    name that is none or taken, and without the package minari.
     """
     return _write(
         name,
@@ -83,9 +84,14 @@ def screen_actions(past: Iterable[str]) -> list[dict[str, Any]]:
 def _write(name: str, episodes: Iterable[_Episode], kinds: tuple[Any, Any], root: Path | None) -> int:
     try:
         import minari
+        from minari.storage import get_dataset_path
     except ModuleNotFoundError:
         raise UserError("this needs minari: pip install --constraint constraints.txt 'sdg[phone]'") from None
     with _root(root), warnings.catch_warnings():
+        if not _NAME.fullmatch(name) or get_dataset_path(name).exists():
+            raise UserError(
+                f"{name!r:.80} can't be written: choose a name such as sdg/mine-v0, that no data set has yet"
+            )
         warnings.simplefilter("ignore")  # minari asks for an author and a link, which a local file lacks
         buffers = [_play(number, *each) for number, each in enumerate(episodes)]
         minari.create_dataset_from_buffers(

@@ -77,6 +77,26 @@ def test_an_episode_that_can_not_be_played_is_named(tmp_path: Path, change: dict
         write_dataset("sdg/never-v0", [replace(play(3), **change)], root=tmp_path)
 
 
+def test_a_bad_or_a_taken_name_is_said_before_anything_is_played(tmp_path: Path) -> None:
+    pytest.importorskip("minari")
+    (tmp_path / "root/sdg/taken-v0").mkdir(parents=True)
+    before = sorted(tmp_path.rglob("*"))
+    for name in (
+        "x",
+        "x-v",
+        "a/b-v0",
+        "X Y-v0",
+        "../../x-v0",
+        "/x-v0",
+        "sdg/../x-v0",
+        "x" * 300 + "-v0",
+        "sdg/taken-v0",
+    ):
+        with pytest.raises(UserError, match=r"such as sdg/mine-v0, that no data set has yet"):
+            write_dataset(name, [replace(play(3), actions=[99])], root=tmp_path / "root")  # type: ignore[arg-type]
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_rows_of_no_kind_end_an_export_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for row, says in (
         ({"unit": "a"}, "has no episodes of sdg"),
