@@ -1,7 +1,9 @@
 """A run from its config: the objects are built here, the stages do the work, the tables come out as rows."""
 
+import math
 import os
 import shutil
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -61,7 +63,8 @@ PROCESSOR = "cpu_seconds"
 def accounts(run: Path, config: RunConfig, *, stages: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Environment steps (`steps`, by stage), model calls and tokens, processor seconds, of the run's library so far.
 
-    What only a table needs (the compared random search, unseen instructions) isn't included.
+    What only a table needs (the compared random search, unseen instructions) isn't included. Processor seconds are NaN
+    where a stage's are unknown.
     """
     steps = dict(_steps(run, config))
     # Each question counts once, because a killed run repeats those whose answers it had no time to use.
@@ -73,7 +76,7 @@ def accounts(run: Path, config: RunConfig, *, stages: Mapping[str, Mapping[str, 
         if each.get("stage") in GROUNDING
     }
     tokens = {name: sum(counts[name] for counts in exchanges.values()) for name in names}
-    seconds = [stage.get(PROCESSOR, 0.0) for name, stage in stages.items() if name.startswith(SPENT_IN)]
+    seconds = [stage.get(PROCESSOR, math.nan) for name, stage in stages.items() if name.startswith(SPENT_IN)]
     return (
         {"steps": steps, "all_steps": sum(steps.values()), "model_calls": len(exchanges)}
         | tokens
@@ -213,10 +216,10 @@ class _Run:
         try:
             return work()
         finally:
-            times = {"seconds": 0.0, PROCESSOR: 0.0} | self.stages.get(stage, {})
+            times = {"seconds": 0.0} | self.stages.get(stage, {PROCESSOR: 0.0})
             times["seconds"] = round(times["seconds"] + time.monotonic() - began, 2)
-            times[PROCESSOR] = round(times[PROCESSOR] + _cpu_seconds() - processor, 2)
-            self.stages[stage] = times
+            spent = times.pop(PROCESSOR, math.nan) + _cpu_seconds() - processor
+            self.stages[stage] = times | ({PROCESSOR: round(spent, 2)} if math.isfinite(spent) else {})
             self._write({})
 
     def _write(self, results: dict[str, Any]) -> None:
@@ -308,7 +311,10 @@ def verification_rows(
 
 
 def _cpu_seconds() -> float:
-    """Processor seconds of this process and of its workers, those that live on for the next stage included."""
+    """Processor seconds of this process and of its workers, those that live on for the next stage included; NaN outside
+    the main thread, because other runs are beside it there (`sdg sweep --at-once`)."""
+    if threading.current_thread() is not threading.main_thread():
+        return math.nan
     times, alive = os.times(), 0
     for children in Path("/proc/self/task").glob("*/children"):
         for child in children.read_text().split():

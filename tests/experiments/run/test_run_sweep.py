@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sdg.console import progress
 from sdg.experiments.cli.main import main
-from sdg.experiments.config.config import RunConfig
+from sdg.experiments.config.assembly import settings_of
+from sdg.experiments.config.config import RunConfig, find_config, load
 from sdg.experiments.run import sweep as module
+from sdg.experiments.run.runs import accounts, run
 from sdg.experiments.run.sweep import summarise_seeds
-from sdg.storage import RunFolder
+from sdg.storage import RunFolder, plain
 
 
 @pytest.fixture
@@ -102,6 +106,22 @@ def test_a_row_is_of_what_its_setting_says(
     assert main(["sweep", "tiny", *given, "--seeds", "2", "--out", str(tmp_path)]) == 2
     assert says in capsys.readouterr().err
     assert not ran
+
+
+def test_no_run_is_charged_the_processor_time_of_one_beside_it(tmp_path: Path) -> None:
+    config = load(find_config("tiny"), seed=0)
+
+    def times(name: str) -> tuple[set[str], Any]:
+        with RunFolder.start(tmp_path / name, settings_of(config)) as folder:
+            list(run(config, folder, until="hypothesize", progress=progress(quiet=True)))
+            stages = (folder.read_json("results.json") or {})["stages"]
+            return set(stages["hypothesize"]), plain(accounts(folder.path, config, stages=stages))["cpu_seconds"]
+
+    assert times("alone")[0] == {"seconds", "cpu_seconds"}
+    assert times("alone")[1] is not None
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(times, "beside").result() == ({"seconds"}, None)
+    assert times("beside") == ({"seconds"}, None), "what isn't known stays so"
 
 
 @pytest.mark.parametrize("rows", [5, [5], [{}], [{"success_rate": None}], [{"success_rate": 5}], [{"episodes": 0}]])
