@@ -215,6 +215,12 @@ class Weaver(ast.NodeTransformer):
 
     # Expressions ----------------------------------------------------------------------------------------------------
 
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """`int | float`, where a plain type is named, is the tuple of both, which isinstance takes as well."""
+        names = {self._free_name(node.left), self._free_name(node.right)}
+        is_union = isinstance(node.op, ast.BitOr) and names & PLAIN_TYPES.keys()
+        return self.generic_visit(ast.Tuple(elts=[node.left, node.right], ctx=ast.Load()) if is_union else node)
+
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         wrapper = call(".counted", units(node.body))
         self.generic_visit(node)

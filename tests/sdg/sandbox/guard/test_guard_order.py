@@ -117,6 +117,11 @@ ONE_BY_ONE = [
     "from collections import Counter\nc = Counter(None)\nc.update(None)\nreturn len(c)",
     "try:\n    max(1, 2, default=0)\nexcept TypeError:\n    return 1",
     "try:\n    isinstance(None, None)\nexcept TypeError:\n    return 1",
+    "N = int | float\nreturn [[isinstance(x, t) for t in (N, N | str, int | str | list)] for x in (1, 1.5, 'a', [])]",
+    "return [isinstance(x, (int, (float | bool, (str, list)))) for x in (1, 1.5, 'a', [], {})] + [1 | 2]",
+    "from collections import Counter, defaultdict, deque\nkinds = Counter, defaultdict, deque, dict, list\n"
+    "return [[isinstance(k(), t) for k in kinds] for t in kinds] + [isinstance(deque(), list | deque)]",
+    "try:\n    isinstance(1, int | 5)\nexcept TypeError:\n    return 1",
     "try:\n    'a' * float('inf')\nexcept TypeError:\n    return 1",
     "try:\n    [1, 2].index(2, 0, None)\nexcept TypeError:\n    return 1",
     "try:\n    raise KeyError(5)\nexcept KeyError as e:\n    return [str(e), repr(e)]",
