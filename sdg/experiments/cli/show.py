@@ -93,9 +93,9 @@ def traces(run: Path, found: Sequence[Row]) -> Iterator[str]:
     """Write a GIF of each episode among the rows to RUN/traces; a line for each, also for one that can't be played."""
     from sdg.deduction.episode import Played
     from sdg.experiments.play.film import episode_gif
-    from sdg.experiments.report.data import world_of
+    from sdg.experiments.report.data import domain_name_of
 
-    world = world_of(read_description(run))
+    world = domain_name_of(read_description(run))
     for row in (row for row in found if row["kind"] == "episodes"):
         path = run / "traces" / (re.sub(r"[^A-Za-z0-9._-]+", "-", row["unit"])[:120] + ".gif")
         try:

@@ -125,7 +125,7 @@ def _prices(description: Mapping[str, Any]) -> Prices:
 
 
 def _films(data: RunData, gaps: list[str]) -> list[dict[str, Any]]:
-    films, world = [], data_of.world_of(data.description)
+    films, world = [], data_of.domain_name_of(data.description)
     episodes = list(data_of.chosen_episodes(data))
     for row in (*episodes, *(each for each in data_of.failures(data, most=FAILED_FILMS) if each not in episodes)):
         try:

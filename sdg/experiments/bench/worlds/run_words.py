@@ -28,7 +28,7 @@ SDG = "sdg"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TriedProgram:
     """What is read of a program in an episode's trace."""
 
     program: str
@@ -41,7 +41,7 @@ class Tried:
     instruction: str
     success: bool | None
     program: str
-    trace: tuple[Part, ...]
+    trace: tuple[TriedProgram, ...]
 
 
 @dataclass(frozen=True)
