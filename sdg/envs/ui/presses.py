@@ -110,7 +110,7 @@ const words = (node, upto = most) => {  // those that are shown, of styles too, 
   add(node, getComputedStyle(node));
   return said.trim().slice(0, upto);
 };
-const text = each => is(each, 'input') ? each.value || {submit: 'Submit', reset: 'Reset'}[each.type] :
+const text = each => is(each, 'input') ? each.value || {submit: 'Submit', reset: 'Reset'}[each.type] || '' :
   is(each, 'option') ? each.label : words(each);
 const writes = node => get(node, 'isContentEditable') || document.designMode === 'on';
 const edits = node => is(node, 'input') ?  // keys change its text alone; what a role calls a field may do anything
@@ -249,7 +249,8 @@ _NAMES = rf"""([x, y, way, typed]) => {{ {_DEEP} {_HELP}
   if (keys && way !== 'type' && hidden(node)) return {{role: 'host', unseen: true, field: types}};
   if (!keys) node = is(node, 'option') ? node : meant(node);
   else if (way !== 'choose') {{
-    const fills = !taps && (types || is(node, 'input:not([type=button], [type=reset], [type=file])'));
+    const button = is(node, 'input:is([type=submit], [type=image], [type=button], [type=reset], [type=file])');
+    const fills = !taps && (types || is(node, 'input') && !button);
     const marked = get(node, 'getRootNode').call(node).getElementById?.(attr(node, 'aria-activedescendant'));
     const own = fills ? endings(node) : is(node, 'a, button, summary, input') || !marked ? [node] : [];
     const found = [...own, ...marked ? [marked] : []];  // Enter presses what ends its form

@@ -54,6 +54,7 @@ LABEL = component("x-label", "<span>Pay 12.50 EUR now</span>")
 RADIOS = "<label><input type=radio name=a id=i checked>Keep</label><label hidden><input type=radio name=a>File</label>"
 DIGITS = "<input maxlength=1 value=7><input maxlength=1 id=i>"
 SPACE = ("PRESS_KEY", "<Space>")
+TRASH = "<form id=posts-filter><input type=search><button>Go</button><input id=i {}></form>" + FOCUS
 MAILS = (
     "<div id=i role=listbox tabindex=0 aria-activedescendant={}><div id=a role=option>Mail</div>"
     f"<div id=b role=option>Delete account</div></div>{FOCUS}"
@@ -65,6 +66,9 @@ ASKED = {
     "a turned frame": (FRAME.format("transform:rotate(180deg)", TWO), "CLICK_COORDS", "60,90"),
     "a frame out of flat": (FRAME.format("transform:perspective(90px) rotateX(9deg)", TWO), "CLICK_COORDS", "60,90"),
     "a frame in a zoomed one": (NESTED, "CLICK_COORDS", "60,190"),
+    "Enter on another button of a search": (TRASH.format("type=submit value='Empty Trash'"), "PRESS_KEY", "<Enter>"),
+    "Enter on a picture of a search": (TRASH.format("type=image alt='Empty Trash'"), "PRESS_KEY", "<Enter>"),
+    "a click on a picture that is a button": (f"<form><input type=image alt='Pay now' {AT}></form>", *CLICK),
     "letters and a line break": (f"<form>{ACTIONS}<button>Next</button></form>{FOCUS}", "TYPE_TEXT", "del\n"),
     "an entry by its label": (
         f"<select id=i><option>Sort<option label='Delete all mail'></select>{FOCUS}",
@@ -282,6 +286,8 @@ NOT_ASKED = {
     "lines": ("<form><textarea id=i></textarea><button>Send</button></form><script>i.focus()</script>",
               "TYPE_TEXT", "a\nb"),
     "a search": (f"<input id=i type=search><button>Delete all</button>{FOCUS}", "PRESS_KEY", "<Enter>"),
+    "Enter on the first button of a form": (
+        f"<form><input><input type=submit id=i value=Back><button>Send</button></form>{FOCUS}", "PRESS_KEY", "<Enter>"),
     "a search form": (f"<form><input id=i name=q><button>Go</button></form>{FOCUS}", "TYPE_TEXT", "lamp\n"),
     "a field that is called to search": (f"<input id=i name=siteSearch>{FOCUS}", "PRESS_KEY", "<Enter>"),
     "a label that says so": (f"<input id=i placeholder='Artikel suchen'>{FOCUS}", "PRESS_KEY", "<Enter>"),
