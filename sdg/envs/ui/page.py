@@ -20,19 +20,7 @@ from typing import Any
 from sdg.envs.ui.access import NO_PEERS, Access, origin_of
 from sdg.envs.ui.browser import LOAD_TIMEOUT_MS, PageError, page_error
 from sdg.envs.ui.commands import ARGUMENTS, KEYS, ScreenCommand
-from sdg.envs.ui.presses import (
-    BREAKS,
-    CHOOSES,
-    CLICKS,
-    DELETES,
-    DROPS,
-    ENTERS,
-    SPACES,
-    TYPES,
-    Frame,
-    Press,
-    pressed_on,
-)  # fmt: skip
+from sdg.envs.ui.presses import BREAKS, CLICKS, DROPS, TYPES, WAYS, Frame, Press, pressed_on
 from sdg.envs.ui.texts import Placed, texts_of
 from sdg.envs.ui.watch import Watch
 from sdg.envs.ui.windows import Windows
@@ -50,14 +38,6 @@ PAGE_KEYS: Mapping[str, str] = {
     "<Left>": "ArrowLeft",
     "<Right>": "ArrowRight",
 }
-_WAYS: Mapping[str, str] = {
-    "<Enter>": ENTERS,
-    "<Space>": SPACES,
-    "C-v": TYPES,
-    **dict.fromkeys(("<Delete>", "<Backspace>", "C-x"), DELETES),
-    **dict.fromkeys(("<Up>", "<Down>", "<Left>", "<Right>"), CHOOSES),
-}
-"""How keys press; others press nothing."""
 _LETTERS = {"<Enter>": "\r", "<Space>": " "}
 _SIGNS = ";=,-./`[\\]':+<_>?~{|}\")!@#$%^&*("
 _CODES = dict(zip(_SIGNS, [*[*range(186, 193), *range(219, 223)] * 2, *range(48, 58)], strict=True))
@@ -69,7 +49,7 @@ SCROLLED = 0.7
 """Share of the viewport's height that one command scrolls by."""
 MOST_NOTICES, MOST_ENTRIES, MOST_QUESTIONS, TRIES = 8, 40, 3, 3
 AWAY = (-9, -9)
-"""Where the mouse button is let go when what lies under it isn't to be pressed any more."""
+"""Where the mouse button is let go when what lies under it isn't to be pressed any more, or a task ends."""
 PARTS = ("stylesheet", "script", "image", "font", "media")
 """What a file may load from its own folder: parts of itself, no other pages."""
 
@@ -132,6 +112,9 @@ class PageWorld:
 
     def __exit__(self, *_: object) -> None:
         with contextlib.suppress(Exception), self._watched("can't be left"):  # it, or all of its browser, may be gone
+            if self._held.role:
+                self.page.mouse.move(*AWAY)
+                self.page.mouse.up()
             for event, listener in self._listeners.items():
                 self.page.remove_listener(event, listener)
             if self._bounded:
@@ -181,10 +164,14 @@ class PageWorld:
     def press_of(self, name: str, argument: str) -> Press:
         """What a command of this name presses, as the page itself has it. Raises PageError."""
         with self._watched("can't be asked"):
-            return self._press(name, argument)
+            return self._press(self._done_as(name), argument)
+
+    def _done_as(self, name: str) -> str:
+        """What a command does while the mouse button is down: whatever presses at a point lets go of what is held."""
+        return "MOUSEUP_COORDS" if self._held.role and name in POINTING else name
 
     def _press(self, name: str, argument: str) -> Press:
-        way = CLICKS if name in POINTING else _WAYS.get(argument, "") if name == "PRESS_KEY" else ""
+        way = CLICKS if name in POINTING else WAYS.get(argument, "") if name == "PRESS_KEY" else ""
         if not way and name != "TYPE_TEXT":
             return Press()
         found = self._look(way or TYPES, argument)
@@ -213,7 +200,7 @@ class PageWorld:
             self.done, self.reward, self.said = True, float(name == "FINISH"), argument
             return
         self.notices.clear()
-        self._questions = 0
+        self._questions, name = 0, self._done_as(name)
         with self._watched(f"broke under {name}"):
             here = self.page.url
             judged = judged or self._press(name, argument)
@@ -277,7 +264,7 @@ class PageWorld:
         """Press a key on what was judged."""
         if key in _LETTERS:
             self._strike(_LETTERS[key], lambda: self._is_still(judged, "PRESS_KEY", key))
-        elif key not in _WAYS or self._is_still(judged, "PRESS_KEY", key):
+        elif key not in WAYS or self._is_still(judged, "PRESS_KEY", key):
             self.page.keyboard.press(PAGE_KEYS[key])
 
     def _strike(self, letter: str, still: Callable[[], bool]) -> bool:

@@ -7,7 +7,7 @@ origins are entered, too. What lies in a closed shadow root, or is drawn on a ca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -21,6 +21,14 @@ CLICKS, DROPS, ENTERS, BREAKS, SPACES, TYPES = "click", "drop", "enter", "break"
 CHOOSES, DELETES = "choose", "delete"
 """The ways of pressing: at a point, letting go of a drag there, or by Enter, a line break in a text, Space, typing, an
 arrow or a key that deletes where the focus is."""
+WAYS: Mapping[str, str] = {
+    "<Enter>": ENTERS,
+    "<Space>": SPACES,
+    "C-v": TYPES,
+    **dict.fromkeys(("<Delete>", "<Backspace>", "C-x"), DELETES),
+    **dict.fromkeys(("<Up>", "<Down>", "<Left>", "<Right>"), CHOOSES),
+}
+"""How keys press; others press nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -386,6 +386,45 @@ def test_a_drag_ends_where_it_was_judged_to_end(page: Any) -> None:
     page.mouse.up()
 
 
+DRAGGED = (
+    "<div draggable=true style='position:absolute;top:150px;width:80px;height:40px'>Mail</div><script>"
+    "z.ondragover=e=>e.preventDefault();z.ondrop=()=>document.title='gone'</script>"
+)
+BY_HAND = (
+    "<div id=i style='position:absolute;top:150px;width:80px;height:40px'>Mail</div><script>window.down=0;"
+    "i.onmousedown=e=>{down=1;e.preventDefault()};document.onmouseup=e=>{if(down&&z.contains(e.target))"
+    "document.title='gone';down=0}</script>"
+)
+
+
+@pytest.mark.parametrize("drag", [DRAGGED, BY_HAND], ids=["draggable", "by its own script"])
+@pytest.mark.parametrize("command", ["CLICK_COORDS", "DBLCLICK_COORDS", "MOUSEDOWN_COORDS", "MOUSEUP_COORDS"])
+def test_whatever_presses_lets_go_of_what_is_dragged(page: Any, command: str, drag: str) -> None:
+    page.set_content(f"<div id=z {AT}>Drop files here to send them to all of your customers now</div>{drag}")
+    with PageWorld(page, "") as world:
+        for _ in range(2):  # until what lies there is looked at, nothing is dropped
+            world.step("MOUSEDOWN_COORDS", "40,170")
+            judged = world.press_of(command, "60,40")
+            assert (final_press(judged), judged.role) == (repr(judged.words[:60]), "drop")
+            assert page.title() != "gone"
+            world.step(command, "60,40", judged)
+            assert (page.title(), world.notices) == ("gone", [])
+            page.evaluate("document.title = ''")
+            world.step("CLICK_COORDS", "60,40")  # the button is up again
+            assert page.title() != "gone"
+
+
+@pytest.mark.parametrize("drag", [DRAGGED, BY_HAND], ids=["draggable", "by its own script"])
+def test_a_task_that_ends_in_a_drag_drops_nothing_in_the_next(page: Any, drag: str) -> None:
+    page.set_content(f"<div id=z {AT}>Drop files here to delete them</div>{drag}")
+    with PageWorld(page, "") as world:
+        world.step("MOUSEDOWN_COORDS", "40,170")
+        world.step("MOVE_COORDS", "60,50")
+    with PageWorld(page, "") as world:
+        world.step("CLICK_COORDS", "60,40")
+    assert page.title() != "gone"
+
+
 def test_common_keys_do_what_they_do_by_hand(page: Any) -> None:
     page.set_content('<form onsubmit="document.title=i.value;return false"><input id=i name=q></form>' + FOCUS)
     world = PageWorld(page, "")
