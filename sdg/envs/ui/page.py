@@ -89,7 +89,7 @@ class PageWorld:
         self._windows = Windows(page, owned=owned)
         self._session: Any = None
         self._watch: Watch | None = None
-        self._held, self._questions, self._hasty = Press(), 0, False
+        self._held, self._here, self._questions, self._hasty = Press(), "", 0, False
         self._listeners = {
             "dialog": self._on_dialog,
             "popup": lambda window: self._windows.opened.append(window),
@@ -133,6 +133,7 @@ class PageWorld:
         """Lead the page to an address. Raises PageError where it doesn't come up or may not be opened."""
         if not self._opens(address):
             raise PageError(f"{address[:200]} isn't permitted")
+        self._here = address
         with self._watched("doesn't come up"):
             self.page.goto(address, timeout=LOAD_TIMEOUT_MS, wait_until="domcontentloaded")
             self._settle()
@@ -202,15 +203,16 @@ class PageWorld:
         self.notices.clear()
         self._questions, name = 0, self._done_as(name)
         with self._watched(f"broke under {name}"):
-            here = self.page.url
             judged = judged or self._press(name, argument)
             with self._windows.watched():
                 self._act(name, argument, judged)
                 self._settle()
             self._take_over()
-            if not self._opens(self.page.url):
+            if self._opens(self.page.url):
+                self._here = self.page.url
+            else:
                 self._note(f"the page led to {origin_of(self.page.url)}, which isn't permitted, and was led back")
-                self.page.goto(here, timeout=LOAD_TIMEOUT_MS, wait_until="domcontentloaded")
+                self.page.goto(self._here, timeout=LOAD_TIMEOUT_MS, wait_until="domcontentloaded")
             if entries := self._ask(_ENTRIES, MOST_ENTRIES):
                 some = "; ".join(map(str, entries))
                 self._note(f"the dropdown with the focus has these entries, to be chosen by typing: {some}")
@@ -222,7 +224,8 @@ class PageWorld:
         elif name == "TYPE_TEXT":
             self._type(argument, judged)
         elif name == "GO_BACK":
-            self.page.go_back(timeout=LOAD_TIMEOUT_MS, wait_until="domcontentloaded")
+            if not self._windows.back():
+                self._note("the page before isn't permitted, or would have a form sent again: it wasn't gone back to")
         elif name == "WAIT":
             self.page.wait_for_timeout(WAIT_MS)
         else:
@@ -353,7 +356,7 @@ class PageWorld:
             passes = free or self._opens(route.request.url, part=kind in PARTS)
             if kind == "document" and not passes:
                 self._note(f"{route.request.url[:200]} isn't permitted and wasn't opened")
-            route.fallback() if passes else route.abort()
+            route.fallback() if passes else route.abort("aborted")  # and the page stays as it is
 
     def _let_socket_through(self, socket: Any) -> None:
         with contextlib.suppress(self.error):

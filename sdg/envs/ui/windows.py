@@ -25,6 +25,7 @@ class Windows:
         self.opened: list[Any] = []
         self._page, self._owned, self._error = page, owned, page_error()
         self._requests: list[Any] = []
+        self._goes_back = False
 
     def watch(self) -> None:
         """Stop the first request of each new window from now on."""
@@ -44,6 +45,20 @@ class Windows:
         finally:
             if not self._owned:
                 self.unwatch()
+
+    def back(self) -> bool:
+        """Lead the page to the one before, unless a form would be sent again; whether it may. Raises Playwright's
+        errors."""
+        self._goes_back = True
+        try:
+            self._page.go_back(timeout=LOAD_TIMEOUT_MS, wait_until="domcontentloaded")
+        except self._error as error:
+            if "ERR_ABORTED" not in str(error):
+                raise
+            return False
+        finally:
+            self._goes_back = False
+        return True
 
     def close(self) -> Sequence[tuple[str, Callable[[], None] | None]]:
         """Close the windows. What they were to show: an address each, and what leads the page there, if anything."""
@@ -65,6 +80,8 @@ class Windows:
             if route.request.is_navigation_request() and self._is_new(route.request):
                 self._requests.append(route.request)
                 route.abort()
+            elif self._goes_back and route.request.is_navigation_request() and route.request.method != "GET":
+                route.abort("aborted")
             else:
                 route.fallback()
 
