@@ -8,6 +8,7 @@ Written from what its code reads (THUDM/Android-Lab at 373fc1d).
 """
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from sdg.experiments.config.yaml_file import ConfigError, parse
 from sdg.phone_agent.desktop import PhoneStep
 from sdg.storage import atomic_write
 
+_NAME = re.compile(r"\w[\w.-]{0,99}")
 _KEYS = {"Enter": "Press Enter", "Home": "Press Home", "Back": "Press Back"}
 
 
@@ -87,4 +89,6 @@ def read_tasks(path: Path) -> tuple[PhoneTask, ...]:
     needed = {"task_id", "task"}
     if not isinstance(rows, list) or not all(isinstance(row, dict) and needed <= row.keys() for row in rows):
         raise UserError(f"{path} is no task file of AndroidLab's: it needs tasks, each with task_id and task")
+    if wrong := [row["task_id"] for row in rows if not _NAME.fullmatch(str(row["task_id"]))]:
+        raise UserError(f"{path}: the task_id {wrong[0]!r:.60} names no folder: write letters, digits, - and _")
     return tuple(PhoneTask(str(row["task_id"]), str(row["task"])) for row in rows)

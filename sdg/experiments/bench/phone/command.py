@@ -14,6 +14,7 @@ phonerules and phonerandom are no language models.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -113,7 +114,9 @@ def check_asked(modes: Sequence[str], guards: Sequence[str], device: str) -> Non
 def chosen_tasks(names: Sequence[str], *, embedded: bool) -> list[PhoneTask]:
     """Tasks by id, group or file, each once. Raises UserError."""
     if not embedded:
-        found = [task for name in names for task in read_tasks(Path(name))]
+        found = list(dict.fromkeys(task for name in names for task in read_tasks(Path(name))))
+        if twice := [name for name, n in Counter(task.id for task in found).items() if n > 1]:
+            raise UserError(f"two tasks are called {twice[0]!r:.60}, and each has a folder of its own")
     else:
         known = {task.id: task for task in embedded_tasks()}
         groups = {

@@ -230,7 +230,14 @@ def test_androidlabs_task_files_are_read(tmp_path: Path) -> None:
     place.write_text("APP: clock\ntasks:\n  - task_id: clock_1\n    task: Set an alarm.\n    metric_type: operation\n")
     assert read_tasks(place) == (PhoneTask("clock_1", "Set an alarm."),)
     assert chosen_tasks([str(place)], embedded=False)[0].app == "clock"
-    for text in ("- 1\n", "tasks: 3\n", "tasks:\n  - name: x\n", "a: [\n"):
+    assert chosen_tasks([str(place)] * 2, embedded=False) == [PhoneTask("clock_1", "Set an alarm.")]
+    place.write_text("tasks:\n  - {task_id: a, task: x}\n  - {task_id: a, task: y}\n")
+    with pytest.raises(UserError, match="two tasks are called 'a'"):
+        chosen_tasks([str(place)], embedded=False)
+    named = [
+        f"tasks:\n  - {{task_id: {name!r}, task: x}}\n" for name in ("/a", "../a", "..", ".", "a/b", "", "x" * 300)
+    ]
+    for text in (*named, "- 1\n", "tasks: 3\n", "tasks:\n  - name: x\n", "a: [\n"):
         place.write_text(text)
         with pytest.raises(UserError, match=r"clock\.yaml"):
             read_tasks(place)
