@@ -10,7 +10,9 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import fields, is_dataclass, replace
+from enum import Enum
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -126,7 +128,8 @@ class ProtectedBody:
             raise seen
         if not any(self._protector.memory):
             return cast(Observation, seen)
-        return Observation(self._protector.mask(seen.text), None, masked_record(seen.elements, self._protector.mask))
+        elements = tuple(_masked_element(each, self._protector.mask) for each in seen.elements)
+        return Observation(self._protector.mask(seen.text), None, elements)
 
     def perform(self, command: Command) -> SkillResult:
         """Carry out a command with its values. Raises IllegalCommand for an unknown placeholder."""
@@ -147,17 +150,30 @@ class ProtectedBody:
 
 
 def masked_record(record: Any, mask: Callable[[str], str]) -> Any:
-    """A copy of a text, a frozen record, or plain containers of them with the texts masked; the rest is kept itself."""
+    """A copy of a text, a frozen record, a named tuple, or plain containers of them with the texts masked; numbers are
+    kept themselves, and of the rest its text."""
     if isinstance(record, str):
         return mask(record)
     if isinstance(record, dict):
         return {masked_record(key, mask): masked_record(value, mask) for key, value in record.items()}
+    if isinstance(record, tuple) and hasattr(record, "_make"):
+        return record._make(masked_record(each, mask) for each in record)
     if type(record) in (list, tuple, set, frozenset):
         return type(record)(masked_record(each, mask) for each in record)
     if not is_dataclass(record) or isinstance(record, type):
-        return record
+        numbers = getattr(getattr(record, "dtype", None), "kind", "O") in "biufc"
+        return record if numbers or isinstance(record, int | float | complex | Enum | None) else mask(str(record))
     values = {each.name: getattr(record, each.name) for each in fields(record) if each.init}
     return replace(record, **{name: masked_record(value, mask) for name, value in values.items()})
+
+
+def _masked_element(element: Any, mask: Callable[[str], str]) -> Any:
+    """As `masked_record`; an object of another class is copied with its attributes masked."""
+    if is_dataclass(element) or not hasattr(element, "__dict__") or isinstance(element, str | dict | tuple):
+        return masked_record(element, mask)
+    copied = copy(element)
+    vars(copied).update({name: masked_record(value, mask) for name, value in vars(element).items()})
+    return copied
 
 
 def protect(model: LanguageModel, privacy: str) -> LanguageModel:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from sdg.envs.world import Observation
@@ -157,6 +160,40 @@ def test_the_body_gets_the_value_and_nobody_sees_it_again() -> None:
     assert "4711" not in str(
         [outcome, executor.execute(Command("refuse", "{pin}")), executor.execute(Command("x", "{pin}"))]
     )
+
+
+class Row(NamedTuple):
+    """An element that is no dataclass."""
+
+    id: int
+    name: str
+    held: bool = False
+
+
+class Deep:
+    """Another, which knows the screen that it is on."""
+
+    id, held = 0, False
+
+    def __init__(self, name: str) -> None:
+        self._names, self.screen, self.where = [name], Row(1, name), np.zeros(2)
+
+    @property
+    def name(self) -> str:
+        """What is written on it."""
+        return self._names[0]
+
+
+@pytest.mark.parametrize(
+    "make", [Deep, lambda name: Row(1, name), lambda name: SimpleNamespace(name=name, on=Deep(name))]
+)
+def test_elements_of_any_class_are_masked(make: Callable[[str], Any]) -> None:
+    screen, element = Screen(), make("shown: 4711 or so")
+    screen.observe = lambda: Observation("", elements=(element,))  # type: ignore[method-assign]
+    (seen,) = ProtectedBody(screen, protector(pin="4711 or so")).observe().elements
+    assert (type(seen), seen.name, element.name) == (type(element), "shown: {pin}", "shown: 4711 or so")
+    assert "4711" not in repr(getattr(seen, "__dict__", seen))
+    assert not isinstance(seen, Deep) or list(seen.where) == [0, 0]
 
 
 def test_a_body_s_errors_are_masked_and_have_no_cause() -> None:
