@@ -47,7 +47,7 @@ class Gate:
         about: str = "",
     ) -> None:
         self._executor, self._commands, self._reads, self._last_result = executor, commands, reads, ""
-        self._seen, self._acted = (Observation(""), Observation("")), False
+        self._seen, self._acted, self._held = (Observation(""), Observation("")), False, False
         self._protector = Protector((), Placeholders())  # `admit` makes recognisers, which need an extra
         self._protector.mask = self._protector.memory.mask_parts  # what an executor shows may be cut
         known = {"confirm": confirm, "about": about} | ({"model": as_model(model)} if model is not None else {})
@@ -92,7 +92,9 @@ class Gate:
         self._acted = True
         result = self._executor.perform(command)
         self._last_result = "" if result is None or isinstance(result, SkillResult) else str(result)
-        return result if isinstance(result, SkillResult) else SkillResult(True, 1, 1)
+        done = result if isinstance(result, SkillResult) else SkillResult(True, 1, 1)
+        self._held = done.steps == 0
+        return done
 
     def _press_of(self, command: Command) -> Press:
         """A command's name as a button: "makePayment" and "sendmail" say what they do as "pay" and "send" would."""
@@ -108,8 +110,8 @@ class Gate:
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
         """Doubts a command that changed nothing, unless it only reads."""
-        if command.name in self._reads:
-            return Verdict(True, "it reads")
+        if command.name in self._reads or self._held:
+            return Verdict(True, "it held already" if self._held else "it reads")
         was, now = self._seen  # what the executor showed: values and pictures are missing in what guards see
         changed = (was.text, was.elements) != (now.text, now.elements) or not np.array_equal(
             cast(Any, was.image), cast(Any, now.image)

@@ -11,7 +11,7 @@ import sdg
 from sdg.api import gate as module
 from sdg.envs.registry import RegistryError
 from sdg.envs.world import Observation
-from sdg.gate.executor import Command, Verdict
+from sdg.gate.executor import Command, SkillResult, Verdict
 from sdg.privacy.recognisers import PrivacyError
 
 
@@ -151,6 +151,20 @@ def test_a_picture_that_changed_is_a_change_and_guards_see_it() -> None:
     listens = Listens()
     assert sdg.Gate(Painted(), guards=[listens]).execute("see", "it").success
     assert listens.shown[0].image is not None
+
+
+def test_a_command_that_took_no_step_is_judged_by_what_its_executor_says() -> None:
+    class Door(Bank):
+        def perform(self, command: Command) -> SkillResult:  # type: ignore[override]
+            return SkillResult(command.name == "open", 0, 1, "it is open")
+
+    door = Door()
+    gate = sdg.Gate(door)
+    for said in ("", "", "another word"):
+        door.said = said
+        outcome = gate.execute("open", "door")
+        assert (outcome.success, outcome.reason) == (True, "it held already")
+        assert not gate.execute("close", "door").success
 
 
 @pytest.mark.parametrize("name", ["HTTPDelete", "DBDelete", "sendmail", "SENDMAIL", "deleteaccount", "make_payment"])
