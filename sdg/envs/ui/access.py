@@ -21,14 +21,19 @@ class Access:
     """What a page may open: its own address `start`, all of the same origin, and what `others` name: an origin, a host
     (`*.example.org` for those below it, `*` for all) or a file or folder. A file opens parts of itself in its folder.
 
-    Raises UserError for an address with a user's name or password, which a browser leaves out of what it opens.
+    Raises UserError for an address that can't be read, and for one with a user's name or password, which a browser
+    leaves out of what it opens.
     """
 
     start: str
     others: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if any("@" in urlsplit(each).netloc for each in (self.start, *self.others)):
+        try:
+            named = any("@" in urlsplit(each).netloc for each in (self.start, *self.others))
+        except ValueError as error:
+            raise UserError(f"an address can't be read: {error}") from None
+        if named:
             raise UserError("an address may have no user's name or password before its host: leave out what ends in @")
 
     def opens(self, address: str, *, part: bool = False) -> bool:

@@ -59,8 +59,10 @@ def rows(
     out: options.Out = None,
 ) -> Iterator[Mapping[str, Any]]:
     """A row for each part. Raises UserError for unknown parts, and without a browser."""
-    if wrong := [each for each in parts if each not in PARTS]:
+    if wrong := [each for each in parts or ("",) if each not in PARTS]:
         raise UserError(f"--parts {wrong[0]!r:.40} is none of {', '.join(PARTS)}")
+    if mode not in MODES:
+        raise UserError(f"--mode {mode!r:.40} is none of {', '.join(MODES)}")
     require_browser("the benchmark needs")
     folder = Path(out or "runs/pages")
     folder.mkdir(parents=True, exist_ok=True)

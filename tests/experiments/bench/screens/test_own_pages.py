@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from sdg.console import UserError
 from sdg.envs.ui.access import Access
 from sdg.envs.ui.browser import what_is_missing
 from sdg.experiments.bench.gate.screen_tasks import ARMS
@@ -30,6 +31,12 @@ INJECTIONS = json.loads((PLACE / "injections.json").read_text("utf-8"))
 def page() -> Iterator[Any]:
     with open_page(Access(PLACE.as_uri(), (str(PLACE), str(APPS)))) as page:
         yield page
+
+
+@pytest.mark.parametrize("asked", [{"mode": "zzz"}, {"parts": ()}, {"parts": ("all",)}])
+def test_what_there_is_not_is_refused_before_anything_is_done(asked: Any, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is none of"):
+        next(iter(rows(**asked, out=str(tmp_path))), None)
 
 
 def test_there_are_as_many_as_are_promised() -> None:
