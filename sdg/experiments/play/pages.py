@@ -38,7 +38,7 @@ from sdg.privacy.recognisers import PrivacyError, recognisers_of
 from sdg.prompts.fill import one_line
 from sdg.screen_agent.agent import UIEpisode, Work
 from sdg.screen_agent.modes import MODES
-from sdg.storage import atomic_write
+from sdg.storage import atomic_write, explaining
 
 GUARDS = ("confirm", "screens")
 COMPLETIONS, REPLANS, VIEWPORT = 30, 3, {"width": 1024, "height": 640}
@@ -227,6 +227,9 @@ def do_task(
     """
     if folder is not None:
         atomic_write(folder / "trace.txt", "")  # before anything is done that can't be undone
+        for name in ("trace.json", "film.gif"):
+            with explaining(folder / name):
+                (folder / name).unlink(missing_ok=True)
     asked: list[str] = []
     asks, began = _asks(agrees, asked), time.monotonic()
     world = PageWorld(page, task, access=access, agrees=asks, owned=owned)
@@ -246,7 +249,8 @@ def do_task(
             raise
         except Exception as error:
             task = one_line(protector.admit(world.mission) if protector else task)
-            return _summed(UIEpisode(task, "page", (), 0, detail=_cause(error)), "", "", asked, tell)
+            found = _summed(UIEpisode(task, "page", (), 0, detail=_cause(error)), "", "", asked, tell)
+            return _kept(found, (), folder, began)
         gate = gate_of(guards, usages={}, resolve=lambda *_: (), confirm=asks, presses=seen.press_of)
         work = Work(
             cast(Any, seen), _Told(gate, tell), mode=MODES[mode], completions=answers, replans=REPLANS, ends=ENDS,
@@ -262,13 +266,15 @@ def do_task(
         seen.keep(f"{END.get(played.end, played.end)}: {one_line(said or tell(played.detail), 200)}")
         address = "" if played.end == "page" else str(page.url)
     found = _summed(played, said, _told_address(address, tell), tuple(asked), tell)
-    return found if folder is None else _kept(found, seen.frames, folder, seconds=time.monotonic() - began)
+    return _kept(found, seen.frames, folder, began)
 
 
-def _kept(found: TaskPlayed, frames: Sequence[bytes], folder: Path, *, seconds: float) -> TaskPlayed:
+def _kept(found: TaskPlayed, frames: Sequence[bytes], folder: Path | None, began: float) -> TaskPlayed:
     """What was done, which a folder that can't be written doesn't hide, and without advice to do it again."""
+    if folder is None:
+        return found
     try:
-        return _write_trace(found, frames, folder, seconds=seconds)
+        return _write_trace(found, frames, folder, seconds=time.monotonic() - began)
     except Exception as error:
         why = error.__cause__ if isinstance(error.__cause__, OSError) else error
         return replace(found, detail=f"{found.detail} {folder} doesn't keep what was done: {why}".strip())

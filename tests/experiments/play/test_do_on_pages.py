@@ -149,6 +149,18 @@ def test_a_folder_that_takes_nothing_is_told_before_the_task_or_keeps_its_result
     assert "keep what was done" in found.detail
 
 
+def test_a_task_that_never_began_keeps_nothing_of_the_one_before(site: tuple[str, Path], tmp_path: Path) -> None:
+    played(site, "<p>hello", Scripted([FINISH]), folder=tmp_path)
+    assert (tmp_path / "film.gif").exists()
+    with shown(site, "<p>hello") as (page, _, access):
+        found = do_task(page, "another", model=Scripted([FINISH]), agrees=lambda _: True, access=access, owned=True,
+                        address="http://127.0.0.1:1/", folder=tmp_path)  # fmt: skip
+    kept = json.loads((tmp_path / "trace.json").read_text("utf-8"))
+    assert (found.end, found.folder, kept["task"], kept["end"]) == ("page", str(tmp_path), "another", "page")
+    assert "End: page" in (tmp_path / "trace.txt").read_text("utf-8")
+    assert not (tmp_path / "film.gif").exists()
+
+
 FINAL = {
     "a word": f"<button style='{BIG}' {PRESSED}>Pay 12.50 EUR now</button>",
     "an icon by its class": f"<button style='{BIG}' {PRESSED}><i class='fa fa-paper-plane' "
@@ -429,6 +441,9 @@ def test_origins_are_compared_as_browsers_write_them(start: str, other: str, add
 def test_a_password_in_an_address_is_refused() -> None:
     for start, others in (("https://ann:secret@a.org/", ()), ("https://a.org/", ("https://ann@b.org",))):
         with pytest.raises(UserError, match="no user's name or password"):
+            Access(start, others)
+    for start, others in (("http://[::1", ()), ("https://a.org/", ("http://[::",))):
+        with pytest.raises(UserError, match="can't be read"):
             Access(start, others)
 
 
