@@ -29,6 +29,8 @@ WAYS: Mapping[str, str] = {
     **dict.fromkeys(("<Up>", "<Down>", "<Left>", "<Right>"), CHOOSES),
 }
 """How keys press; others press nothing."""
+_SEEN = (TYPES, CHOOSES, DELETES)
+"""The ways that don't press what is drawn where the focus is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +256,8 @@ _NAMES = rf"""([x, y, way, typed]) => {{ {_DEEP} {_HELP}
   if (keys && (way === 'type' && !codes(node, typed) || taps ||
       way === 'break' && (is(node, 'textarea') || writes(node))) && (taps ? edits(node) : types))
     return {{role: node.tagName.toLowerCase(), field: true, lines: way === 'break'}};
-  if (keys && way !== 'type' && hidden(node)) return {{role: 'host', unseen: true, field: types}};
+  if (keys && way !== 'type' && (hidden(node) || is(node, 'canvas')))
+    return {{role: 'host', unseen: true, field: types}};
   if (!keys) node = is(node, 'option') ? node : meant(node);
   else if (way !== 'choose') {{
     const button = is(node, 'input:is([type=submit], [type=image], [type=button], [type=reset], [type=file])');
@@ -363,4 +366,4 @@ def pressed_on(page: Any, session: Any, point: tuple[float, float] | None, way: 
         frame, at, on_screen = inner
     if found.pop("frame", False):
         return Press("frame", unseen=True, field=True)
-    return replace(Press(**found), unseen=found.get("unseen", False) or (way == CLICKS and frame.is_closed(at)))
+    return replace(Press(**found), unseen=found.get("unseen", False) or (way not in _SEEN and frame.is_closed(at)))

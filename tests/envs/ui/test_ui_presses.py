@@ -55,6 +55,8 @@ RADIOS = "<label><input type=radio name=a id=i checked>Keep</label><label hidden
 DIGITS = "<input maxlength=1 value=7><input maxlength=1 id=i>"
 SPACE = ("PRESS_KEY", "<Space>")
 TRASH = "<form id=posts-filter><input type=search><button>Go</button><input id=i {}></form>" + FOCUS
+SHUT = f"<x-buy id=i tabindex=0 {AT}>Item 7</x-buy><script>i.attachShadow({{mode:'closed'}}).innerHTML='Buy: <slot>'"
+SHUT += f"</script>{FOCUS}"
 MAILS = (
     "<div id=i role=listbox tabindex=0 aria-activedescendant={}><div id=a role=option>Mail</div>"
     f"<div id=b role=option>Delete account</div></div>{FOCUS}"
@@ -218,6 +220,11 @@ ASKED = {
     "a link drawn as a button": (f"<a href=/x {AT[:-1]};background:#c00'>Delete my account permanently</a>", *CLICK),
     "a plain element": (f"<div {AT}>Delete this whole project</div>", *CLICK),
     "a drop zone": (f"<div {AT}>Drop here to delete for good</div>", "MOUSEUP_COORDS", "60,30"),
+    "Enter on a closed shadow root": (SHUT, "PRESS_KEY", "<Enter>"),
+    "Space on a closed shadow root": (SHUT, *SPACE),
+    "a drop on a closed shadow root": (SHUT, "MOUSEUP_COORDS", "60,40"),
+    "Enter on a canvas": (f"<p><canvas id=i tabindex=0></canvas><button>Help</button>{FOCUS}", "PRESS_KEY", "<Enter>"),
+    "Space on a canvas": (f"<canvas id=i tabindex=0 aria-label=Board></canvas>{FOCUS}", *SPACE),
     "a closed shadow root": (
         f"<x-pay {AT}></x-pay><script>document.querySelector('x-pay').attachShadow({{mode:'closed'}}).innerHTML="
         "'<button>Pay 500 EUR to ACME now</button>'</script>",
@@ -277,6 +284,7 @@ NOT_ASKED = {
     "a first digit of boxes": (
         f"<div>{DIGITS}<input maxlength=1><p>Pay 30 EUR to Ann: the code</div>{FOCUS}", "TYPE_TEXT", "2"),
     "a code that signs in": (f"<p>Your code, please<input id=i maxlength=6>{FOCUS}", "TYPE_TEXT", "471142"),
+    "Enter on an open shadow root": (SHUT.replace("closed", "open").replace("Buy", "See"), "PRESS_KEY", "<Enter>"),
     "a clear class": (f"<button class=search-toggle {AT}><svg></svg></button>", *CLICK),
     "a harmless sign": (f"<button class=like {AT}>★</button>", *CLICK),
     "a slotted word": (f"{NATIVE}<x-native {AT}>Next</x-native>", "CLICK_COORDS", "200,30"),
