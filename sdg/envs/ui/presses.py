@@ -101,10 +101,11 @@ const all = (node, what) => [...flat(node)].filter(each => is(each, what));
 const words = (node, upto = most) => {  // those that are shown, of styles too, as innerText has them
   let said = '';
   const add = (node, style) => {
-    const made = part => { for (const [, text] of getComputedStyle(node, part).content.matchAll(/"((?:[^"\\]|\\.)*)"/g))
-      said += text; };
+    const quoted = said => [...said.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, text]) => text).join('');
+    const made = part => said += quoted(getComputedStyle(node, part).content);
     const edge = /^(inline|contents|ruby)/.test(style.display) ? '' : /cell/.test(style.display) ? '\t' : '\n';
     said += is(node, 'br') ? '\n' : edge;
+    if (style.display.includes('list-item')) said += quoted(style.listStyleType);
     made('::before');
     if (!is(node, 'textarea, iframe, canvas, video, audio, object')) for (const each of parts(node)) {
       if (said.length > upto) return;
@@ -224,6 +225,14 @@ const row = node => {  // a sign of the words, pictures and values around it, up
     sign = Math.imul(sign, 31) + letter.codePointAt(0) | 0;
   return sign;
 };
+const covered = node => {  // the words that a button without any lies over
+  const place = each => Element.prototype.getBoundingClientRect.call(each), own = place(node);
+  const lies = ({left, top, right, bottom}) => left > own.left - 4 && top > own.top - 4 &&
+    right < own.right + 4 && bottom < own.bottom + 4;
+  let found = node;
+  for (let at = above(node); at && !is(at, `body, ${dialogs}`) && lies(place(at)); at = above(at)) found = at;
+  return found === node ? '' : clean(words(found));
+};
 const hosts = node => /-|^(article|aside|blockquote|div|footer|h[1-6]|header|main|nav|p|section|span)$/i
   .test(get(node, 'tagName')) && !get(node, 'shadowRoot') && !writes(node);
 const hidden = node => {  // has the focus without being able to, or shows nothing of its own: a closed shadow root
@@ -288,7 +297,8 @@ _NAMES = rf"""([x, y, way, typed]) => {{ {_DEEP} {_HELP}
   const names = said => clean(inner.map(each => said(each).map(plain).join(' ')).join(' '));
   return {{role, words: shown, field: types, modal, row: row(node),
     unseen: button && said.length >= most || canvas && bare,
-    labels: [...fills ? [] : [labels(node, button ? inner : [node])], ...beside].filter(Boolean).join('\n'),
+    labels: [...fills ? [] : [labels(node, button ? inner : [node]), bare ? covered(node) : ''], ...beside]
+      .filter(Boolean).join('\n'),
     hints: names(told(bare)), classes: names(classes), dialog: asks ? around(node) : '',
     picture: !fills && inner.some(each => is(each, 'svg, img, i, canvas, input[type=image]')) ||
       !shown && drawn(node).some(Boolean)}};

@@ -57,6 +57,7 @@ SPACE = ("PRESS_KEY", "<Space>")
 TRASH = "<form id=posts-filter><input type=search><button>Go</button><input id=i {}></form>" + FOCUS
 SHUT = f"<x-buy id=i tabindex=0 {AT}>Item 7</x-buy><script>i.attachShadow({{mode:'closed'}}).innerHTML='Buy: <slot>'"
 SHUT += f"</script>{FOCUS}"
+OVER = "<button style='position:absolute;inset:0;width:100%;height:100%'></button>"
 MAILS = (
     "<div id=i role=listbox tabindex=0 aria-activedescendant={}><div id=a role=option>Mail</div>"
     f"<div id=b role=option>Delete account</div></div>{FOCUS}"
@@ -225,6 +226,8 @@ ASKED = {
     "a drop on a closed shadow root": (SHUT, "MOUSEUP_COORDS", "60,40"),
     "Enter on a canvas": (f"<p><canvas id=i tabindex=0></canvas><button>Help</button>{FOCUS}", "PRESS_KEY", "<Enter>"),
     "Space on a canvas": (f"<canvas id=i tabindex=0 aria-label=Board></canvas>{FOCUS}", *SPACE),
+    "a button over words": (f"<div {AT}>{OVER}<b>Delete this project and all its data</b></div>", *CLICK),
+    "a list marker's word": (f'<ul><li onclick=1 {AT[:-1]};list-style:inside "Delete "\'>my old files</ul>', *CLICK),
     "a closed shadow root": (
         f"<x-pay {AT}></x-pay><script>document.querySelector('x-pay').attachShadow({{mode:'closed'}}).innerHTML="
         "'<button>Pay 500 EUR to ACME now</button>'</script>",
@@ -285,6 +288,8 @@ NOT_ASKED = {
         f"<div>{DIGITS}<input maxlength=1><p>Pay 30 EUR to Ann: the code</div>{FOCUS}", "TYPE_TEXT", "2"),
     "a code that signs in": (f"<p>Your code, please<input id=i maxlength=6>{FOCUS}", "TYPE_TEXT", "471142"),
     "Enter on an open shadow root": (SHUT.replace("closed", "open").replace("Buy", "See"), "PRESS_KEY", "<Enter>"),
+    "a button over harmless words": (f"<div {AT}>{OVER}<b>See this project and all its data</b></div>", *CLICK),
+    "a button over a part": (f"<div><button {AT}></button><p style=height:200px><p>Delete it all</div>", *CLICK),
     "a clear class": (f"<button class=search-toggle {AT}><svg></svg></button>", *CLICK),
     "a harmless sign": (f"<button class=like {AT}>★</button>", *CLICK),
     "a slotted word": (f"{NATIVE}<x-native {AT}>Next</x-native>", "CLICK_COORDS", "200,30"),
