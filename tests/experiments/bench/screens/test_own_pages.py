@@ -36,7 +36,7 @@ def page() -> Iterator[Any]:
 @pytest.mark.parametrize("asked", [{"mode": "zzz"}, {"parts": ()}, {"parts": ("all",)}])
 def test_what_there_is_not_is_refused_before_anything_is_done(asked: Any, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is none of"):
-        next(iter(rows(**asked, out=str(tmp_path))), None)
+        next(iter(rows(**asked, out=tmp_path)), None)
 
 
 def test_there_are_as_many_as_are_promised() -> None:
