@@ -4,8 +4,6 @@ Exit codes: 0 done, 1 failed, 2 usage error, 130 interrupted (the same command r
 stderr, rows alone to stdout, so that `--json` can be piped.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os
@@ -22,9 +20,7 @@ from sdg.errors import SDGError, UserError  # noqa: F401  commands take UserErro
 if TYPE_CHECKING:
     from sdg.pipeline.plan import Progress, Stage
 
-DONE, FAILED, ASKED_WRONGLY, INTERRUPTED = 0, 1, 2, 130
-
-OURS = ("sdg",)
+DONE, FAILED, USAGE_ERROR, INTERRUPTED = 0, 1, 2, 130
 
 
 class CheckFailed(SDGError, RuntimeError):
@@ -57,7 +53,7 @@ def exit_code(error: BaseException) -> int:
     """2 for what the user can ask differently, 1 for everything else."""
     from typer.exceptions import TyperException
 
-    return ASKED_WRONGLY if isinstance(error, TyperException) else getattr(error, "exit_code", FAILED)
+    return USAGE_ERROR if isinstance(error, TyperException) else getattr(error, "exit_code", FAILED)
 
 
 def message(error: BaseException) -> str:
@@ -65,9 +61,9 @@ def message(error: BaseException) -> str:
     from typer.exceptions import TyperException
 
     if isinstance(error, TyperException):
-        return f"{error.format_message()} Try `sdg --help`, or --help behind a command."
+        return f"{error.format_message().rstrip('.')}. Try `sdg --help`, or --help behind a command."
     text = readable(str(error))
-    if type(error).__module__.split(".")[0] in OURS and text:
+    if type(error).__module__.split(".")[0] == "sdg" and text:
         return text
     if isinstance(error, MemoryError):
         return "out of memory: use fewer environments (--set induce.train.n_envs=64) or a larger machine"
@@ -99,7 +95,7 @@ class Quiet:
     """Says nothing."""
 
     @contextlib.contextmanager
-    def stage(self, name: str, *, total: int | None, unit: str, done: int = 0) -> Iterator[Stage]:
+    def stage(self, name: str, *, total: int | None, unit: str, done: int = 0) -> "Iterator[Stage]":
         yield self
 
     def advance(self, count: int = 1, *, steps: int = 0) -> None:
@@ -113,7 +109,7 @@ class Lines:
     """A line at the start and end of a stage and every ten seconds between: for logs and pipes."""
 
     @contextlib.contextmanager
-    def stage(self, name: str, *, total: int | None, unit: str, done: int = 0) -> Iterator[Stage]:
+    def stage(self, name: str, *, total: int | None, unit: str, done: int = 0) -> "Iterator[Stage]":
         if done == total:  # An earlier run did it all: there is nothing to report.
             yield Quiet()
             return
@@ -135,7 +131,7 @@ class ProgressMeter:
     def __init__(
         self,
         name: str,
-        show: Callable[[ProgressMeter], None],
+        show: "Callable[[ProgressMeter], None]",
         *,
         every: float = 0.0,
         total: int | None,
@@ -180,7 +176,7 @@ class Bars:
         self._console = Console(stderr=True)
 
     @contextlib.contextmanager
-    def stage(self, name: str, *, total: int | None, unit: str, done: int = 0) -> Iterator[Stage]:
+    def stage(self, name: str, *, total: int | None, unit: str, done: int = 0) -> "Iterator[Stage]":
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
         from rich.progress import Progress as RichProgress
 
@@ -207,7 +203,7 @@ class Bars:
         self._console.print(readable(text), markup=False, highlight=False, soft_wrap=True)
 
 
-def progress(*, quiet: bool = False) -> Progress:
+def progress(*, quiet: bool = False) -> "Progress":
     """Bars on a terminal, lines elsewhere, nothing when quiet."""
     if quiet:
         return Quiet()

@@ -1,1 +1,2 @@
-"""What `import sdg` provides: worlds to act in, skills from your own checks, tables of a run, stable-baselines3."""
+"""What `import sdg` provides: worlds to act in, skills from your own checks, the gate, a desktop, tables of a run,
+stable-baselines3."""

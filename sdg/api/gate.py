@@ -33,8 +33,6 @@ class Gate:
     guard and for a name that needs a world ("rules", "learned"), ModelError for an object that is no model.
     """
 
-    kind = "rules"
-
     def __init__(
         self,
         executor: Any,
@@ -46,23 +44,23 @@ class Gate:
         model: object = None,
         about: str = "",
     ) -> None:
-        self._executor, self._commands, self._reads, self._last_result = executor, commands, reads, ""
-        self._seen, self._acted, self._held = (Observation(""), Observation("")), False, False
         self._protector = Protector((), Placeholders())  # `admit` makes recognisers, which need an extra
         self._protector.mask = self._protector.memory.mask_parts  # what an executor shows may be cut
-        known = {"confirm": confirm, "about": about} | ({"model": as_model(model)} if model is not None else {})
+        self._body = body = _Body(executor, commands, reads)
+        asked = {} if model is None else {"model": as_model(model)}
+        known = {"confirm": confirm, "about": about} | asked
         members = [
-            self,
-            ConfirmGuard(confirm, self._press_of),
+            body,
+            ConfirmGuard(confirm, body.press_of),
             *(make(each, known) if isinstance(each, str) else each for each in guards),
-            *([LlmGuard(as_model(model), about)] if model is not None else []),
+            *(LlmGuard(each, about) for each in asked.values()),
         ]
-        self._gate = GatedExecutor(ProtectedBody(self, self._protector), chain_of(members))
+        self._gate = GatedExecutor(ProtectedBody(body, self._protector), chain_of(members))
 
     @property
     def result(self) -> str:
         """What the executor returned last, values masked."""
-        return self._protector.mask(self._last_result)
+        return self._protector.mask(self._body.last_result)
 
     def admit(self, instruction: str) -> str:
         """The instruction with placeholders for sensitive values. Raises PrivacyError if it can't be searched."""
@@ -73,12 +71,22 @@ class Gate:
 
         `final`: your planner says that it can't be undone, so `confirm` is asked whatever its name is.
         """
-        self._acted, command = False, Command(name, argument, final)
+        self._body.acted, command = False, Command(name, argument, final)
         try:
             return self._gate.execute(command)
         except Exception as error:  # masked: a planner that gets an exception in its place would try again
-            did = "may have been carried out, look before you repeat it" if self._acted else "wasn't carried out"
-            return Outcome(command, False, int(self._acted), error=f"{name} {did}: {error}")
+            did = "may have been carried out, look before you repeat it" if self._body.acted else "wasn't carried out"
+            return Outcome(command, False, int(self._body.acted), error=f"{name} {did}: {error}")
+
+
+class _Body:
+    """The executor behind the gate, and the guard that knows what it showed and which commands there are."""
+
+    kind = "rules"
+
+    def __init__(self, executor: Any, commands: Sequence[str], reads: Sequence[str]) -> None:
+        self._executor, self._commands, self._reads, self.last_result = executor, commands, reads, ""
+        self._seen, self.acted, self._held = (Observation(""), Observation("")), False, False
 
     def observe(self) -> Observation:
         """What the executor observes; text becomes an Observation."""
@@ -89,14 +97,14 @@ class Gate:
 
     def perform(self, command: Command) -> SkillResult:
         """Carry out a command, ungated. It counts as done unless a returned SkillResult says otherwise."""
-        self._acted = True
+        self.acted = True
         result = self._executor.perform(command)
-        self._last_result = "" if result is None or isinstance(result, SkillResult) else str(result)
+        self.last_result = "" if result is None or isinstance(result, SkillResult) else str(result)
         done = result if isinstance(result, SkillResult) else SkillResult(True, 1, 1)
         self._held = done.steps == 0
         return done
 
-    def _press_of(self, command: Command) -> Press:
+    def press_of(self, command: Command) -> Press:
         """A command's name as a button: "makePayment" and "sendmail" say what they do as "pay" and "send" would."""
         words = words_of(command.name.replace("_", " "))
         begun = [each for each in FINAL if len(each) > 2 and any(word.startswith(each) for word in words)]

@@ -16,7 +16,7 @@ from sdg.deduction.program import Call
 from sdg.deduction.robot import Robot
 from sdg.envs import domains
 from sdg.envs.domains import DEFAULT
-from sdg.envs.instructions import seeds
+from sdg.envs.instructions import check_layout, seeds
 from sdg.envs.world import Element
 from sdg.experiments.play.film import episode_gif, png
 from sdg.gate.executor import Command, GatedExecutor
@@ -87,9 +87,9 @@ class World:
         world.do("walk_up_to", "red ball")
 
     `domain` is the kind of world: a key of `sdg.envs.domains` or `module:attribute`. `seed` picks a layout that nothing
-    was learned from; `layout` names one by the level's own seed instead. `skills` is a library, or skills that
-    `sdg.train` returned (default: the shipped ones in the default domain, none elsewhere). Each skill call gets up to
-    `attempts` attempts. Raises ValueError, with close matches, for an unknown level.
+    was learned from; `layout` names one by the level's own seed instead, which the attribute `seed` holds. `skills` is
+    a library, or skills that `sdg.train` returned (default: the shipped ones in the default domain, none elsewhere).
+    Each skill call gets up to `attempts` attempts. Raises ValueError, with close matches, for an unknown level.
     """
 
     def __init__(
@@ -104,7 +104,9 @@ class World:
     ) -> None:
         self._domain = domains.domain(domain)
         self.level = self._domain.level_name(level)
-        self.seed = seeds("evaluation", count=1, seed=seed, level=self.level)[0] if layout is None else layout
+        self.seed = (
+            check_layout(layout) if layout is not None else seeds("evaluation", count=1, seed=seed, level=self.level)[0]
+        )
         self.library = _library(skills, domain)
         self._settings = DeductionSettings(attempts=attempts)
         self._world = self._domain.open(self.level)
@@ -156,8 +158,11 @@ class World:
         if self._robot.skills[name].takes_argument != bool(argument):
             takes = "one argument, such as" if not argument else "no argument, not"
             raise UserError(f"{name} takes {takes} {argument or self._domain.language.example!r}")
-        if argument:
-            self._domain.language.parse(argument)
+        try:
+            if argument:
+                self._domain.language.parse(argument)
+        except ValueError as error:
+            raise UserError(str(error)) from None
         if self.over:
             raise UserError(f"the episode is over: {self!r}; reset() begins it again")
         command, began = Command(name, argument), len(self._robot.actions)

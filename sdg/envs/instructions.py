@@ -21,6 +21,7 @@ the million from 2,000,000 on, which nothing draws from any more."""
 STRIDE = 10_000
 """User seed s starts a split at offset s * STRIDE (wrapping round), so that seeds 0..99 share nothing below 10,000."""
 
+MAX_SEED = 2**31 - 1
 OF_A_LEVEL = 1_000_000
 """Evaluation seeds of one level: levels made by one generator would otherwise have the same missions."""
 
@@ -46,6 +47,13 @@ def check_seed(seed: int, split: str) -> None:
         owner = next((name for name, seeds in SPLITS.items() if seed in seeds), None)
         where = f"it belongs to {owner}" if owner else "it belongs to no set"
         raise UserError(f"seed {seed} is outside {split} ({SPLITS[split][0]} to {SPLITS[split][-1]}); {where}")
+
+
+def check_layout(seed: int) -> int:
+    """The seed of a layout. Raises UserError for one that no world takes."""
+    if not 0 <= seed <= MAX_SEED:
+        raise UserError(f"a seed is 0 to {MAX_SEED}, not {seed}")
+    return seed
 
 
 def is_unseen(seed: int) -> bool:

@@ -4,8 +4,6 @@ A press counts as final if its label, the name of its icon or the dialog around 
 has a list for each purpose, in the languages that most pages are in; and any command, if the planner calls it final.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
@@ -79,6 +77,7 @@ class ConfirmGuard:
         if self._confirm is not None and self._confirm(f"{command} presses {label}: go on?") is True:
             now = press_of(command) if press_of else press
             if not press.is_still(now) or press.row != now.row:
+                # by the rules, not by the person: the agent may look again
                 return Verdict(False, f"{label}, or its row, changed while it was asked about: look again")
             return Verdict(True, f"{label} was confirmed", source=self.source)
         return Verdict(False, f"{label} can't be undone and wasn't confirmed", source=self.source)

@@ -1,4 +1,6 @@
-"""Ablations: the same unseen instructions with parts replaced; success, and steps relative to the bot.
+"""Ablations: the same unseen instructions with parts replaced.
+
+A row has the success, and steps relative to the bot.
 
     sdg bench evidence --seed N --instructions 1000 [--agents sdg,scripted] [--levels Open] [--json]
 

@@ -1,4 +1,4 @@
-"""Runs a corpus of hostile, broken and benign snippets through the guard and the worker.
+"""Hostile, broken and benign snippets through guard and worker.
 
     sdg bench hostile FILE.json [--world WORLD.json] [--wrong] [--json]     one row a snippet
 

@@ -1,4 +1,6 @@
-"""Table 1: success on unseen instructions with a trained library, level by level and agent by agent, resumable.
+"""Table 1: success on unseen instructions by level and agent.
+
+It takes a trained library, and it resumes.
 
     sdg bench table1 --instructions 100 --repeats 3 --seed 0 [--json]
     sdg bench table1 --levels all19 --agents sdg,random,bot      the 19 levels that the BabyAI paper published

@@ -51,7 +51,10 @@ def merge(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="folder for the run that they make")],
     as_json: JsonOption = False,
 ) -> None:
-    """Put the shards of a run (`sdg run --shard I/N`) together; the same command without --shard goes on from there."""
+    """Put the shards of a run (`sdg run --shard I/N`) together.
+
+    The same command without --shard goes on from there.
+    """
     from sdg.experiments.workers.shards import merge as merge_shards
 
     with output(as_json=as_json) as lines:
@@ -73,7 +76,10 @@ def sweep(
     at_once: Annotated[int, typer.Option(min=1, help="runs side by side; on a cluster, as many as keep it busy")] = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a config with several settings and training seeds; the table has intervals across seeds. It resumes."""
+    """Run a config with several settings and training seeds.
+
+    The table has intervals across seeds. It resumes.
+    """
     from sdg.experiments.run import sweep as runs
 
     folder = out or Path("runs") / f"sweep-{Path(config).stem}"
@@ -96,7 +102,10 @@ def open_page(
     host: Annotated[str, typer.Option(help="address to listen on; others than loopback let others in")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free")] = 8765,
 ) -> None:
-    """Open a page on this machine: instruct the robot, make a skill from a check, browse a library and a run."""
+    """Open the playground, a page on this machine.
+
+    Instruct the robot, make a skill from a check, browse a library and a run.
+    """
     from sdg.experiments.app.server import Playground, serve
     from sdg.experiments.results.comparison import find_library
 
@@ -128,8 +137,11 @@ def skills(
     licence: Annotated[str, typer.Option(help="with --hub: licence, as the Hub names it")] = "apache-2.0",
     as_json: JsonOption = False,
 ) -> None:
-    """List the skills of a run or library folder, by default of the shipped library. With export, write the library as
-    a Hugging Face model folder or the run's episodes as a Minari dataset."""
+    """List the skills of a run or library, or export them.
+
+    By default they are those of the shipped library. With export, write the library as a Hugging Face model folder or
+    the run's episodes as a Minari dataset.
+    """
     from sdg.experiments.cli import show as cli_show
     from sdg.skills.library.card import skill_rows
 

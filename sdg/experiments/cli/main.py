@@ -1,7 +1,5 @@
 """The `sdg` command. Parsing imports little, so that --help is instant; each command imports what it needs."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
@@ -10,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sdg.console import output, progress, run_guarded
+from sdg.console import UserError, output, progress, run_guarded
 from sdg.experiments.cli.bench import Benchmarks, JsonOption, QuietOption
 from sdg.experiments.cli.commands import merge, open_page, skills, sweep, workers_of
 
@@ -36,14 +34,19 @@ benchmarks = typer.Typer(name="bench", cls=Benchmarks, invoke_without_command=Tr
 app.add_typer(benchmarks, name="bench")
 
 ConfigOption = Annotated[
-    str | None, typer.Option("--config", "-c", metavar="FILE", help="a YAML file, or a name in configs/")
+    str | None,
+    typer.Option("--config", "-c", metavar="FILE", help="YAML file, or a name in configs/ (default: quickstart)"),
 ]
 OutOption = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="run folder (default: runs/NAME)")]
 SetOption = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="override a config value")]
 SeedOption = Annotated[int | None, typer.Option("--seed", help="seed of the run")]
 LlmOption = Annotated[
     str | None,
-    typer.Option("--llm", metavar="KIND[:NAME]", help="language model: babylang, openai, replay, or module:attribute"),
+    typer.Option(
+        "--llm",
+        metavar="KIND[:NAME]",
+        help="babylang (rule-based, the default), openai:NAME, replay:FILE or module:attribute",
+    ),
 ]
 FreshOption = Annotated[bool, typer.Option("--fresh", help="move an earlier run in the folder aside and start over")]
 
@@ -72,9 +75,9 @@ def _stage(until: Until, about: str) -> None:
     app.command(until, help=about)(command)
 
 
-_stage("hypothesize", "Stage 1: split grounding instructions into subgoals with check functions.")
-_stage("verify", "Stages 1 and 2: search every subgoal until its check fires and the task is done.")
-_stage("induce", "Stages 1 to 3: cluster what was grounded and learn a skill from each cluster.")
+_stage("hypothesize", "Stage 1: split instructions into subgoals with checks.")
+_stage("verify", "Stages 1 and 2: search until the checks fire.")
+_stage("induce", "Stages 1 to 3: cluster the subgoals, learn a skill from each.")
 
 
 @app.command()
@@ -99,9 +102,11 @@ def solve(
         "solve.gif"
     ),
 ) -> None:
-    """Stages 1 to 4: solve unseen instructions by programs over the skills. With --level, solve one instruction of a
-    level (the first unseen one under --seed, the one of --layout, or your own words) with an existing library; no run
-    folder is made."""
+    """Stages 1 to 4: solve unseen instructions by programs.
+
+    With --level, solve one instruction of a level (the first unseen one under --seed, the one of --layout, or your own
+    words) with an existing library; no run folder is made.
+    """
     from sdg.experiments.cli.show import refuse_other_options, solve_one
     from sdg.llm.registry import is_rule_based
 
@@ -128,7 +133,7 @@ def solve(
     )
 
 
-_stage("run", "Run all four stages, the agents that they are compared with, and the report.")
+_stage("run", "Run all four stages, the baselines and the report.")
 
 
 @app.command()
@@ -140,7 +145,10 @@ def report(
     beside: Annotated[Path | None, typer.Option(metavar="RUN", help="another run to compare with")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write one offline HTML file about a run, finished or not: plots, programs, an episode of each level."""
+    """Write one offline HTML file about a run, finished or not.
+
+    It has plots, programs and an episode of each level.
+    """
     from sdg.experiments.report.page import write
 
     with output(as_json=as_json) as lines:
@@ -152,7 +160,7 @@ def report(
 
 @app.command()
 def doctor(as_json: JsonOption = False) -> int:
-    """Check that this machine is ready, and say what to do if it isn't."""
+    """Check this machine; say what to do if it isn't ready."""
     from sdg.experiments.cli.doctor import BAD, checks
 
     with output(as_json=as_json) as lines:
@@ -173,7 +181,10 @@ def show(
     failed: Annotated[bool, typer.Option("--failed", help="with a run: only what failed")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a level's instructions, or sum up a run and list its units; for an episode, write its trace as a GIF."""
+    """Show a level's instructions, a run, or a unit of it.
+
+    A run is summed up and its units are listed; of an episode, the trace is written as a GIF.
+    """
     from sdg.experiments.cli import show as cli_show
 
     with output(as_json=as_json) as lines:
@@ -188,6 +199,8 @@ def show(
                 lines.rows(listing)
             else:
                 cli_show.print_run(lines, Path(what), list(listing), most=count)
+        elif os.sep in what:
+            raise UserError(f"there is no folder {what}: name a run folder, or a level such as GoToLocal")
         else:
             rows = cli_show.instructions_of(what, split=split, count=count, seed=seed, layout=layout)
             lines.rows(rows) if layout is None else lines.details(rows)
@@ -219,7 +232,10 @@ def compose(
     seed: Annotated[int, typer.Option(min=0, help="random seed of these layouts")] = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Compose skills from programs that solved practice instructions, verify them on other layouts, keep what helps."""
+    """Compose skills from programs that worked.
+
+    The programs solved practice instructions; skills are verified on other layouts, and those that help are kept.
+    """
     from sdg.experiments.compose.command import compose as composed
 
     config, _ = resolve("models", None, llm=llm, assignments=assignments)
@@ -256,7 +272,10 @@ def do_on_page(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="for film and trace")] = Path("runs/do"),
     as_json: JsonOption = False,
 ) -> int:
-    """Do a task on a page from its screenshots; ask before what can't be undone. Exit code 1: not done."""
+    """Do a task on a page from its screenshots.
+
+    You are asked before what can't be undone. Exit code 1: not done.
+    """
     from sdg.experiments.cli.do import do_on_page as do_it
 
     config, _ = resolve("models", None, llm=llm, assignments=assignments)
@@ -281,9 +300,9 @@ for _command in (skills, sweep, merge, open_page):
 
 @benchmarks.callback()
 def bench(context: typer.Context) -> None:
-    """Measure something on this machine; `sdg bench NAME --help` has a benchmark's options.
+    """Measure something on this machine.
 
-    Your own benchmark is named module:attribute.
+    `sdg bench NAME --help` has a benchmark's options. Your own benchmark is named module:attribute.
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
@@ -310,7 +329,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def resolve(
     config: str | None, out: Path | None, *, llm: str | None, assignments: list[str] | None, seed: int | None = None
-) -> tuple[RunConfig, Path]:
+) -> "tuple[RunConfig, Path]":
     """The config and its run folder: the named config, or the one that the folder was begun with."""
     from sdg.experiments.config.config import find_config, load
     from sdg.llm.registry import settings_of
@@ -325,7 +344,7 @@ def resolve(
     return run_config, out if out is not None else Path("runs") / run_config.name
 
 
-def do(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_json: bool, quiet: bool) -> None:
+def do(until: Until, config: "RunConfig", path: Path, *, fresh: bool, as_json: bool, quiet: bool) -> None:
     """Run the stages in the folder and print the last one's table; a whole run is also summed up and reported."""
     from sdg.experiments.config.assembly import expected_cost, settings_of
     from sdg.experiments.report.page import write

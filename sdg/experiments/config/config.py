@@ -72,7 +72,9 @@ class ModelConfig:
     def __post_init__(self) -> None:
         for need in provider_of(self.kind).needs:
             if not getattr(self, need):
-                raise ValueError(f"kind {self.kind} needs a {need}: add `{need}: ...`")
+                raise ValueError(
+                    f"kind {self.kind} needs a {need}: --llm {self.kind}:{need.upper()}, or `{need}: ...` here"
+                )
         if self.base_url is not None:
             check_address(self.base_url)
 
@@ -223,7 +225,8 @@ def load(path: Path, *, overlay: Iterable[str] = (), seed: int | None = None) ->
     try:
         text = read_file(path.resolve(), most=4 * MAX_CHARACTERS).decode("utf-8-sig")
     except FileNotFoundError:
-        raise ConfigError(f"there is no config {path}{_list_configs(path)}") from None
+        shipped = ", ".join(sorted(each.stem for each in CONFIGS.glob("*.yaml")))
+        raise ConfigError(f"there is no config {path}; shipped are {shipped}, or give a path") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"can't read the config {path}: {error}") from None
     document = parse(text, source=str(path))
@@ -323,9 +326,3 @@ def _places(section: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...
         yield (*path, each.name)
         if is_dataclass(kinds[each.name]):
             yield from _places(kinds[each.name], (*path, each.name))
-
-
-def _list_configs(path: Path) -> str:
-    folder = path.parent if path.parent.is_dir() else Path("configs")
-    names = sorted(str(entry) for entry in folder.glob("*.yaml")) if folder.is_dir() else []
-    return f"; there are {', '.join(names[:12])}" if names else ""

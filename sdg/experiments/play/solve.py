@@ -7,6 +7,7 @@ from sdg.console import UserError
 from sdg.deduction.episode import UNFINISHED, WORKER_LOST, Episode, Played
 from sdg.envs.babyai.language import nearest
 from sdg.envs.domains import domain
+from sdg.envs.instructions import check_layout
 from sdg.experiments.play.episodes import EpisodeJob
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.workers.workers import Workers
@@ -14,7 +15,6 @@ from sdg.privacy.protector import protector_of
 from sdg.privacy.recognisers import PrivacyError
 
 SOLVED, FAILED, UNJUDGED = "solved", "failed", "unjudged"
-MAX_SEED = 2**31 - 1
 
 
 def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe) -> tuple[dict[str, Any], Played]:
@@ -26,9 +26,7 @@ def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
     for a broken library and ModelError when the model gives no reply.
     """
     instruction = _admit(instruction, recipe)
-    if not 0 <= seed <= MAX_SEED:
-        raise UserError(f"a seed is 0 to {MAX_SEED}, not {seed}")
-    task = Task(level, seed, instruction=instruction, domain_name=recipe.domain)
+    task = Task(level, check_layout(seed), instruction=instruction, domain_name=recipe.domain)
     try:
         name, _ = open_world(task)
     except ValueError as error:

@@ -214,6 +214,6 @@ def find_library(name: str = "") -> Path:
     if found := next((folder for folder in folders if (folder / "library.json").is_file()), None):
         return found
     raise UserError(
-        f"there is no skill library in {', '.join(map(str, places))}: name one with --library, or train one with "
-        "`sdg run`"
+        f"there is no skill library in {', '.join(map(str, places))}: name the folder of a library or of a run, "
+        "or train one with `sdg run`"
     )

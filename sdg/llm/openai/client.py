@@ -139,6 +139,8 @@ class OpenAIModel:
         return max(self.settings.reply_seconds, self.settings.timeout_seconds)
 
     def _open(self) -> Any:
+        if self.settings.base_url is None and not self._key:
+            raise ModelError(f"{self._who()} needs a key: set {KEY_VARIABLE}, or model.base_url for another server.")
         with self._opening:
             if self._client is None:
                 import openai

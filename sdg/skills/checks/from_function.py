@@ -38,12 +38,9 @@ def template_of(check: Callable[..., object] | str, domain: Domain) -> CheckTemp
     `check` is a function or its source. Raises CheckError for a lambda, a closure, a method, a function whose source
     can't be read, descriptions of nothing and code that the guard refuses.
     """
+    source = check if isinstance(check, str) else _source(check)
     try:
-        statements = [
-            node
-            for node in ast.parse(check if isinstance(check, str) else _source(check)).body
-            if not isinstance(node, ast.Import | ast.ImportFrom)
-        ]
+        statements = [node for node in ast.parse(source).body if not isinstance(node, ast.Import | ast.ImportFrom)]
     except (SyntaxError, ValueError) as error:
         raise CheckError(f"the check doesn't parse ({error}): {HOW}") from None
     if len(statements) != 1 or not isinstance(statements[0], ast.FunctionDef):

@@ -136,12 +136,12 @@ def test_debugging_shows_the_traceback(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "-c", "nowhere"], "there is no config nowhere"),
+        (["run", "-c", "nowhere"], "there is no config nowhere; shipped are ant, babyai"),
         (["run", "-c", "fast", "--set", "levels=[Opn]"], "did you mean Open"),
         (["run", "-c", "fast", "--set", "verify.search.horizn=3"], "did you mean horizon"),
         (["run", "-c", "fast", "--llm", "gpt"], "there is no model provider 'gpt'; there are babylang"),
-        (["run", "-c", "fast", "--llm", "openai"], "kind openai needs a name"),
-        (["run", "-c", "fast", "--seed", "x"], "Invalid value for '--seed'"),
+        (["run", "-c", "fast", "--llm", "openai"], "kind openai needs a name: --llm openai:NAME"),
+        (["run", "-c", "fast", "--seed", "x"], "as an integer. Try `sdg --help`"),
         (["run", "--nonsense"], "No such option: --nonsense"),
         (["dance"], "No such command 'dance'"),
         (["report", "nowhere"], "nowhere is no folder"),
@@ -150,6 +150,7 @@ def test_debugging_shows_the_traceback(
         (["skills", "empty"], "has no skills yet"),
         (["skills"], "no library is shipped here. `sdg run` trains one"),
         (["show", "GoToLocl"], "did you mean"),
+        (["show", "runs/nowhere"], "there is no folder runs/nowhere"),
         (["show", "GoToLocal", "--split", "test"], "there are grounding, validation"),
         (["show", "GoToLocal", "--layout", "5"], "it belongs to grounding"),
         (["show", "GoToLocal", "--seed", "-1"], "a seed is 0 or more"),
@@ -360,7 +361,9 @@ def test_help_is_instant_and_imports_nothing_heavy() -> None:
 @pytest.mark.parametrize("command", ["", "run", "report", "doctor", "skills", "show", "bench"])
 def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: str) -> None:
     assert cli.main([*command.split(), "--help"]) == 0
-    assert "Usage: sdg" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "Usage: sdg" in shown
+    assert not re.search(r"^  [a-z]+ .*\.\.\.$", shown, re.MULTILINE), "a summary is cut off"
 
 
 def test_benchmarks_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

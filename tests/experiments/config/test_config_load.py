@@ -66,7 +66,10 @@ def test_configs_are_named_as_their_files() -> None:
         ("name: a\nlevels: [Open, GoToNowhere]\n", r"a\.yaml:2: there is no BabyAI level 'GoToNowhere'; did you mean"),
         ("name: a\nlevels:\n- Open\n- BabyAI-Open-v0\n", r"a\.yaml:4: the level Open is listed twice"),
         ("name: a\nlevels: []\n", r"a\.yaml:2: levels"),
-        ("name: a\nmodel: {kind: openai}\n", r"a\.yaml:2: model: kind openai needs a name: add `name: "),
+        (
+            "name: a\nmodel: {kind: openai}\n",
+            r"a\.yaml:2: model: kind openai needs a name: --llm openai:NAME, or `name: ",
+        ),
         ("name: a\nmodel: {kind: gpt}\n", r"a\.yaml:2: model: there is no model provider 'gpt'; there are babylang"),
         ("name: a\nmodel: {api_key: x}\n", r"a\.yaml:2: .*set OPENAI_API_KEY in the environment"),
         ("- name\n", r"a\.yaml:1: a config is a mapping"),
@@ -110,7 +113,7 @@ def test_a_long_name_is_told_short(tmp_path: Path) -> None:
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     write(tmp_path, "name: a\n")
-    with pytest.raises(ConfigError, match=r"there is no config .*b\.yaml; there are .*a\.yaml"):
+    with pytest.raises(ConfigError, match=r"there is no config .*b\.yaml; shipped are ant, .*, or give a path"):
         load(tmp_path / "b.yaml")
     with pytest.raises(ConfigError, match="can't read"):
         load(tmp_path)

@@ -64,6 +64,11 @@ def test_a_refusal_has_a_reason() -> None:
     assert outcome.error
 
 
+def test_nothing_public_goes_round_the_gate() -> None:
+    gate = sdg.Gate(Shop())
+    assert {name for name in dir(gate) if not name.startswith("_")} == {"admit", "execute", "result"}
+
+
 def test_what_the_planner_calls_final_is_asked_about() -> None:
     assert sdg.Gate(Shop()).execute("look", "lamp").success
     assert not sdg.Gate(Shop()).execute("look", "lamp", final=True).success

@@ -52,6 +52,8 @@ def test_nothing_else_of_the_environment_is_sent(
     ask(server, *script)
     assert "4711" not in sent[0]
     assert [request[2] for request in server.requests] == [f"Bearer {key or 'none'}"]
+    if not key:  # then OpenAI itself isn't asked at all, see below
+        return
     monkeypatch.setattr(client, "OWN_ADDRESS", server.url)
     ask(server, *script, base_url=None)
     assert "token" not in sent[1]
@@ -64,6 +66,13 @@ def test_an_address_of_the_environment_s_is_refused(monkeypatch: pytest.MonkeyPa
         build(ModelSettings(kind="openai", name="x"))
     assert "hunter2" not in str(caught.value)
     build(ModelSettings(kind="openai", name="x", base_url="http://127.0.0.1:9/v1"))
+
+
+def test_openai_itself_is_not_asked_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sdg.llm.openai.client.OWN_ADDRESS", "http://127.0.0.1:9/v1")
+    model = build(ModelSettings(kind="openai", name="x", retries=0))
+    with pytest.raises(ModelError, match=r"needs a key: set OPENAI_API_KEY, or model\.base_url for another server"):
+        model.complete((Message("user", "hi"),))
 
 
 def test_a_refused_key_is_not_tried_again_and_never_shown(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

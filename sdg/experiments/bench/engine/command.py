@@ -1,4 +1,6 @@
-"""The batched BabyAI engine beside minigrid: exactness, speed, resets, memory.
+"""The batched BabyAI engine beside minigrid: exactness, speed.
+
+Resets and memory are measured too.
 
     sdg bench engine [--json]                                                  the table (about two minutes)
     sdg bench engine --levels all --steps 100000 --endings 200 --no-speed      lockstep alone, an hour of one core

@@ -1,4 +1,6 @@
-"""How often the gate's guards are right (ResponsibleTA, Table 1): rules, learned, LLM-based, and the majority.
+"""How often the gate's guards are right (ResponsibleTA, Table 1).
+
+The guards are rules, learned, LLM-based, and the majority.
 
     sdg bench gate [--world babyai|ui|phone|text] [--rollouts 60] [--seed N] [--json]
     sdg bench gate --table 2 [--draws 200]                     tasks of a planner that errs (see `tasks.py`)

@@ -1,4 +1,4 @@
-"""A language model behind four interfaces: success, tokens and steps of recorded episodes.
+"""A language model behind four interfaces: success and tokens.
 
     sdg bench models                                  the table of the recorded runs in recordings/models
     sdg bench models --replay                         the same, played again without a model; it must be the same

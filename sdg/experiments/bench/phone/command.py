@@ -1,4 +1,4 @@
-"""Phone tasks in AndroidLab's four modes, a row per mode with its four metrics.
+"""Phone tasks in AndroidLab's four modes, with its four metrics.
 
     sdg bench phone [--json]                            the embedded phone and the rule-based planner, offline
     sdg bench phone --llm openai:NAME --base-url URL --modes som-react --tasks held-out

@@ -1,4 +1,6 @@
-"""Many machines: what an engine costs, what a lost node loses, what a worker sees, and what leaves this machine.
+"""Many machines: what an engine costs and a lost node loses.
+
+Also measured: what a worker sees, and what leaves this machine.
 
     sdg bench scale --json                      everything, some ten minutes on two cores
     sdg bench scale --parts overhead,nodes      parts: overhead, nodes, busy, environment, deaths,

@@ -1,4 +1,6 @@
-"""Computer tasks from screenshots alone: MiniWoB++ in a real browser, a row per task ("computer tasks", Tables 1 to 3).
+"""Computer tasks from screenshots: MiniWoB++ in a real browser.
+
+There is a row per task ("computer tasks", Tables 1 to 3).
 
     sdg bench miniwob --tasks click-button,login-user --seeds 0-49 --llm webrules [--json]
     sdg bench miniwob --seeds 0-19 --llm openai:NAME --base-url URL

@@ -1,4 +1,6 @@
-"""Tasks on pages like those of public sites, by the agent of `sdg do`: sdg bench pages [--llm openai:NAME] [--json]
+"""Tasks on pages like those of public sites, as by `sdg do`.
+
+    sdg bench pages [--llm openai:NAME] [--json]
 
 Twenty static pages of our own making (`pages/`) have three tasks each; `success_rate` is judged by a page's state at
 the end, not by what the model says. `presses`, on other pages: of the presses that can't be undone, the share that

@@ -1,4 +1,6 @@
-"""What skills are worth where moves can't be programmed: the worlds `ant` and `table`, by agent.
+"""What skills are worth where moves can't be programmed.
+
+The worlds are `ant` and `table`, a row per agent.
 
 sdg bench worlds [--json]             the rows that were measured, as they were recorded
 sdg bench worlds --measure [...]      make them again: hours of one core; what is finished in --out is kept
