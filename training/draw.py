@@ -25,7 +25,7 @@ from sdg.experiments.bench.gate.rollouts import (
 )
 from sdg.experiments.results.comparison import cores, find_library
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import build, settings_of
+from sdg.llm.registry import build, parse_llm
 from sdg.storage import atomic_write
 
 PATIENCE_SECONDS = 3600.0
@@ -51,7 +51,7 @@ def ask(place: Path, *, llm: str, base_url: str) -> None:
     """Ask a model about each frozen item and keep what it says, in the place of what was said before."""
     for name in (TRANSCRIPT, TRANSCRIPT + COMPRESSED_SUFFIX):
         (place / name).unlink(missing_ok=True)
-    asked = settings_of(llm)
+    asked = parse_llm(llm)
     model = ModelSettings(
         asked["kind"],
         asked.get("name", ""),

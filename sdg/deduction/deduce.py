@@ -102,18 +102,18 @@ def deduce(
             actions += robot.actions
             restart()
             robot = embody()
-        programs, last = settings.interactions - attempt, interactions[-1] if interactions else None
-        back = programs > 1 and restart is None
+        programs_left, last = settings.interactions - attempt, interactions[-1] if interactions else None
+        hands_back = programs_left > 1 and restart is None
         try:
             interactions.append(
-                _interact(world, planner, robot, toolkit, settings, last, programs=programs, hands_back=back)
+                _interact(world, planner, robot, toolkit, settings, last, programs=programs_left, hands_back=hands_back)
             )
         except NotRecorded:
             if not interactions:
                 raise
             break
-        is_left = not is_judged(world) and interactions[-1].cause == UNFINISHED
-        if robot.ending.done or (robot.ending.over and restart is None) or is_left:
+        is_settled_unjudged = not is_judged(world) and interactions[-1].cause == UNFINISHED
+        if robot.ending.done or (robot.ending.over and restart is None) or is_settled_unjudged:
             break
     return Episode(
         instruction=world.mission,

@@ -70,7 +70,7 @@ class Option:
     def kinds(self) -> tuple[str, ...]:
         """The kinds of things that its members were about, the commonest first; () where an argument names no kind."""
         language = self.domain.language
-        if not {"type"} <= language.parts.keys():
+        if "type" not in language.parts:
             return ()
         kinds = [language.part(language.parse(each), "type") for each in self.stored.argument_examples]
         return tuple(dict.fromkeys(kind for kind in kinds if kind))

@@ -23,7 +23,7 @@ from sdg.skills.library.composed import ComposedSkill
 MAX_IDLE_CALLS = 1000
 """Skill calls without a single step (refused, or true already) that one program may make."""
 
-MAX_VAIN_CALLS, MAX_VAIN_STEPS = 15, 100
+MAX_FRUITLESS_CALLS, MAX_FRUITLESS_STEPS = 15, 100
 """A program goes nowhere if it saw nothing new during so many failed skill calls that took so many steps."""
 
 SOURCE_BYTES = 16 * 1024
@@ -118,7 +118,7 @@ class Scope:
         self.calls: list[Call] = []
         self.composed = ComposedCalls(composed, robot)
         self.own_lines = sys.maxsize
-        self._idle, self._vain = 0, list[int]()
+        self._idle, self._fruitless = 0, list[int]()
         self._robot, self._executor, self._knew = robot, executor, robot.knowledge()
         self._began, self._steps = len(robot.actions), steps
 
@@ -182,11 +182,8 @@ class Scope:
         if self._steps is not None and steps >= self._steps:
             raise Stopped(line, f"stopped after {steps} steps, so that another program can use the rest", STOPPED)
         if self._goes_nowhere(outcome):
-            raise Stopped(
-                line,
-                f"stopped after {steps} steps: {len(self._vain)} calls came to nothing since anything new was seen",
-                STOPPED,
-            )
+            nothing = f"{len(self._fruitless)} calls came to nothing since anything new was seen"
+            raise Stopped(line, f"stopped after {steps} steps: {nothing}", STOPPED)
         self._idle += outcome.steps == 0
         if self._idle > MAX_IDLE_CALLS:
             raise Stopped(line, f"{MAX_IDLE_CALLS} skill calls took no step: is there a loop that never ends?")
@@ -197,10 +194,10 @@ class Scope:
     def _goes_nowhere(self, outcome: Outcome) -> bool:
         knowledge = self._robot.knowledge()
         if knowledge != self._knew:
-            self._knew, self._vain = knowledge, []
+            self._knew, self._fruitless = knowledge, []
         elif outcome.steps and not outcome.success:
-            self._vain.append(outcome.steps)
-        return len(self._vain) >= MAX_VAIN_CALLS and sum(self._vain) >= MAX_VAIN_STEPS
+            self._fruitless.append(outcome.steps)
+        return len(self._fruitless) >= MAX_FRUITLESS_CALLS and sum(self._fruitless) >= MAX_FRUITLESS_STEPS
 
     def _argument(self, name: str, arguments: tuple[object, ...]) -> str:
         arity = int(self._robot.skills[name].takes_argument)

@@ -65,7 +65,7 @@ class Robot:
         self.actions: list[Any] = []
         self.forgot: list[int] = []
         self.ending = Ending()
-        self._world, self._sense, self._rng = world, domain.persistence, rng
+        self._world, self._persistence, self._rng = world, domain.persistence, rng
         self._checks: dict[Command, Callable[[Perception], bool]] = {}
         self._snapshot: Perception | None = None
         self._functions: Mapping[str, Callable[..., object]] | None = None
@@ -115,7 +115,7 @@ class Robot:
         self._world.begin_subgoal()
         self._snapshot = self._functions = None
         fires = self._check(skill, command)
-        began, place, far = len(self.actions), self._sense.place(self.perception()), self._gauge(command)
+        began, place, far = len(self.actions), self._persistence.place(self.perception()), self._gauge(command)
         if fires(self.perception()):
             return SkillResult(True, 0, 0)
         fruitless, counts = 0, defaultdict[Hashable, Counter[bytes]](Counter)
@@ -136,7 +136,7 @@ class Robot:
                 break
             fruitless = fruitless + 1 if self.knowledge() == before else 0
             if reason := self._reason_to_stop(command, place=place, fruitless=fruitless):
-                return SkillResult(False, len(self.actions) - began, attempt, self._sense.reasons[reason])
+                return SkillResult(False, len(self.actions) - began, attempt, self._persistence.reasons[reason])
         now = self._gauge(command)
         note = (
             f"{self.domain.perceivable.gauge} was {far:.2f} and is {now:.2f}"
@@ -162,7 +162,7 @@ class Robot:
         at which they were taken: what a program would see then, without the clock.
         """
         target, knowledge, idle = self.domain.language.row(command.argument), self.knowledge(), 0
-        patience = self._sense.patience(self.perception(), command.argument)
+        patience = self._persistence.patience(self.perception(), command.argument)
         for _ in range(skill.horizon if patience is None else min(skill.horizon, patience)):
             if self.ending.over:
                 return
@@ -186,20 +186,22 @@ class Robot:
 
     def _reason_to_stop(self, command: Command, *, place: Hashable, fruitless: int) -> str:
         """Why no further attempt is made, as a key of `Persistence.reasons`; "" to go on."""
-        if self._sense.place(self.perception()) != place:
+        if self._persistence.place(self.perception()) != place:
             return "strayed"
         if fruitless == FRUITLESS_ATTEMPTS and not (command.argument and self._is_seen(command)):
             return "unseen"
-        elsewhere = fruitless and command.argument and self._sense.is_elsewhere(self.perception(), command.argument)
+        elsewhere = (
+            fruitless and command.argument and self._persistence.is_elsewhere(self.perception(), command.argument)
+        )
         return "elsewhere" if elsewhere else ""
 
     def knowledge(self) -> int:
         """How much of the world is known, see `Persistence`: while it is equal, nothing new was seen."""
-        return self._sense.knowledge(self._world.memory)
+        return self._persistence.knowledge(self._world.memory)
 
     def _is_seen(self, command: Command) -> bool:
         """Whether the command's argument fits anything seen so far; a command without one needs nothing."""
-        return not command.argument or self._sense.is_known(self.perception(), command.argument)
+        return not command.argument or self._persistence.is_known(self.perception(), command.argument)
 
     def _skill(self, command: Command) -> CalledSkill:
         skill = self.skills.get(command.name)

@@ -127,7 +127,7 @@ class Inputs:
         raise NotImplementedError
 
     def write(self, memory: Any, targets: np.ndarray, frames: np.ndarray, out: np.ndarray) -> None:
-        """The same for all rows: `targets` i16 (n, w) into `out` (n, size), their frames into `frames` i64 (n,)."""
+        """Inputs of all rows: `targets` i16 (n, w) into `out` (n, size), their frames into `frames` i64 (n,)."""
         for row in range(len(targets)):
             frames[row] = self.write_row(memory, row, targets[row], out[row])
 
@@ -136,17 +136,17 @@ class Inputs:
         return logits.copy()
 
     def to_world_row(self, logits: np.ndarray, frame: int) -> None:
-        """The same for one row, in place: logits f32 (actions,)."""
+        """Put one row's logits f32 (actions,) into the order of the world's actions, in place."""
 
     def actions_to_world(self, actions: np.ndarray, frames: np.ndarray) -> np.ndarray:
-        """The same for chosen actions (n,)."""
+        """The chosen actions (n,) as the world numbers them."""
         return actions
 
     def mask_noops(self, memory: Any, logits: np.ndarray) -> None:
         """Set logits f32 (n, actions) of actions that would change nothing, as far as is known, to very low values."""
 
     def mask_noops_row(self, memory: Any, row: int, logits: np.ndarray) -> None:
-        """The same for one row: logits f32 (actions,)."""
+        """Set one row's logits f32 (actions,) of such actions to very low values."""
 
 
 INT, BOOL, THING, NUMBERS, PAIR = "int", "bool", "thing", "numbers", "pair"

@@ -51,7 +51,7 @@ def domain_of_data(name: str) -> Domain:
     """
     if name not in DOMAINS.entries and name not in _names_in_use and not name.startswith(MINIGRID):
         raise RegistryError(
-            f"this is for worlds of {name!r:.80}, which isn't one of {', '.join(DOMAINS)}: if you trust that module, "
-            "name it yourself first (`domain:` in the config)"
+            f"this file is for the domain {name!r:.80}, which isn't one of {', '.join(DOMAINS)}: if you trust "
+            "that module, name it yourself first (`domain:` in the config)"
         )
     return domain(name)

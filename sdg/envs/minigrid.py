@@ -191,19 +191,17 @@ class Grid(PlainWorld):
 
         things = list[Thing]()
         for column, row in np.argwhere(image[:, :, 0] > 0).tolist():
-            kind, colour, state = (int(value) for value in image[column, row])
-            if IDX_TO_OBJECT[kind] not in TYPES:
+            code, shade, state = (int(value) for value in image[column, row])
+            kind, colour = IDX_TO_OBJECT[code], IDX_TO_COLOR[shade]
+            if kind not in TYPES:
                 continue
+            stands = STATES[state] if kind == "door" else ""
             is_held = (column, row) == (VIEW // 2, VIEW - 1)
-            name = f"{IDX_TO_COLOR[colour]} {IDX_TO_OBJECT[kind]}"
-            state_name = STATES[state] if IDX_TO_OBJECT[kind] == "door" else ""
             place = (0, 0) if is_held else _ahead(column, row)
-            things.append(
-                Thing(VIEW * row + column, name, name.split()[1], name.split()[0], state_name, *place, is_held)
-            )
+            things.append(Thing(VIEW * row + column, f"{colour} {kind}", kind, colour, stands, *place, is_held))
         if (under := self._env.grid.get(*self._env.agent_pos)) is not None and under.type in TYPES:
-            state_name = "open" if under.type == "door" else ""
-            things.append(Thing(HERE, f"{under.color} {under.type}", under.type, under.color, state_name, 0, 0))
+            stands = "open" if under.type == "door" else ""
+            things.append(Thing(HERE, f"{under.color} {under.type}", under.type, under.color, stands, 0, 0))
         return sorted(things, key=lambda thing: (thing.forward + abs(thing.right), thing.id))
 
     def begin_subgoal(self) -> None:
@@ -263,7 +261,7 @@ class GridLanguage(NamedThings):
         return [element for element in elements if words <= {element.color, element.type}]
 
 
-class GridSense(Persistence):
+class GridPersistence(Persistence):
     """What is in view is all that is known; a policy that comes back to the same view is stuck there."""
 
     def is_known(self, perception: GridPerception, argument: str) -> bool:
@@ -309,7 +307,7 @@ class MiniGridDomain(PlainDomain):
     """The domain of one MiniGrid id (`sdg.envs.domain.Domain`). Raises ValueError for one that isn't registered."""
 
     world, language, inputs, actions = Grid, GRID_LANGUAGE, GridInputs(), ACTIONS
-    persistence = GridSense()
+    persistence = GridPersistence()
     can = Capabilities()
     hints = SearchHints(prior=(0.0, 0.0, 0.7, 0.0, -1.0, 0.0, -2.0), walks=2, stroll=(0, 1, 2))
     perceivable = Perceivable(

@@ -78,10 +78,10 @@ def api_text(about: str, functions: Mapping[str, Callable[..., object]], names: 
     strangers = [name for name in selection if name not in functions]
     if strangers:
         raise ValueError(f"no perception function is called {strangers[0]!r}; there are {', '.join(functions)}")
-    return "\n".join([about, *(render(functions[name]) for name in selection)])
+    return "\n".join([about, *(api_line(functions[name]) for name in selection)])
 
 
-def render(function: Callable[..., object]) -> str:
+def api_line(function: Callable[..., object]) -> str:
     """`name(arguments): docstring` in one line, from the function itself."""
     arguments = [name for name in inspect.signature(function).parameters if name != "self"]
     return f"{function.__name__}({', '.join(arguments)}): {' '.join((function.__doc__ or '').split())}"

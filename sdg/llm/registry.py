@@ -21,7 +21,7 @@ from sdg.llm.transcript import Recorded
 PROVIDERS = Registry[object](
     "model provider",
     {
-        "babylang": "sdg.llm.stand_in:BABYLANG",
+        "babylang": "sdg.llm.rule_based:BABYLANG",
         "openai": "sdg.llm.openai.client:PROVIDER",
         "phoneclumsy": "sdg.llm.webrules.phones:CLUMSY",
         "phonerandom": "sdg.llm.webrules.phones:RANDOM",
@@ -97,7 +97,7 @@ def concurrency_of(settings: ModelSettings) -> int:
     return settings.concurrency if provider_of(settings.kind).network else 1
 
 
-def settings_of(llm: str) -> dict[str, str]:
+def parse_llm(llm: str) -> dict[str, str]:
     """KIND, KIND:NAME or MODULE:ATTRIBUTE[:NAME], as `--llm` takes them, as settings. Raises RegistryError."""
     kind, _, name = llm.partition(":")
     if name and kind not in PROVIDERS.entries:

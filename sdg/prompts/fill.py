@@ -23,7 +23,7 @@ def conversation(name: str, /, **values: str) -> tuple[Message, ...]:
 
     Raises KeyError for a placeholder without a value and FileNotFoundError for a prompt that doesn't exist.
     """
-    return tuple(Message(role, Template(text).substitute(values).strip()) for role, text in _turns(name))
+    return tuple(Message(role, Template(part).substitute(values).strip()) for role, part in _turns(name))
 
 
 def text(name: str, /, **values: str) -> str:
@@ -37,8 +37,8 @@ def fence(data: str, label: str = "text") -> str:
     if len(clean) > MAX_DATA_CHARS:
         clean = clean[:MAX_DATA_CHARS] + "\n(cut here)"
     longest = max((len(run) for run in re.findall(r"`+", clean)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{label}\n{clean.rstrip()}\n{fence}"
+    ticks = "`" * max(3, longest + 1)
+    return f"{ticks}{label}\n{clean.rstrip()}\n{ticks}"
 
 
 def one_line(data: str, limit: int = 300) -> str:

@@ -194,14 +194,14 @@ class Work:
         changes: Callable[[Observation, Observation], str] = lambda before, after: "",
     ) -> None:
         self._desktop, self._exemplar, self._mode = desktop, exemplar, mode
-        self._most, self._replans = completions or desktop.max_completions, replans
+        self._max_completions, self._replans = completions or desktop.max_completions, replans
         self._ends, self._refused, self._spoilt = ends, 0, 0
         self._changes, self._change = changes, ""
         self._shown: tuple[int, Observation | None] = 0, None
         self._described: str | None = None
         self._executor = GatedExecutor(desktop, gate)
         self._steps: list[Step] = []
-        self._told: list[str] = []
+        self._past: list[str] = []
         self._completions = self._prompt_tokens = self._completion_tokens = 0
         self._end: End | None = None
         self._detail = self.said = ""
@@ -210,7 +210,7 @@ class Work:
         """What the model is asked next; None when the episode is over."""
         if self._end is None and self._desktop.ending is not None:
             self.stop("solved" if self._desktop.ending else "failed")
-        if self._end is None and self._completions >= self._most:
+        if self._end is None and self._completions >= self._max_completions:
             self.stop("out of completions")
         try:
             return self._messages() if self._end is None else None
@@ -232,19 +232,19 @@ class Work:
             said = read_answer(reply.text)
             thoughts = said.thoughts.get("plan") or said.thoughts.get("reasoning") or ""
             if thoughts:
-                self._told.append(f"Thought {self._completions}: {one_line(thoughts, MOST_THOUGHT)}")
+                self._past.append(f"Thought {self._completions}: {one_line(thoughts, MOST_THOUGHT)}")
             self._spoilt = 0
             for written in said.commands[:MOST_COMMANDS]:
                 if not self._do(written) or self._desktop.ending is not None or self._end is not None:
                     break
             else:
                 if len(said.commands) > MOST_COMMANDS:
-                    self._told.append(
+                    self._past.append(
                         f"Only the first {MOST_COMMANDS} of {len(said.commands)} commands were carried out"
                     )
         except NoCommands as error:
             self._spoilt += 1
-            self._told.append(f"Answer {self._completions} wasn't carried out: {one_line(str(error))}")
+            self._past.append(f"Answer {self._completions} wasn't carried out: {one_line(str(error))}")
             if self._spoilt >= MOST_SPOILT:
                 self.stop("no command", str(error))
         except BrokenDesktop as error:
@@ -288,12 +288,12 @@ class Work:
         values = {
             "width": str(width),
             "height": str(height),
-            "most": str(self._most),
+            "most": str(self._max_completions),
             "ends": self._ends,
             "commands": self._desktop.commands(),
             "exemplar": self._exemplar,
             "task": fence(task) + (HIDDEN if PLACEHOLDER.search(task) else ""),
-            "past": "\n".join(self._told) or "(none)",
+            "past": "\n".join(self._past) or "(none)",
             "number": str(self._completions + 1),
             "observation": fence(self._change + (self._desktop.list_marks() if self._mode.marks else seen.text)),
         }
@@ -327,4 +327,4 @@ class Work:
 
     def _note(self, step: Step) -> None:
         self._steps.append(step)
-        self._told.append(f"{len(self._steps)}. {step.command}: {step.outcome}")
+        self._past.append(f"{len(self._steps)}. {step.command}: {step.outcome}")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sdg.console import Quiet
-from sdg.experiments.config.assembly import settings_of
+from sdg.experiments.config.assembly import run_settings
 from sdg.experiments.config.config import RunConfig, find_config, load
 from sdg.experiments.run.runs import run
 from sdg.llm.babylang.model import BabyLang
@@ -66,7 +66,7 @@ def config(*overlay: str) -> RunConfig:
 
 
 def grounded(folder: Path, chosen: RunConfig, *, progress: Quiet | None = None) -> Path:
-    settings = settings_of(chosen)
+    settings = run_settings(chosen)
     with RunFolder.start(folder, settings) as kept:
         list(run(chosen, kept, until="induce", progress=progress or Quiet()))
     return folder

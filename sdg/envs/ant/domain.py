@@ -17,7 +17,7 @@ AHEAD = 0.9
 """Metres ahead that have to be free for a step in a direction to be possible."""
 
 
-class AntSense(Persistence):
+class AntPersistence(Persistence):
     """The whole maze is known; new is a place where the ant has not been (`sdg.envs.domain.Persistence`)."""
 
     def knowledge(self, memory: Any) -> int:
@@ -43,7 +43,7 @@ class AntDomain(PlainDomain):
 
     name = "ant"
     world, level_names = Ant, tuple(LEVELS)
-    language, inputs, persistence = AntLanguage(), AntInputs(), AntSense()
+    language, inputs, persistence = AntLanguage(), AntInputs(), AntPersistence()
     perceivable = Perceivable(
         AntPerception(Maze(((False,),)), Pose(0, 0, 0, 1, 0), Pose(0, 0, 0, 1, 0), (), ()).functions(),
         (Spot, Cell, Direction),

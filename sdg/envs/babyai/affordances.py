@@ -252,7 +252,7 @@ DETOUR = 10
 """Steps more than the shortest known way that an attempt at a thing of another room may take; turns are steps."""
 
 
-class RoomSense(Persistence):
+class RoomPersistence(Persistence):
     """What the robot's map says of an attempt (`sdg.envs.domain.Persistence`)."""
 
     reasons: Mapping[str, str] = {

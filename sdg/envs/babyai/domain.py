@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from sdg.envs.babyai.affordances import RoomAffordances, RoomSense, facts
+from sdg.envs.babyai.affordances import RoomAffordances, RoomPersistence, facts
 from sdg.envs.babyai.engine import state
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.grammar import BabyAIDescriptions
@@ -55,7 +55,7 @@ class BabyAI(Domain):
         stroll=(LEFT, RIGHT, FORWARD, FORWARD),
         about_hands=("carried", "held", "picked_up", "dropped"),
     )
-    persistence = RoomSense()
+    persistence = RoomPersistence()
     affordances = RoomAffordances()
     texts = prompt_texts("sdg.envs.babyai.prompts")
     forgets = "forget_visited_rooms"

@@ -43,7 +43,7 @@ class TableInputs(PlainInputs):
         return 0
 
 
-class TableSense(Persistence):
+class TablePersistence(Persistence):
     """A table is one place; a block that slid out of reach is lost (`sdg.envs.domain.Persistence`)."""
 
     def knowledge(self, memory: Any) -> int:
@@ -69,7 +69,7 @@ class TableDomain(PlainDomain):
 
     name = "table"
     world, level_names = Table, tuple(LEVELS)
-    language, inputs, persistence = TableLanguage(), TableInputs(), TableSense()
+    language, inputs, persistence = TableLanguage(), TableInputs(), TablePersistence()
     perceivable = Perceivable(
         TablePerception(np.zeros((9, 3)), np.zeros((9, 3)), 0).functions(),
         (Thing,),

@@ -25,7 +25,8 @@ from sdg.envs.babyai.perception.memory import (
     is_door,
     is_passable,
 )
-from sdg.envs.babyai.perception.snapshot import NAMES, api_text
+from sdg.envs.babyai.perception.snapshot import FUNCTIONS, RECORD_TEXT
+from sdg.envs.world import api_text
 from sdg.gate.rules import Usage
 from sdg.llm.babylang.grammar import PHRASES
 from sdg.llm.babylang.hypothesis import check
@@ -193,7 +194,7 @@ class RoomSkill:
         return Usage(self.takes_argument, self.kind in NEEDS_TARGET, self.kind == "pick", self.kind == "put")
 
     def check(self, argument: str) -> CheckFunction:
-        names = assign_parts(functions(api_text(NAMES)), PERCEPTION)
+        names = assign_parts(functions(api_text(RECORD_TEXT, FUNCTIONS)), PERCEPTION)
         return CheckFunction("check_1", check(1, self.kind, names, argument=argument) + "\n")
 
 

@@ -38,7 +38,7 @@ from sdg.envs.babyai.levels import PAPER_LEVELS
 from sdg.envs.instructions import STRIDE, seeds
 from sdg.envs.kernels import cache_folder
 from sdg.experiments.bench import options
-from sdg.experiments.config.assembly import LIBRARY, settings_of
+from sdg.experiments.config.assembly import LIBRARY, run_settings
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.play.episodes import PlainRecipe, Recipe
 from sdg.experiments.play.players import FlatAgent, PlannerRecipe, recipes
@@ -213,7 +213,7 @@ def grounded_variant(config: str, place: Path, *, overlay: Sequence[str]) -> Pat
     settings = load(find_config(config), overlay=overlay)
     if not (place / LIBRARY / "library.json").is_file():
         progress().note(f"training {place.name}: {', '.join(overlay)}")
-        with RunFolder.start(place, settings_of(settings)) as run_folder:
+        with RunFolder.start(place, run_settings(settings)) as run_folder:
             run(settings, run_folder, until="induce", progress=progress())
     return place / LIBRARY
 

@@ -294,8 +294,9 @@ def do_on_page(
     )
 
 
-for _command in (skills, sweep, merge, open_page):
-    app.command("app" if _command is open_page else None)(_command)
+for _command in (skills, sweep, merge):
+    app.command()(_command)
+app.command("app")(open_page)
 
 
 @benchmarks.callback()
@@ -332,11 +333,11 @@ def resolve(
 ) -> "tuple[RunConfig, Path]":
     """The config and its run folder: the named config, or the one that the folder was begun with."""
     from sdg.experiments.config.config import find_config, load
-    from sdg.llm.registry import settings_of
+    from sdg.llm.registry import parse_llm
 
     begun_with = (out or Path()) / "config.yaml"
     path = begun_with if config is None and out and begun_with.exists() else find_config(config or DEFAULT_CONFIG)
-    model = settings_of(llm) if llm is not None else {}
+    model = parse_llm(llm) if llm is not None else {}
     if "transcript" in model and Path(model["transcript"]).is_dir():
         model["transcript"] = str(Path(model["transcript"]) / "transcript.jsonl")
     overlay = [*(f"model.{key}={value}" for key, value in model.items()), *(assignments or [])]
@@ -346,7 +347,7 @@ def resolve(
 
 def do(until: Until, config: "RunConfig", path: Path, *, fresh: bool, as_json: bool, quiet: bool) -> None:
     """Run the stages in the folder and print the last one's table; a whole run is also summed up and reported."""
-    from sdg.experiments.config.assembly import expected_cost, settings_of
+    from sdg.experiments.config.assembly import expected_cost, run_settings
     from sdg.experiments.report.page import write
     from sdg.experiments.run import runs
     from sdg.llm.registry import is_rule_based
@@ -355,7 +356,7 @@ def do(until: Until, config: "RunConfig", path: Path, *, fresh: bool, as_json: b
     reporter = progress(quiet=quiet)
     if fresh and (old := set_aside(path)):
         reporter.note(f"the earlier run is in {old} now")
-    with output(as_json=as_json) as lines, RunFolder.start(path, settings_of(config)) as folder:
+    with output(as_json=as_json) as lines, RunFolder.start(path, run_settings(config)) as folder:
         if is_rule_based(config.model.kind):
             reporter.note(BABYLANG)
         if cost := expected_cost(config, until=until):

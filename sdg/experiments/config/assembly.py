@@ -33,7 +33,7 @@ def library_of(run: Path, *, cycle: int, cycles: int) -> Path:
     return run / LIBRARY if cycle == cycles else run / f"{LIBRARY}-{cycle}"
 
 
-def settings_of(config: RunConfig) -> RunSettings:
+def run_settings(config: RunConfig) -> RunSettings:
     """The settings that a run folder must match, and the typed command."""
     return RunSettings(plain(config), dump(config), config.seed, ("sdg", *sys.argv[1:]))
 
@@ -49,7 +49,7 @@ def plan_of(config: RunConfig) -> Plan:
         repairs=config.hypothesize.repairs,
         temperature=config.model.temperature,
         max_tokens=config.model.max_tokens,
-        concurrency=config.model.concurrency if provider_of(config.model.kind).network else 1,
+        concurrency=concurrency_of(model_settings(config, None)),
         training_layouts=config.induce.training_layouts,
         validation_layouts=config.induce.validation_layouts,
         verify=config.verify,

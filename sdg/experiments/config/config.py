@@ -7,6 +7,7 @@ config`) is generated from here.
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
@@ -16,6 +17,7 @@ from pydantic import Field, ValidationError
 
 import sdg
 from sdg.deduction.deduce import DeductionSettings
+from sdg.envs.domain import Domain
 from sdg.envs.domains import DEFAULT, domain
 from sdg.envs.files import read_file
 from sdg.envs.registry import RegistryError
@@ -265,16 +267,6 @@ def check(document: Document) -> RunConfig:
         raise ConfigError("\n".join(faults)) from None
     except ValueError as error:
         raise ConfigError(f"{document.source}: {error}") from None
-    evaluate = replace(config.evaluate, levels=_level_names(config, document, "evaluate", "levels"))
-    return replace(config, levels=_level_names(config, document, "levels"), evaluate=evaluate)
-
-
-def dump(config: RunConfig) -> str:
-    """A config as YAML that `load` reads back to the same config, with every default in it."""
-    return yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True)
-
-
-def _level_names(config: RunConfig, document: Document, *key: str) -> tuple[str, ...]:
     try:
         world = domain(config.domain)
     except RegistryError as error:
@@ -284,8 +276,19 @@ def _level_names(config: RunConfig, document: Document, *key: str) -> tuple[str,
     except RegistryError:
         fault = f"the domain {config.domain} has no perception {config.perception!r}: leave it at {MAP!r}"
         raise ConfigError(f"{document.place(('perception',))}: {fault}") from None
+    names_of = partial(_level_names, world, document)
+    evaluate = replace(config.evaluate, levels=names_of(config.evaluate.levels, "evaluate", "levels"))
+    return replace(config, levels=names_of(config.levels, "levels"), evaluate=evaluate)
+
+
+def dump(config: RunConfig) -> str:
+    """A config as YAML that `load` reads back to the same config, with every default in it."""
+    return yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True)
+
+
+def _level_names(world: Domain, document: Document, levels: Iterable[str], *key: str) -> tuple[str, ...]:
     names: list[str] = []
-    for index, level in enumerate(config.levels if key == ("levels",) else config.evaluate.levels):
+    for index, level in enumerate(levels):
         place = document.place((*key, index))
         try:
             names.append(world.level_name(level))

@@ -11,8 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from sdg.envs.ui.browser import PageError
-from sdg.envs.ui.commands import ARGUMENTS, KEYS, SCREEN, ScreenCommandError, command_from_json
-from sdg.envs.ui.commands import ScreenCommand as ScreenCommand
+from sdg.envs.ui.commands import ARGUMENTS, KEYS, SCREEN, ScreenCommand, ScreenCommandError, command_from_json
 from sdg.envs.ui.domain import UIWorld
 from sdg.envs.ui.parser.screen import (
     FIELDS,

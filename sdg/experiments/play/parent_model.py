@@ -14,7 +14,7 @@ from typing import Any
 from sdg.llm import exchange
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import as_model, build, settings_of
+from sdg.llm.registry import as_model, build, parse_llm
 from sdg.sandbox.process import line
 from sdg.skills.strict_json import decode
 
@@ -53,7 +53,7 @@ def lend_model(model: object) -> Iterator[ModelSettings]:
     Raises ModelError for an object without that method, RegistryError for a text that names no model.
     """
     if isinstance(model, str):
-        values = settings_of(model)
+        values = parse_llm(model)
         transcript = Path(values["transcript"]) if "transcript" in values else None
         yield ModelSettings(values["kind"], values.get("name", ""), transcript=transcript)
         return

@@ -21,7 +21,7 @@ from sdg.experiments.results.formats import comma_separated, latex, markdown, pe
 from sdg.experiments.results.rows import COLUMNS, Instructions, Summary, paper_columns, paper_table, run_table1
 from sdg.llm.budget import CHAT_EPISODE, EPISODE, Estimate
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import concurrency_of, prices_of, provider_of, settings_of
+from sdg.llm.registry import concurrency_of, parse_llm, prices_of, provider_of
 from sdg.skills.library.store import load_library
 from sdg.storage import Journal, Rows, RunFolder, RunSettings, atomic_write
 
@@ -115,7 +115,7 @@ class PlannerSettings:
 
         Raises RegistryError for an unknown kind.
         """
-        values = settings_of(self.llm)
+        values = parse_llm(self.llm)
         transcript = Path(values["transcript"]) if "transcript" in values else None
         names = {"record": "transcript.jsonl", "cache": "replies.sqlite", "ledger": "spent.json"}
         kept: dict[str, Any] = {key: folder / name for key, name in names.items()}

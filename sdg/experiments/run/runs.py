@@ -50,17 +50,16 @@ from sdg.skills.search.count_search import RandomSearch
 from sdg.storage import RunError, RunFolder, of_file, read_rows
 
 ACCOUNTS = "accounts"
-"""The key of these costs in a library's provenance and results.json."""
+"""Key of a library's costs (`library_costs`) in its provenance and in results.json."""
 
 GROUNDING = ("hypothesize", "induce")
 """Stages that ask the model before a library exists; rehearsals belong to the second."""
-
 
 PROCESSOR = "cpu_seconds"
 """Measured by a clock, so only in results.json, because the bytes of a library depend on no clock."""
 
 
-def accounts(run: Path, config: RunConfig, *, stages: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def library_costs(run: Path, config: RunConfig, *, stages: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Environment steps (`steps`, by stage), model calls and tokens, processor seconds, of the run's library so far.
 
     What only a table needs (the compared random search, unseen instructions) isn't included. Processor seconds are NaN
@@ -77,11 +76,8 @@ def accounts(run: Path, config: RunConfig, *, stages: Mapping[str, Mapping[str, 
     }
     tokens = {name: sum(counts[name] for counts in exchanges.values()) for name in names}
     seconds = [stage.get(PROCESSOR, math.nan) for name, stage in stages.items() if name.startswith(SPENT_IN)]
-    return (
-        {"steps": steps, "all_steps": sum(steps.values()), "model_calls": len(exchanges)}
-        | tokens
-        | {PROCESSOR: round(sum(seconds), 1)}
-    )
+    about = {"steps": steps, "all_steps": sum(steps.values()), "model_calls": len(exchanges)}
+    return {**about, **tokens, PROCESSOR: round(sum(seconds), 1)}
 
 
 SPENT_IN = ("hypothesize", "verify", "induce")
@@ -247,7 +243,7 @@ class _Run:
             began = _cpu_seconds()
             library = learning.learn(induction, reserved=reserved_names(self.config))
             now = {"induce now": {PROCESSOR: _cpu_seconds() - began}}
-            costs = accounts(self.folder.path, self.config, stages=self.stages | now)
+            costs = library_costs(self.folder.path, self.config, stages=self.stages | now)
             self._write({ACCOUNTS: costs})
             lasting = {name: value for name, value in costs.items() if name != PROCESSOR}
             save_library(replace(library, provenance={**library.provenance, ACCOUNTS: lasting}), place)

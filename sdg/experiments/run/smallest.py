@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sdg.console import progress
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.experiments.config.assembly import settings_of
+from sdg.experiments.config.assembly import run_settings
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.run.runs import run
 from sdg.storage import RunFolder
@@ -15,5 +15,5 @@ if __name__ == "__main__":
     world.reset(0)
     world.forget()  # the one kernel that no small run needs
     config = load(find_config("tiny"), overlay=["cycles=2"])
-    with tempfile.TemporaryDirectory() as place, RunFolder.start(Path(place, "run"), settings_of(config)) as folder:
+    with tempfile.TemporaryDirectory() as place, RunFolder.start(Path(place, "run"), run_settings(config)) as folder:
         list(run(config, folder, until="run", progress=progress(quiet=True)))

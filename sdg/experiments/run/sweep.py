@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.console import UserError
-from sdg.experiments.config.assembly import settings_of
+from sdg.experiments.config.assembly import run_settings
 from sdg.experiments.config.config import RunConfig, find_config, load
 from sdg.experiments.run.runs import run
 from sdg.pipeline.plan import Progress
@@ -121,7 +121,7 @@ def _choices(setting: str) -> list[str]:
 
 
 def _results(config: RunConfig, place: Path, progress: Progress) -> list[Mapping[str, Any]]:
-    with RunFolder.start(place, settings_of(config)) as folder:
+    with RunFolder.start(place, run_settings(config)) as folder:
         if (folder.read_json("results.json") or {}).get("rows") is None:
             progress.note(f"run: {place}")
             list(run(config, folder, until="run", progress=progress))

@@ -88,7 +88,7 @@ def minilm(texts: Sequence[str]) -> np.ndarray:
 # --- what of an item is embedded ------------------------------------------------------------------------------------
 
 
-def api_text(item: ClusterItem) -> str:
+def name_text(item: ClusterItem) -> str:
     """The API name as words: what the paper embeds."""
     return item.call.api.replace("_", " ").strip()
 
@@ -129,11 +129,11 @@ _MEANING = (View(check_text, _WORDS, 1.0), View(argument_text, _WORDS, 0.2))
 Representation = Literal["mix", "api", "check", "minilm-api", "minilm"]
 REPRESENTATIONS: Mapping[Representation, tuple[View, ...]] = MappingProxyType(
     {
-        "mix": (View(api_text, tfidf, 0.1), *_MEANING),
-        "api": (View(api_text, tfidf),),
+        "mix": (View(name_text, tfidf, 0.1), *_MEANING),
+        "api": (View(name_text, tfidf),),
         "check": _MEANING,
-        "minilm-api": (View(api_text, minilm),),
-        "minilm": (View(api_text, minilm, 0.3), *_MEANING),
+        "minilm-api": (View(name_text, minilm),),
+        "minilm": (View(name_text, minilm, 0.3), *_MEANING),
     }
 )
 """Representations by name. "mix" is the default, "api" the paper's; those with "minilm" need the optional extra."""
@@ -145,7 +145,7 @@ def embed_items(items: Sequence[ClusterItem], parts: Sequence[View]) -> np.ndarr
     Each part is averaged over the items of an API name and scaled to length 1, so that the cosine of two points is
     the weighted mean of the parts' cosines.
     """
-    names = [api_text(item) for item in items]
+    names = [name_text(item) for item in items]
     blocks = [np.sqrt(p.weight) * _means(p.embedder([p.text(i) for i in items]), names) for p in parts]
     return normalise(np.hstack(blocks))
 

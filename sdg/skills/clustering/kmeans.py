@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sdg.skills.clustering.embedding import REPRESENTATIONS, ClusterItem, View, api_text, embed_items
+from sdg.skills.clustering.embedding import REPRESENTATIONS, ClusterItem, View, embed_items, name_text
 
 REJECTED = -1
 """Label of items that belong to no skill."""
@@ -72,7 +72,8 @@ def cluster(
     rows, members = distinct(embed_items(items, parts if parts is not None else REPRESENTATIONS["mix"]), items)
     scores = tuple(_score(rows, k, seed=seed) for k in range(2, min(max_k, len(rows) - 1) + 1))
     k, reason = _choose(scores, n_texts=len(rows), max_k=max_k)
-    labels = _number(_kmeans(rows, k, seed=seed).labels_[members])
+    of_rows = _kmeans(rows, k, seed=seed).labels_
+    labels = _number(of_rows[members])
     return Clustering(
         k=len(set(labels)),
         labels=labels,
@@ -80,7 +81,7 @@ def cluster(
         scores=scores,
         n_texts=len(rows),
         stability=_restart_stability(rows, k, seed=seed),
-        resample_stability=_resample_stability(rows, k, seed=seed),
+        resample_stability=_resample_stability(rows, of_rows.tolist(), k, seed=seed),
         adjusted_rand=None if kinds is None else adjusted_rand(kinds, labels),
         points=tuple((float(x), float(y)) for x, y in project(rows, seed=seed)[members]),
         seed=seed,
@@ -89,7 +90,7 @@ def cluster(
 
 def distinct(points: np.ndarray, items: Sequence[ClusterItem]) -> tuple[np.ndarray, np.ndarray]:
     """One row for each distinct API text in sorted order, (m, d), and each item's row number, (n,)."""
-    _, first, members = np.unique(np.array([api_text(i) for i in items]), return_index=True, return_inverse=True)
+    _, first, members = np.unique(np.array([name_text(i) for i in items]), return_index=True, return_inverse=True)
     return points[first], members
 
 
@@ -123,20 +124,16 @@ def _choose(scores: Sequence[Score], *, n_texts: int, max_k: int) -> tuple[int, 
 def _score(rows: np.ndarray, k: int, *, seed: int) -> Score:
     from sklearn.metrics import calinski_harabasz_score
 
-    labels = _kmeans(rows, k, seed=seed).labels_
-    count = len(set(labels.tolist()))
-    value, trouble = None, f"only {count} of {k} clusters: texts share points" if count < k else ""
-    if (
-        not trouble
-        and float(sum(((rows[labels == k] - rows[labels == k].mean(axis=0)) ** 2).sum() for k in np.unique(labels)))
-        < 1e-12
-    ):
-        trouble = "the texts within every cluster share one point"
-    if not trouble:
-        value = float(calinski_harabasz_score(rows, labels))
-        if not np.isfinite(value) or value > MAX_SCORE:
-            value, trouble = None, f"score {value:.3g}"
-    return Score(k, value, trouble, _restart_stability(rows, k, seed=seed))
+    fit, stability = _kmeans(rows, k, seed=seed), _restart_stability(rows, k, seed=seed)
+    count = len(set(fit.labels_.tolist()))
+    if count < k:
+        return Score(k, None, f"only {count} of {k} clusters: texts share points", stability)
+    if fit.inertia_ < 1e-12:
+        return Score(k, None, "the texts within every cluster share one point", stability)
+    value = float(calinski_harabasz_score(rows, fit.labels_))
+    if value <= MAX_SCORE:
+        return Score(k, value, "", stability)
+    return Score(k, None, f"score {value:.3g}", stability)
 
 
 def _kmeans(rows: np.ndarray, k: int, *, seed: int, n_init: int = 10) -> Any:
@@ -153,8 +150,9 @@ def _restart_stability(rows: np.ndarray, k: int, *, seed: int, n_restarts: int =
     return float(np.mean([adjusted_rand(a.tolist(), b.tolist()) for a, b in combinations(runs, 2)]))
 
 
-def _resample_stability(rows: np.ndarray, k: int, *, seed: int, n_resamples: int = 10, share: float = 0.8) -> float:
-    whole = _kmeans(rows, k, seed=seed).labels_.tolist()
+def _resample_stability(
+    rows: np.ndarray, whole: list[int], k: int, *, seed: int, n_resamples: int = 10, share: float = 0.8
+) -> float:
     rng = np.random.default_rng(seed)
     size = max(1, round(share * len(rows)))
     parts = (rows[rng.choice(len(rows), size, replace=False)] for _ in range(n_resamples))

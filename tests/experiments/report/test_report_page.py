@@ -36,7 +36,7 @@ from sdg.experiments.report.exchanges import exchanges, samples
 from sdg.experiments.report.exchanges import spending as asked_spending
 from sdg.experiments.report.page import write
 from sdg.experiments.results.rows import summarise
-from sdg.experiments.run.runs import accounts
+from sdg.experiments.run.runs import library_costs
 from sdg.llm.budget import Prices
 from sdg.llm.model import COUNTS, Completion, Message, Sampling
 from sdg.llm.transcript import Recorded
@@ -178,7 +178,7 @@ def test_what_is_no_plausible_count_of_tokens_costs_nothing(copy: Path, tmp_path
     assert "</html>" in write(copy).read_text()
     (row,) = asked_spending(exchanges(copy, []), Prices(prompt=1e6, completion=1e6))
     assert (row["calls"], row["prompt"], row["completion"], row["money"]) == (1, 0, 0, 0.0)
-    spent = accounts(tmp_path, RunConfig("run"), stages={})
+    spent = library_costs(tmp_path, RunConfig("run"), stages={})
     assert (spent["model_calls"], spent["prompt_tokens"], spent["completion_tokens"]) == (1, 0, 0)
 
 

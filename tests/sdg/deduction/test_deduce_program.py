@@ -9,8 +9,8 @@ import pytest
 
 from sdg.agents.agents import rules_gate
 from sdg.deduction.program import (
-    MAX_VAIN_CALLS,
-    MAX_VAIN_STEPS,
+    MAX_FRUITLESS_CALLS,
+    MAX_FRUITLESS_STEPS,
     NO_PROGRAM,
     PROGRAM_ERROR,
     REFUSED,
@@ -289,8 +289,10 @@ def test_a_program_whose_calls_come_to_nothing_is_stopped() -> None:
     ran = run_program(loop, Scope(robot, GatedExecutor(robot, OpenGate())), budget=20_000)
     vain = [call for call in ran.calls if call.steps and not call.success]
     assert ran.cause == STOPPED
-    assert len(vain) >= MAX_VAIN_CALLS
-    assert MAX_VAIN_STEPS <= sum(call.steps for call in vain[-MAX_VAIN_STEPS // 4 :]) < MAX_VAIN_STEPS + 4
+    assert len(vain) >= MAX_FRUITLESS_CALLS
+    assert (
+        MAX_FRUITLESS_STEPS <= sum(call.steps for call in vain[-MAX_FRUITLESS_STEPS // 4 :]) < MAX_FRUITLESS_STEPS + 4
+    )
     assert "calls came to nothing since anything new was seen" in ran.error
     assert not robot.ending.over
 

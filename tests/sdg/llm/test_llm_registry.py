@@ -19,9 +19,9 @@ from sdg.llm.registry import (
     concurrency_of,
     is_rule_based,
     kind_of,
+    parse_llm,
     prices_of,
     provider_of,
-    settings_of,
 )
 
 OWN = """
@@ -144,14 +144,14 @@ def test_what_is_no_provider_is_one_line(kind: str, told: str) -> None:
 
 
 def test_the_option_llm_in_all_its_forms() -> None:
-    assert settings_of("babylang") == {"kind": "babylang"}
-    assert settings_of("openai:gpt-9:turbo") == {"kind": "openai", "name": "gpt-9:turbo"}
-    assert settings_of("replay:runs/a/transcript.jsonl") == {"kind": "replay", "transcript": "runs/a/transcript.jsonl"}
-    assert settings_of("own_models:Parrot") == {"kind": "own_models:Parrot"}
-    assert settings_of("own_models:PROVIDER:big") == {"kind": "own_models:PROVIDER", "name": "big"}
+    assert parse_llm("babylang") == {"kind": "babylang"}
+    assert parse_llm("openai:gpt-9:turbo") == {"kind": "openai", "name": "gpt-9:turbo"}
+    assert parse_llm("replay:runs/a/transcript.jsonl") == {"kind": "replay", "transcript": "runs/a/transcript.jsonl"}
+    assert parse_llm("own_models:Parrot") == {"kind": "own_models:Parrot"}
+    assert parse_llm("own_models:PROVIDER:big") == {"kind": "own_models:PROVIDER", "name": "big"}
     for wrong in ("", "gpt", "gpt-9:turbo", ":x"):
         with pytest.raises(RegistryError, match="there is no model provider"):
-            settings_of(wrong)
+            parse_llm(wrong)
 
 
 class Says:

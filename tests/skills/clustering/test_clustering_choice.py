@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdg.skills.clustering.embedding import REPRESENTATIONS, ClusterItem, View, api_text
+from sdg.skills.clustering.embedding import REPRESENTATIONS, ClusterItem, View, name_text
 from sdg.skills.clustering.kmeans import adjusted_rand, cluster, project
 from sdg.skills.subgoal import CheckFunction, SkillCall, Subgoal
 from tests.shared.embedders import made_up
@@ -17,7 +17,7 @@ def items_named(*names: str) -> list[ClusterItem]:
 
 
 def placed(places: dict[str, tuple[float, ...]]) -> tuple[View, ...]:
-    return (View(api_text, made_up(lambda texts: [places[text] for text in texts])),)
+    return (View(name_text, made_up(lambda texts: [places[text] for text in texts])),)
 
 
 def blobs() -> dict[str, tuple[float, ...]]:

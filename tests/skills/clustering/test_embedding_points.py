@@ -15,10 +15,10 @@ from sdg.skills.clustering.embedding import (
     ClusterItem,
     Embedder,
     View,
-    api_text,
     argument_text,
     embed_items,
     minilm,
+    name_text,
     tfidf,
 )
 from sdg.skills.subgoal import CheckFunction, SkillCall, Subgoal
@@ -83,8 +83,8 @@ def test_one_api_name_is_one_point(text: str) -> None:
     items = draw("both", n_items=44, seed=0).items
     points = embed_items(items, REPRESENTATIONS[text])
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1.0)
-    for name in {api_text(item) for item in items}:
-        rows = points[[api_text(item) == name for item in items]]
+    for name in {name_text(item) for item in items}:
+        rows = points[[name_text(item) == name for item in items]]
         np.testing.assert_array_equal(rows, np.broadcast_to(rows[0], rows.shape))
 
 
@@ -101,6 +101,6 @@ def test_synonyms_meet_by_what_their_checks_ask() -> None:
 def test_weights_are_shares_of_the_cosine() -> None:
     items = [an_item("a", "x", check=""), an_item("b", "x", check="")]
     same = View(lambda item: "same", made_up(lambda texts: [[1.0]] * len(texts)), 3.0)
-    other = View(api_text, made_up(lambda texts: [[float(t == "a"), float(t == "b")] for t in texts]), 1.0)
+    other = View(name_text, made_up(lambda texts: [[float(t == "a"), float(t == "b")] for t in texts]), 1.0)
     points = embed_items(items, (same, other))
     assert points[0] @ points[1] == pytest.approx(0.75)

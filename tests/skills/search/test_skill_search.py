@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from sdg.envs.babyai.domain import BABYAI
-from sdg.envs.babyai.perception.snapshot import api_text
+from sdg.envs.babyai.perception.snapshot import FUNCTIONS, RECORD_TEXT
 from sdg.envs.babyai.world import BabyAIWorld
+from sdg.envs.world import api_text
 from sdg.experiments.results.comparison import SHIPPED
 from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.hypothesis.hypothesize import parse
@@ -25,7 +26,7 @@ from sdg.skills.search.trial import Search, SearchSettings
 from sdg.skills.subgoal import CheckFunction
 from sdg.verification.verify import Verification, VerifySettings, verify
 
-NAMES = assign_parts(functions(api_text()), PERCEPTION)
+NAMES = assign_parts(functions(api_text(RECORD_TEXT, FUNCTIONS)), PERCEPTION)
 PLAIN = RandomSearch(SearchSettings(horizon=30))
 SKILLED = SkillSearch(SHIPPED, PLAIN)
 

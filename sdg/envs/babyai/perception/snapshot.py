@@ -1,18 +1,18 @@
 """The perception functions P of BabyAI (SDG, section 4.2): a read-only snapshot of a memory row.
 
-The docstrings of the functions that `functions()` names are the prompt's API text; `api_text` renders them.
+The docstrings of the functions that `functions()` names are the prompt's API text (`sdg.envs.world.api_text`).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from sdg.envs import world
 from sdg.envs.babyai.cells import COLOURS, TYPES
 from sdg.envs.babyai.perception.columns import FACTS, FIELDS, STATUSES, is_free_cell, take_snapshot
 from sdg.envs.babyai.perception.description import ANY, parse
 from sdg.envs.babyai.perception.memory import MAX_OBJECTS, MAX_SIZE, Memory
+from sdg.envs.world import Perception
 
 RECORD_TEXT = """\
 Positions are pairs (x, y) counted from where the robot started: x to the right of it and y ahead of it as it stood \
@@ -62,7 +62,7 @@ class Object:
     passed_at: int
 
 
-class BabyAIPerception(world.Perception):
+class BabyAIPerception(Perception):
     """What the robot of memory row `row` knows now; later steps of the memory don't change it.
 
     It is honest by construction: a memory is made of views alone. Records are built when they are asked for.
@@ -231,11 +231,6 @@ FOR_CHECKS = frozenset({"get_rooms_visited_before", "get_start_steps"})
 
 FUNCTIONS: Mapping[str, Callable[..., object]] = BabyAIPerception.__new__(BabyAIPerception).functions()
 """The same of no snapshot at all: only their signatures and docstrings can be read."""
-
-
-def api_text(names: Iterable[str] | None = None) -> str:
-    """The perception part of a prompt; `names` picks and orders the functions. ValueError for one that there isn't."""
-    return world.api_text(RECORD_TEXT, FUNCTIONS, names)
 
 
 def _numbers(bits: int) -> list[int]:

@@ -38,7 +38,7 @@ from sdg.experiments.bench.models.draw import (
 from sdg.experiments.bench.models.replay import replay_rows
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.results.comparison import SHIPPED
-from sdg.llm.registry import settings_of
+from sdg.llm.registry import parse_llm
 from sdg.skills.statistics import Interval, bootstrap_clustered, wilson_interval
 
 KEPT = Path(sdg.__file__).resolve().parent.parent / "recordings/models"
@@ -76,7 +76,7 @@ def rows(
 ) -> Iterator[Row]:
     """The rows of the table. Raises UserError for what isn't there, and if a replay differs from its recording."""
     if llm:
-        overlay = [f"model.{key}={value}" for key, value in settings_of(llm).items()]
+        overlay = [f"model.{key}={value}" for key, value in parse_llm(llm).items()]
         config = load(find_config(CONFIG), overlay=[*overlay, *(assignments or ())])
         request = RecordingRequest(
             config,

@@ -18,8 +18,8 @@ from sdg.experiments.config.config import RunConfig, load
 from sdg.experiments.play.episodes import EpisodeJob, evaluation_tasks, run_jobs
 from sdg.experiments.play.players import ProgramRecipe
 from sdg.experiments.results.comparison import library_checksum
-from sdg.experiments.run.runs import accounts
-from sdg.llm.registry import build, settings_of
+from sdg.experiments.run.runs import library_costs
+from sdg.llm.registry import build, parse_llm
 from sdg.storage import Journal, of_file, plain, read_journal
 
 ASKED, PLAYED = "asked", "played"
@@ -59,7 +59,7 @@ class RunWords:
         """Open a finished run; `llm` is asked in place of its model. Raises UserError for a folder without a run."""
         if not (run / "config.yaml").is_file() or not (run / "library" / "library.json").is_file():
             raise UserError(f"{run} is no run folder with a library: `sdg run --out {run}` makes one")
-        model_settings = settings_of(llm) | {"base_url": base_url or "null", "transcript": "null"} if llm else {}
+        model_settings = parse_llm(llm) | {"base_url": base_url or "null", "transcript": "null"} if llm else {}
         overlay = [*(f"model.{key}={value}" for key, value in model_settings.items()), *assignments]
         checksum = library_checksum(run / "library")
         return cls(run, load(run / "config.yaml", overlay=overlay), folder / f"words-{checksum[:8]}")
@@ -76,7 +76,7 @@ class RunWords:
 
     def steps(self) -> int:
         """All environment steps that the library took: search, replays, practice and validation."""
-        return int(accounts(self.run, self.config, stages={})["all_steps"])
+        return int(library_costs(self.run, self.config, stages={})["all_steps"])
 
     def success_of(self, level: str, *, episodes: int, seed: int) -> int:
         """How many of `episodes` unseen episodes of a level the programs solve. Raises ModelError as the model does."""

@@ -6,9 +6,9 @@ from dataclasses import fields
 
 import pytest
 
-from sdg.envs.babyai.perception.snapshot import NAMES, RECORD_TEXT, BabyAIPerception, Object, api_text
+from sdg.envs.babyai.perception.snapshot import FUNCTIONS, NAMES, RECORD_TEXT, BabyAIPerception, Object
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.envs.world import Perception, render
+from sdg.envs.world import Perception, api_line, api_text
 
 
 @pytest.fixture(scope="module")
@@ -19,11 +19,11 @@ def perception() -> BabyAIPerception:
 
 
 def test_every_function_has_its_line(perception: BabyAIPerception) -> None:
-    lines = api_text().splitlines()
+    lines = api_text(RECORD_TEXT, FUNCTIONS).splitlines()
     for name, function in perception.functions().items():
         assert function.__doc__
         [line] = [line for line in lines if line.startswith(f"{name}(")]
-        assert line == render(function)
+        assert line == api_line(function)
         assert " ".join(function.__doc__.split()) in line
     assert tuple(perception.functions()) == NAMES
 
@@ -39,14 +39,14 @@ def test_every_record_field_is_documented() -> None:
 
 
 def test_names_pick_and_order() -> None:
-    lines = api_text(["get_facing", "find_objects"]).splitlines()
+    lines = api_text(RECORD_TEXT, FUNCTIONS, ["get_facing", "find_objects"]).splitlines()
     assert [line.split("(")[0] for line in lines[-2:]] == ["get_facing", "find_objects"]
     assert "get_carried" not in "".join(lines)
 
 
 def test_unknown_name() -> None:
     with pytest.raises(ValueError, match="no perception function is called 'look'"):
-        api_text(["look"])
+        api_text(RECORD_TEXT, FUNCTIONS, ["look"])
 
 
 @pytest.mark.parametrize("position", [None, 3, (1,), (1, 2, 3), ("a", "b"), (1.5, 2), "xy"])

@@ -11,8 +11,9 @@ import pytest
 
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.levels import PAPER_LEVELS
-from sdg.envs.babyai.perception.snapshot import NAMES, api_text
+from sdg.envs.babyai.perception.snapshot import FUNCTIONS, NAMES, RECORD_TEXT
 from sdg.envs.babyai.world import instructions
+from sdg.envs.world import api_text
 from sdg.hypothesis.hypothesis import Feedback, Hypothesis
 from sdg.hypothesis.hypothesize import HypothesisError, hypothesize, prompt
 from sdg.induction.translate import translate
@@ -113,7 +114,7 @@ def _renamed(api: str, rng: random.Random) -> tuple[str, dict[str, str]]:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_function_names_are_learned_from_what_their_descriptions_say(seed: int) -> None:
-    api, names = _renamed(api_text(), random.Random(seed))
+    api, names = _renamed(api_text(RECORD_TEXT, FUNCTIONS), random.Random(seed))
     for instruction in (
         "put the red ball next to the blue key",
         "open the red door",
@@ -123,7 +124,7 @@ def test_function_names_are_learned_from_what_their_descriptions_say(seed: int) 
             sampling = Sampling(seed=seed)
             usual = MODEL.complete(prompt(instruction, domain=BABYAI, feedback=explored), sampling=sampling)
             asked = [
-                replace(turn, content=turn.content.replace(api_text(), api))
+                replace(turn, content=turn.content.replace(api_text(RECORD_TEXT, FUNCTIONS), api))
                 for turn in prompt(instruction, domain=BABYAI, feedback=explored)
             ]
             other = MODEL.complete(asked, sampling=sampling)
@@ -132,7 +133,7 @@ def test_function_names_are_learned_from_what_their_descriptions_say(seed: int) 
 
 
 def test_every_function_plays_its_own_part() -> None:
-    parts = assign_parts(functions(api_text()), PERCEPTION)
+    parts = assign_parts(functions(api_text(RECORD_TEXT, FUNCTIONS)), PERCEPTION)
     assert sorted(parts.values()) == sorted(NAMES)
     ends = {"observed": "_objects", "find": "find_objects", "room": "_current_room", "visited": "_visited_rooms",
             "unseen": "_unseen_cells", "steps": "get_steps"}  # fmt: skip
