@@ -168,9 +168,17 @@ class World:
         command, began = Command(name, argument), len(self._robot.actions)
         outcome = self._executor.execute(command)
         reason = outcome.error or outcome.reason
-        line, refused = len(self._calls) + 1, bool(outcome.error)
         self._calls.append(
-            Call(command, line, began, outcome.steps, outcome.success, reason, refused, outcome.verdicts)
+            Call(
+                command,
+                line=len(self._calls) + 1,
+                began=began,
+                steps=outcome.steps,
+                success=outcome.success,
+                message=reason,
+                refused=bool(outcome.error),
+                verdicts=outcome.verdicts,
+            )
         )
         return Done(str(command), outcome.success, outcome.steps, "" if outcome.success else reason)
 
@@ -186,10 +194,14 @@ class World:
         from sdg.experiments.play.players import PlannerRecipe
         from sdg.experiments.play.solve import solve
 
-        settings = replace(self._settings, interactions=interactions)
         with tempfile.TemporaryDirectory() as folder, lend_model(model) as model_settings:
-            place = self.library.save(Path(folder) / "library")
-            recipe = PlannerRecipe(AGENT, place, model=model_settings, settings=settings, domain=self._domain.name)
+            recipe = PlannerRecipe(
+                AGENT,
+                self.library.save(Path(folder) / "library"),
+                model=model_settings,
+                settings=replace(self._settings, interactions=interactions),
+                domain=self._domain.name,
+            )
             row, episode = solve(self.level, self.seed, instruction=instruction, recipe=recipe)
         # Bring our own world to where the episode in the sealed process ended.
         self.reset()
@@ -212,12 +224,10 @@ class World:
 
     def _repr_png_(self) -> bytes:
         """The picture, for notebooks."""
-
         return png(self.render())
 
     def save(self, path: str | Path = "episode.gif") -> Path:
         """Write a film of the episode so far beside its calls or program. Raises UserError for a name without .gif."""
-
         path = Path(path)
         if path.suffix.lower() != ".gif":
             raise UserError(f"a film is a GIF: name it {path.with_suffix('.gif')}, not {path}")
@@ -226,12 +236,10 @@ class World:
 
     def _as_played(self) -> Played:
         """The calls so far as an episode: each is a line of its program."""
-        program = "\n".join(str(call.command) for call in self._calls)
-        error = "" if self.solved else "so far"
         interaction = Interaction(
-            program,
+            "\n".join(str(call.command) for call in self._calls),
             cause="" if self.solved else UNFINISHED,
-            error=error,
+            error="" if self.solved else "so far",
             state="",
             calls=tuple(self._calls),
             began=0,

@@ -3,6 +3,7 @@
 Inputs are real numbers in one frame, things have fixed names, a world has a clock. `examples/arm` uses these classes.
 """
 
+import copy
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
@@ -54,7 +55,8 @@ class PlainWorld:
     """A world with a clock (`sdg.envs.world.SingleWorld`). Subclasses define `reset`, `advance`, `is_done` and
     `perception_since`."""
 
-    began: Any
+    began: Any = None
+    """The moment at which the subgoal began, as far as perception asks for it."""
 
     def __init__(self, mission: str, *, max_steps: int, lift_time_limit: bool) -> None:
         self.mission, self.max_steps, self.lift_time_limit = mission, max_steps, lift_time_limit
@@ -94,6 +96,17 @@ class PlainWorld:
 
     def forget(self) -> None:
         """Do nothing: all is in view."""
+
+    def begin_subgoal(self) -> None:
+        """Do nothing: perception doesn't ask when the subgoal began. Set `began` where it does."""
+
+    def keep(self) -> Any:
+        """This moment: a copy of all that the world holds. Override it for a simulator, whose state is a small part."""
+        return copy.deepcopy(vars(self))
+
+    def restore(self, moment: Any) -> None:
+        """Go on from a moment."""
+        vars(self).update(copy.deepcopy(moment))
 
     def set_instruction(self, text: str) -> None:
         """Accept the mission itself. Raises ValueError for other words, which the world can't judge."""
@@ -141,4 +154,5 @@ class PlainDomain(SingleDomain):
         return name
 
     def __reduce__(self) -> str:
+        """Pickled as the global that its name names: "my_world:LINE" as LINE of my_world, "table" as TABLE."""
         return self.name.partition(":")[2] or self.name.upper()

@@ -3,7 +3,6 @@
 Nothing here knows a family of environments: a thing is a colour and a type, seen in the 7 x 7 cells in front.
 """
 
-import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -207,16 +206,6 @@ class Grid(PlainWorld):
     def begin_subgoal(self) -> None:
         """The current subgoal begins now."""
         self.began = self._place()
-
-    def keep(self) -> Any:
-        """This moment: a copy of the whole environment, whatever its family keeps in it."""
-        env = copy.deepcopy(self._env)
-        return env, self._sight, self.mission, self.steps, self.began, self._start, self.max_steps
-
-    def restore(self, moment: Any) -> None:
-        """Go on from a moment."""
-        env, self._sight, self.mission, self.steps, self.began, self._start, self.max_steps = moment
-        self._env = copy.deepcopy(env)
 
     def render(self) -> np.ndarray:
         """The environment's own picture."""

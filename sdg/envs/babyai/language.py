@@ -18,8 +18,7 @@ from typing import Any
 from minigrid.envs.babyai.core import verifier
 
 from sdg.envs.babyai.cells import COLOURS, TYPES
-from sdg.envs.babyai.perception.description import ANY
-from sdg.envs.babyai.perception.description import parse as parse_description
+from sdg.envs.babyai.perception.description import ANY, parse as parse_description
 
 BY_HAND = "said_by_hand.json"
 """The missions that somebody said in words of their own; `BossLevel:by-hand` plays them."""
@@ -134,7 +133,6 @@ _PLACES = {
     "behind you": ("at your back", "that was behind you at the start", "to the rear of where you began"),
 }
 _ARTICLES = {"a": ("some", "any", "a"), "an": ("some", "any", "an"), "the": ("the",)}
-_COLOURS = {"grey": ("grey", "gray")}
 _DESCRIPTION = re.compile(
     rf"(?P<article>an?|the) (?:(?P<colour>\w+) )??(?P<noun>{'|'.join(_NOUNS)})(?: (?P<place>{'|'.join(_PLACES)}))?"
 )
@@ -189,7 +187,7 @@ def _thing(words: str, rng: random.Random) -> str:
         return ""
     article, colour, noun, place = match["article"], match["colour"], match["noun"], match["place"]
     word = rng.choice(_NOUNS[noun])
-    shade = rng.choice(_COLOURS.get(colour, (colour,))) if colour else ""
+    shade = rng.choice(("grey", "gray") if colour == "grey" else (colour,)) if colour else ""
     parts = [_one_of(article, f"{shade} {word}".strip(), rng)]
     if shade and not place and rng.random() < 0.3:
         parts = [_one_of(article, word, rng), f"that is {shade}"]

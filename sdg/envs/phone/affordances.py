@@ -1,8 +1,7 @@
 """What a phone's screen says about an action: facts in numbers for guards that learn, from the UI tree alone."""
 
 import re
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import dataclass
 
 import numpy as np

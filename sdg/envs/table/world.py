@@ -41,7 +41,6 @@ REACH = np.array([[0.05, -0.65], [0.95, 0.25]])
 """Beyond it the arm can't move a block back."""
 HEIGHT = -0.275
 """Of the middle of a block, metres."""
-FRAME_SKIP = 5
 
 
 @cache
@@ -139,7 +138,7 @@ class TablePerception(PlainPerception):
 class Table(PhysicsWorld):
     """One table. `own` has the actions, what is on the table, and how many of the actions are done."""
 
-    frame_skip = FRAME_SKIP
+    frame_skip = 5
 
     def __init__(self, level: str, *, lift_time_limit: bool = False) -> None:
         self.verb, self.blocks = LEVELS[level]

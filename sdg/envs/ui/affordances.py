@@ -4,8 +4,7 @@ Commands are stepwise ones in words, `click the 'Submit' button`, `type 'abc' in
 at coordinates (`sdg.envs.ui.commands`), whose target is what lies at the point.
 """
 
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -99,9 +99,6 @@ class UIWorld(PlainWorld):
         """The screenshot of now, parsed."""
         return ScreenPerception(parse(self.render()))
 
-    def begin_subgoal(self) -> None:
-        """Nothing is counted since."""
-
 
 NAMES, KEY_NAMES = tuple(ARGUMENTS), tuple(KEYS)
 LETTERS = "".join(map(chr, range(32, 127)))

@@ -9,8 +9,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from minigrid.core.constants import COLOR_TO_IDX
-from minigrid.envs.babyai.core import roomgrid_level
-from minigrid.envs.babyai.core import verifier as minigrid_verifier
+from minigrid.envs.babyai.core import roomgrid_level, verifier as minigrid_verifier
 from minigrid.envs.babyai.core.verifier import (
     AfterInstr,
     AndInstr,

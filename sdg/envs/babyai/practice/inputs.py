@@ -42,8 +42,7 @@ from sdg.envs.babyai.cells import (
 )
 from sdg.envs.babyai.engine.state import LIGHT, OPAQUE
 from sdg.envs.babyai.perception.columns import code_at, front_cell, is_explored
-from sdg.envs.babyai.perception.description import Target, matches
-from sdg.envs.babyai.perception.description import text as described
+from sdg.envs.babyai.perception.description import Target, matches, text as described
 from sdg.envs.babyai.perception.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE, VIEW, Memory
 from sdg.envs.babyai.perception.tracking import ahead, is_door, is_thing
 from sdg.envs.batch import Inputs

@@ -8,7 +8,7 @@ check fired within its attempts. Nothing here reads the hidden state.
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -144,8 +144,9 @@ class Recorder(GatedExecutor):
             self._keep(FEASIBILITY, command, source, result.reached, before, None)
             self.rows[-1]["steps"] = result.steps
             self._keep(COMPLETENESS, command, source, result.reached, before, after)
-            for other in self._others(command):
-                if (came_about := self._holds(other, after.perception)) is not None:
+            for kind in ("elsewhere", "order"):  # the same skill about something else, and another skill
+                other = self._mistake(kind, command, same_skill=kind == "elsewhere")
+                if other and (came_about := self._holds(other, after.perception)) is not None:
                     self._keep(COMPLETENESS, other, "swapped", came_about, before, after)
         return Outcome(command, result.reached, result.steps)
 
@@ -162,12 +163,6 @@ class Recorder(GatedExecutor):
         if self._rollout.texts:
             row["question"] = question(command, before, after)
         self.rows.append(row | {"chances": chances})
-
-    def _others(self, command: Command) -> Iterator[Command]:
-        """The same skill about something else, and another skill: the parts of a triple swapped."""
-        for kind in ("elsewhere", "order"):
-            if other := self._mistake(kind, command, same_skill=kind == "elsewhere"):
-                yield other
 
     def _holds(self, command: Command, perception: Perception | None) -> bool | None:
         skill = self._robot.skills[command.name]
