@@ -177,8 +177,7 @@ class Bars:
 
     @contextlib.contextmanager
     def stage(self, name: str, *, total: int | None, unit: str, done: int = 0) -> "Iterator[Stage]":
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-        from rich.progress import Progress as RichProgress
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress as RichProgress, TextColumn
 
         if done == total:
             yield Quiet()
@@ -226,7 +225,7 @@ class Output:
     def rows(self, rows: Iterable[Row]) -> int:
         """Print rows and count them; as JSON each one at once. Rows before an error are printed too."""
         if self.as_json:
-            from sdg.storage.files import line
+            from sdg.storage import line
 
             return sum(self._write(line(row)) for row in rows)
         all_rows: list[Row] = []

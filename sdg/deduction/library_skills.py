@@ -15,8 +15,7 @@ from sdg.envs.domains import domain_of_data
 from sdg.gate.rules import Usage
 from sdg.skills.checks.check import asked_about, is_description
 from sdg.skills.checks.shape import asked_by
-from sdg.skills.library.library import Skill as StoredSkill
-from sdg.skills.library.library import SkillLibrary
+from sdg.skills.library.library import Skill as StoredSkill, SkillLibrary
 from sdg.skills.policy.network import Policy, random_mlp, random_policy
 from sdg.skills.search.skill_calls import USAGES, library_policy, provenance_of
 from sdg.skills.strict_json import decode

@@ -19,8 +19,6 @@ from sdg.prompts.fill import conversation, fence, one_line, text
 MAX_EXAMPLES, MAX_EXAMPLE_CHARS = 2, 200
 FIRST_CALLS, LAST_CALLS, MAX_FAILED_CALLS = 4, 8, 16
 """Calls that a debug prompt lists one by one: the first, the last, and the latest failed ones in between."""
-_CONDITIONS = ("if ", "unless ")
-PARAMETER = "thing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +103,7 @@ def describe_skill(skill: Documented) -> str:
         f"{about[:1].upper()}{about[1:]}." if about else "",
         f"{100 * rate:.0f} % of trials succeeded." if isinstance(rate, float) else "",
     ]
-    parameters = getattr(skill, "parameters", (PARAMETER,) if skill.takes_argument else ())
+    parameters = getattr(skill, "parameters", ("thing",) if skill.takes_argument else ())
     line = f"{skill.name}({', '.join(parameters)}): {' '.join(filter(None, parts))}"
     return "\n".join(filter(None, (line, getattr(skill, "ends_when", ""))))
 
@@ -140,7 +138,7 @@ def told_calls(calls: Sequence[Call]) -> Iterator[str]:
 
 def _unconditional(example: str) -> str:
     """A subgoal without its leading "unless ...: ", because a skill has no such condition."""
-    if example[:7].lower().startswith(_CONDITIONS):
+    if example[:7].lower().startswith(("if ", "unless ")):
         for sign in (": ", ", "):
             _, _, rest = example.partition(sign)
             if " " in rest:

@@ -182,8 +182,12 @@ class Scope:
         if self._steps is not None and steps >= self._steps:
             raise Stopped(line, f"stopped after {steps} steps, so that another program can use the rest", STOPPED)
         if self._goes_nowhere(outcome):
-            nothing = f"{len(self._fruitless)} calls came to nothing since anything new was seen"
-            raise Stopped(line, f"stopped after {steps} steps: {nothing}", STOPPED)
+            raise Stopped(
+                line,
+                f"stopped after {steps} steps: "
+                f"{len(self._fruitless)} calls came to nothing since anything new was seen",
+                STOPPED,
+            )
         self._idle += outcome.steps == 0
         if self._idle > MAX_IDLE_CALLS:
             raise Stopped(line, f"{MAX_IDLE_CALLS} skill calls took no step: is there a loop that never ends?")

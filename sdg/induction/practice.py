@@ -30,7 +30,7 @@ from sdg.skills.policy.network import Policy
 from sdg.skills.practice.fresh_starts import Member, fresh_starts, keeps_to_its_place, restore_starts
 from sdg.skills.practice.starts import Starts, join, perturb_starts
 from sdg.skills.strict_json import decode
-from sdg.storage.files import plain
+from sdg.storage import plain
 
 WANDER = 6
 """The most random steps from a state in which a planner called the skill to a start nearby."""

@@ -16,7 +16,6 @@ _QUERY = "SELECT reply FROM replies WHERE key = ? AND length(reply) <= ?"
 _OURS = (("table", "replies", _TABLE), ("index", "sqlite_autoindex_replies_1", None))
 _NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
 """Ends a journal of sqlite that names another file (https://www.sqlite.org/fileformat.html#the_rollback_journal)."""
-_BUSY_SECONDS = 30.0
 _MOST_STEPS = 10_000_000
 """Instructions of sqlite that one connection may take: a look-up takes some dozens."""
 _MOST_CHARACTERS = 1 << 22
@@ -59,7 +58,7 @@ class Cached:
 
     def _connect(self) -> sqlite3.Connection:
         """A connection on which no query runs for long, because a file from elsewhere may hold anything."""
-        connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS)
+        connection = sqlite3.connect(self._path, timeout=30.0)
         connection.execute("PRAGMA trusted_schema = OFF")
         steps = iter(range(_MOST_STEPS // 1000))
         connection.set_progress_handler(lambda: next(steps, None) is None, 1000)

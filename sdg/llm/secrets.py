@@ -82,7 +82,6 @@ def _forms(secret: str) -> Iterator[str]:
 
 TRUST_VARIABLE = "SDG_TRUST_URL"
 """Addresses, separated by blanks, that a config file may name and that OPENAI_API_KEY may be sent to."""
-_BORDERS = re.compile(r"[/;,=:.]")
 _LIKE_A_KEY = re.compile(r"(?i)(sk|pk|key|token)-[a-z0-9_-]{8,}|[a-z0-9_]{24,}")
 
 
@@ -102,7 +101,7 @@ def check_address(url: str | None) -> None:
             "base_url must hold no password, no query and no fragment, because it is recorded: set OPENAI_API_KEY"
         )
     addresses = os.environ.get(TRUST_VARIABLE, "").split()
-    if any(map(_LIKE_A_KEY.fullmatch, _BORDERS.split(unquote(parts.path)))) and url not in addresses:
+    if any(map(_LIKE_A_KEY.fullmatch, re.split(r"[/;,=:.]", unquote(parts.path)))) and url not in addresses:
         raise ValueError(
             "base_url has a part that looks like a key, and it is recorded: set OPENAI_API_KEY, "
             f"or name the address in {TRUST_VARIABLE} if it is none"

@@ -25,7 +25,6 @@ from sdg.llm.secrets import hider
 SCHEMA = 3
 _SECRET = re.compile(r"\b(?:sk|pk|key|token)-[A-Za-z0-9_-]{12,}|\bBearer\s+[A-Za-z0-9._~+/-]{8,}=*")
 _RUN = re.compile("[A-Za-z0-9]{12,}")
-_BEGINNING = re.compile(rb'\{"schema": ?(\d{1,9})')
 
 
 class Recorded:
@@ -172,7 +171,7 @@ def _parse(line: bytes) -> dict[str, Any] | None:
 
 def _check_schema(beginning: bytes, path: Path) -> None:
     """Raise ModelError for a transcript of another version, which would otherwise be misread in part."""
-    match = _BEGINNING.match(beginning)
+    match = re.match(rb'\{"schema": ?(\d{1,9})', beginning)
     if match and int(match[1]) != SCHEMA:
         raise ModelError(
             f"The transcript {path} has schema {int(match[1])}, this version's is {SCHEMA}: "

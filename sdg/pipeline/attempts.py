@@ -23,7 +23,7 @@ from sdg.skills.practice.starts import Starts
 from sdg.skills.search.trial import LearningSearch, ReplaySearch, Search
 from sdg.skills.strict_json import decode
 from sdg.skills.subgoal import CheckFunction
-from sdg.storage.files import Rows, plain
+from sdg.storage import Rows, plain
 from sdg.verification.verify import Verification, VerifySettings, verify
 
 

@@ -31,7 +31,7 @@ from sdg.skills.policy.network import Policy
 from sdg.skills.search.skill_calls import FOLLOWS
 from sdg.skills.statistics import wilson_interval
 from sdg.skills.subgoal import Experience
-from sdg.storage.files import RunError
+from sdg.storage import RunError
 
 ROUNDS = (1, 2)
 AFTER_REHEARSALS = 3

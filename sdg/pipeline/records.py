@@ -12,8 +12,7 @@ from sdg.hypothesis.hypothesis import Hypothesis, SubgoalRow
 from sdg.skills.learning import policy_of
 from sdg.skills.learning.train import HELD_OUT, Measured, Point
 from sdg.skills.policy.network import Policy, pack
-from sdg.storage.files import Rows, RunFolderError, atomic_write
-from sdg.storage.folder import RunFolder
+from sdg.storage import Rows, RunFolder, RunFolderError, atomic_write
 from sdg.verification.verify import Verification
 
 SEARCH = "search"

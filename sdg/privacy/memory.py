@@ -131,8 +131,7 @@ class Placeholders:
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with lock_to_append(path.with_name(f"{path.name}.lock")):
-                there = Placeholders.load(path)._values
-                for name, value in there.items():
+                for name, value in Placeholders.load(path)._values.items():
                     if value not in (self._values.setdefault(name, value), self._read.get(name)):
                         raise PrivacyError(f"another process keeps another value for {{{name}}}: use another name")
                 plain = json.dumps({"schema": SCHEMA, "values": self._values}).encode()

@@ -28,7 +28,6 @@ MEMORY_VARIABLE = "SDG_MEMORY"
 _NAMED = re.compile(r"\{([^{}=\n\"“”:;,<>()]{0,100})=([^{}\n]*)\}")
 _BEGUN = re.compile(r"\{\s{0,9}[\w-]{1,41}\s{0,9}=")
 """What names a value, `{name=value}`, and what was meant to."""
-_NO_NAME = re.compile(r"[^a-z0-9]+")
 
 
 class Protector:
@@ -91,7 +90,7 @@ class Protector:
 def _name_of(said: str) -> str:
     """A placeholder's name for what a user calls a value: "Wi-Fi code" is wi_fi_code; "" where no letter is left."""
     plain = unicodedata.normalize("NFKD", said.lower()).encode("ascii", "ignore").decode()
-    return _NO_NAME.sub("_", plain).lstrip("_0123456789")[:41].strip("_")
+    return re.sub(r"[^a-z0-9]+", "_", plain).lstrip("_0123456789")[:41].strip("_")
 
 
 class Protected:

@@ -37,7 +37,6 @@ EVIDENCE: tuple[Recogniser, ...] = (presidio, context, names)
 
 _TOKEN = re.compile(r"[\"“”‘()<>\[\],;:]|[^\s\"“”‘()<>\[\],;:]+")
 _TAIL = re.compile(r"(?:['’]s)?[.!?'’]*$")
-_EDGE = "^"
 ANY = "word"
 """A fact of every word."""
 
@@ -93,7 +92,7 @@ class _Row(list[str]):
 
     def at(self, n: int) -> str:
         """The item at n, the edge beyond the ends."""
-        return self[n] if 0 <= n < len(self) else _EDGE
+        return self[n] if 0 <= n < len(self) else "^"
 
 
 def _shape(word: str) -> str:

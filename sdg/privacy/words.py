@@ -17,7 +17,6 @@ LISTS: Mapping[str, frozenset[str]] = {
     )
 }
 """The lists of words.txt by name."""
-_SPLIT = re.compile(r"[-'’]")
 _PLACES = frozenset({"cities", "city_names", "countries", "states", "provinces", "towns", "regions"})
 """What providers of the package `faker` call their lists of places."""
 _WORD = re.compile(r"#?[^\W_]+(?:['’./-][^\W_]+)*\.?|,", re.UNICODE)
@@ -127,7 +126,7 @@ def _lists_of(module: str) -> Iterator[tuple[str, set[str]]]:
 @lru_cache(maxsize=10_000)
 def lists_of(word: str) -> str:
     """Which lists have a word, or a part of it: "F" for first names, "L" for surnames, "P" for places."""
-    parts, (first, last), world = {word, *_SPLIT.split(word)}, census(), _worldwide()
+    parts, (first, last), world = {word, *re.split(r"[-'’]", word)}, census(), _worldwide()
     listed = {"F": (first, world[0]), "L": (last, world[1]), "P": (world[2],)}
     return "".join(sign for sign, lists in listed.items() if any(not each.isdisjoint(parts) for each in lists))
 

@@ -36,8 +36,7 @@ def fence(data: str, label: str = "text") -> str:
     clean = _CONTROL.sub(" ", data.replace("\r\n", "\n"))
     if len(clean) > MAX_DATA_CHARS:
         clean = clean[:MAX_DATA_CHARS] + "\n(cut here)"
-    longest = max((len(run) for run in re.findall(r"`+", clean)), default=0)
-    ticks = "`" * max(3, longest + 1)
+    ticks = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`+", clean))])
     return f"{ticks}{label}\n{clean.rstrip()}\n{ticks}"
 
 

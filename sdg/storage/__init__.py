@@ -1,6 +1,5 @@
 """What a run leaves behind: its folder, journals of finished units, metrics, and writes that survive a kill."""
 
-from sdg.envs.files import read_file
 from sdg.storage.files import (
     Journal,
     Rows,
@@ -8,35 +7,56 @@ from sdg.storage.files import (
     RunFolderError,
     atomic_write,
     explaining,
+    line,
     of_file,
     plain,
     read_journal,
     read_json,
     read_rows,
+    to_json,
 )
-from sdg.storage.folder import SCHEMA, RunFolder, RunSettings, read_artefact, read_description, refuse_links, set_aside
-from sdg.storage.metrics import Metrics, read_metrics
+from sdg.storage.folder import (
+    SCHEMA,
+    RunFolder,
+    RunSettings,
+    differences,
+    hold,
+    read_artefact,
+    read_description,
+    refuse_links,
+    set_aside,
+)
+from sdg.storage.metrics import STEP, Metrics, file_name, read_metrics
+from sdg.storage.provenance import MISSING, revision, versions
 
 __all__ = [
-    "SCHEMA",
     "Journal",
+    "MISSING",
     "Metrics",
     "Rows",
     "RunError",
     "RunFolder",
     "RunFolderError",
     "RunSettings",
+    "SCHEMA",
+    "STEP",
     "atomic_write",
+    "differences",
     "explaining",
+    "file_name",
+    "hold",
+    "line",
     "of_file",
     "plain",
     "read_artefact",
     "read_description",
     "read_journal",
-    "read_file",
     "read_json",
     "read_metrics",
     "read_rows",
     "refuse_links",
+    "revision",
     "set_aside",
+    "to_json",
+    "versions",
 ]

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from sdg.envs.babyai.language import parse as parse_mission
 from sdg.experiments.config.config import RunConfig, check

@@ -11,9 +11,9 @@ from sdg.llm.webrules.rules import (
     click,
     fill,
     labelled_fields,
+    submit_form as ended,
     tick,
 )
-from sdg.llm.webrules.rules import submit_form as ended
 from sdg.llm.webrules.situation import FIELDS, SeenElement, Situation, alike, plain
 from training.screen_expert.acts import at, press, write
 

@@ -36,8 +36,8 @@ def printing(benchmark: Benchmark) -> Any:
         with output(as_json=as_json) as lines:
             lines.rows(benchmark(**options))
 
-    function = getattr(benchmark, "func", benchmark)  # a partial has the hints of what it calls
-    hints = get_type_hints(function, include_extras=True)
+    # A partial has the hints of what it calls.
+    hints = get_type_hints(getattr(benchmark, "func", benchmark), include_extras=True)
     own = [each.replace(annotation=hints[each.name]) for each in inspect.signature(benchmark).parameters.values()]
     extra = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JsonOption)
     vars(command)["__signature__"] = inspect.Signature([*own, extra])

@@ -24,8 +24,7 @@ def workers_of(address: str, *, shard: str | None = None, folder: Path) -> Itera
     from sdg.experiments.workers.cluster import connect
     from sdg.experiments.workers.shards import SHARD, parse_shard
     from sdg.experiments.workers.workers import ShardFinished, use_workers
-    from sdg.storage.files import atomic_write, line
-    from sdg.storage.folder import SCHEMA, read_artefact
+    from sdg.storage import SCHEMA, atomic_write, line, read_artefact
 
     part = parse_shard(shard) if shard else None
     if part is not None:
@@ -119,9 +118,6 @@ def open_page(
         server.serve_forever()
 
 
-EXPORT = "export"
-
-
 def skills(
     run: Annotated[
         Path | None, typer.Argument(metavar="[RUN|export]", help="a run folder or a library folder; or export [RUN]")
@@ -146,7 +142,7 @@ def skills(
     from sdg.skills.library.card import skill_rows
 
     with output(as_json=as_json) as lines:
-        if run == Path(EXPORT):
+        if run == Path("export"):
             lines.rows([_export(name, hub=hub, minari=minari, agent=agent, licence=licence)])
             return
         cli_show.refuse_other_options({"--hub": hub, "--minari": minari}, why="belongs to `sdg skills export`")

@@ -11,7 +11,7 @@ from importlib import metadata, util
 from pathlib import Path
 from typing import Any
 
-from sdg.storage.provenance import MISSING, versions
+from sdg.storage import MISSING, versions
 
 ROOT = Path(__file__).resolve().parents[3]
 GOOD, NOTE, BAD = "ok", "note", "bad"

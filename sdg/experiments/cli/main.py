@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 Until = Literal["hypothesize", "verify", "induce", "solve", "run"]
 """How far to go: `solve` plays our own agent on unseen instructions, `run` also the agents it is compared with."""
 
-DEFAULT_CONFIG = "quickstart"
 BABYLANG = "model: babylang, a rule-based planner, written by hand (not a language model)"
 
 app = typer.Typer(
@@ -336,7 +335,7 @@ def resolve(
     from sdg.llm.registry import parse_llm
 
     begun_with = (out or Path()) / "config.yaml"
-    path = begun_with if config is None and out and begun_with.exists() else find_config(config or DEFAULT_CONFIG)
+    path = begun_with if config is None and out and begun_with.exists() else find_config(config or "quickstart")
     model = parse_llm(llm) if llm is not None else {}
     if "transcript" in model and Path(model["transcript"]).is_dir():
         model["transcript"] = str(Path(model["transcript"]) / "transcript.jsonl")

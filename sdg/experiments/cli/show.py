@@ -8,14 +8,24 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sdg.console import Output, Row, UserError, output
+from sdg.deduction.episode import Played
+from sdg.deduction.program import ENTRY, NO_PROGRAM
+from sdg.envs.babyai.levels import level_name
+from sdg.envs.babyai.world import BabyAIWorld, instruction, instructions
+from sdg.envs.domains import domain
+from sdg.envs.instructions import seeds
+from sdg.experiments.config.assembly import planner_of
+from sdg.experiments.config.config import RunConfig
+from sdg.experiments.play.film import episode_gif
+from sdg.experiments.play.solve import solve
+from sdg.experiments.report.data import domain_name_of, number, rows_of, text
+from sdg.experiments.results import comparison
+from sdg.skills.library.library import SkillLibrary
+from sdg.skills.library.store import load_library
 from sdg.storage import atomic_write, read_artefact, read_description, read_journal
-
-if TYPE_CHECKING:
-    from sdg.experiments.config.config import RunConfig
-    from sdg.skills.library.library import SkillLibrary
 
 JOURNALS = ("hypotheses", "verifications", "skills", "episodes")
 
@@ -25,9 +35,6 @@ def instructions_of(level: str, *, split: str, count: int, seed: int, layout: in
 
     Raises UserError for an unknown level, split or seed.
     """
-    from sdg.envs.babyai.levels import level_name
-    from sdg.envs.babyai.world import BabyAIWorld, instruction, instructions
-
     if layout is None:
         selection = instructions(level, split=split, count=count, seed=seed)
     else:
@@ -54,8 +61,6 @@ def units(run: Path, *, kind: str = "", failed: bool = False) -> Iterator[Row]:
 
 def print_run(lines: Output, run: Path, found: Sequence[Row], *, most: int) -> None:
     """Print a run's summary and the first units of each kind."""
-    from sdg.experiments.report.data import number, rows_of, text
-
     results = read_artefact(run / "results.json") if (run / "results.json").exists() else {}
     names = ("success_rate", "low", "high", "episodes", "median_steps", "tokens")
     lines.rows(
@@ -91,10 +96,6 @@ def _rows(run: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def traces(run: Path, found: Sequence[Row]) -> Iterator[str]:
     """Write a GIF of each episode among the rows to RUN/traces; a line for each, also for one that can't be played."""
-    from sdg.deduction.episode import Played
-    from sdg.experiments.play.film import episode_gif
-    from sdg.experiments.report.data import domain_name_of
-
     world = domain_name_of(read_description(run))
     for row in (row for row in found if row["kind"] == "episodes"):
         path = run / "traces" / (re.sub(r"[^A-Za-z0-9._-]+", "-", row["unit"])[:120] + ".gif")
@@ -111,14 +112,11 @@ def library_and_skill(place: Path | None, name: str | None) -> tuple[SkillLibrar
 
     `sdg skills collect` means a skill of the shipped library. Raises UserError where there is no library.
     """
-    from sdg.experiments.results.comparison import SHIPPED
-    from sdg.skills.library.store import load_library
-
-    if place is not None and name is None and not place.exists() and (SHIPPED / "library.json").is_file():
-        library = load_library(SHIPPED)
+    if place is not None and name is None and not place.exists() and (comparison.SHIPPED / "library.json").is_file():
+        library = load_library(comparison.SHIPPED)
         if any(skill.name == str(place) for skill in library.skills):
             return library, str(place)
-    for folder in (place / "library", place) if place is not None else (SHIPPED,):
+    for folder in (place / "library", place) if place is not None else (comparison.SHIPPED,):
         if (folder / "library.json").is_file():
             return load_library(folder), name
     if place is None:
@@ -176,15 +174,7 @@ def solve_one(
 
     Without `layout` the first unseen one under the user's `seed` is used. Raises UserError if nothing could be tried.
     """
-    from sdg.deduction.program import ENTRY, NO_PROGRAM
-    from sdg.envs.domains import domain
-    from sdg.envs.instructions import seeds
-    from sdg.experiments.config.assembly import planner_of
-    from sdg.experiments.play.film import episode_gif
-    from sdg.experiments.play.solve import solve
-    from sdg.experiments.results.comparison import find_library
-
-    planner = planner_of(config, None, find_library(str(library) if library is not None else ""), agent="sdg")
+    planner = planner_of(config, None, comparison.find_library(str(library or "")), agent="sdg")
     if instruction is not None and not instruction.strip():
         raise UserError("an instruction has words: --instruction 'go to the red ball'")
     try:

@@ -31,7 +31,7 @@ from sdg.skills.learning.train import TrainSettings
 from sdg.skills.search.trial import SearchSettings
 from sdg.skills.settings import Count, LayoutSeed, Natural, NotNegative, Positive, PPOSettings, Size
 from sdg.skills.strict_json import validate
-from sdg.storage.files import plain
+from sdg.storage import plain
 from sdg.verification.verify import VerifySettings
 
 MAP = "map"

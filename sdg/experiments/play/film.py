@@ -141,8 +141,10 @@ def _call_lines(call: Row) -> list[tuple[str, bool]]:
     name = f"{call['name']}({call['argument']!r})" if call["argument"] else f"{call['name']}()"
     result = "refused" if call["refused"] else str(call["success"])
     lines = [(f"{name} -> {result}, {call['steps']} steps", bool(call["success"]))]
-    for when, (source, passed, reason, _) in zip(("before", "after"), call["verdicts"], strict=False):
-        lines.append((f"  {when}, {source}: {'passed' if passed else reason}", bool(passed)))
+    lines += [
+        (f"  {when}, {source}: {'passed' if passed else reason}", bool(passed))
+        for when, (source, passed, reason, _) in zip(("before", "after"), call["verdicts"], strict=False)
+    ]
     if call["message"] and not call["success"] and all(passed for _, passed, *_ in call["verdicts"]):
         lines.append((f"  {call['message']}", False))
     return lines

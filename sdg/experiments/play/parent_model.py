@@ -57,7 +57,7 @@ def lend_model(model: object) -> Iterator[ModelSettings]:
         transcript = Path(values["transcript"]) if "transcript" in values else None
         yield ModelSettings(values["kind"], values.get("name", ""), transcript=transcript)
         return
-    settings = ModelSettings(LENT, name=str(id(model)))
+    settings = ModelSettings("lent", name=str(id(model)))
     _lent_models[settings] = as_model(model)
     try:
         yield settings
@@ -65,7 +65,6 @@ def lend_model(model: object) -> Iterator[ModelSettings]:
         del _lent_models[settings]
 
 
-LENT = "lent"
 _lent_models: dict[ModelSettings, LanguageModel] = {}
 """The user's own models: they don't travel, so workers ask for them here."""
 

@@ -16,8 +16,7 @@ from markupsafe import Markup
 from sdg.console import readable
 from sdg.deduction.episode import Played
 from sdg.experiments.play.film import data_address, episode_gif
-from sdg.experiments.report import data as data_of
-from sdg.experiments.report import panels
+from sdg.experiments.report import data as data_of, panels
 from sdg.experiments.report.data import RunData, number, read_run, rows_of, text, value_of
 from sdg.experiments.report.exchanges import exchanges, samples, spending
 from sdg.experiments.report.panels import Mark

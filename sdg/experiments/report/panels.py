@@ -97,7 +97,6 @@ def legend(axes: Axes, *, outside: bool = False) -> None:
 
 
 COLUMNS = 3
-PANEL_INCHES = (3.1, 2.5)
 TOO_MANY_MARKS = 10
 
 
@@ -124,7 +123,7 @@ def success_plot(levels: Sequence[str], agents: Mapping[str, Sequence[Mark]]) ->
 def curves_plot(skills: Mapping[str, Mapping[str, Sequence[Point]]]) -> bytes:
     """Learning curves, a panel a skill: success in percent over environment steps."""
     columns, rows = min(COLUMNS, len(skills)), math.ceil(len(skills) / COLUMNS)
-    width, height = PANEL_INCHES
+    width, height = 3.1, 2.5  # inches of a panel
     sheet = Figure(figsize=(max(width * columns, 4.5), height * rows + 0.9), layout="constrained")
     grid = sheet.subplots(rows, columns, sharey=True, squeeze=False)
     for place in grid.flat[len(skills) :]:

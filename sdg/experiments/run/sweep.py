@@ -15,8 +15,7 @@ from sdg.experiments.run.runs import run
 from sdg.pipeline.plan import Progress
 from sdg.skills.settings import Count, Share
 from sdg.skills.statistics import student_interval, wilson_interval
-from sdg.storage import RunFolder, of_file, plain, refuse_links
-from sdg.storage.metrics import file_name
+from sdg.storage import RunFolder, file_name, of_file, plain, refuse_links
 
 AGENT, STUDY = "sdg", "study.log"
 

@@ -20,7 +20,7 @@ from sdg.skills.library.card import write_card
 from sdg.skills.library.composed import ComposedLibrary, load_composed
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.library.store import CARD, load_library, save_library
-from sdg.storage.files import atomic_write
+from sdg.storage import atomic_write
 
 FILM, COMPOSED, CONFIG = "replay.gif", "composed.json", "config.json"
 

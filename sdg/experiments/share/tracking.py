@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from sdg.deduction.episode import Played
-from sdg.storage import read_description, read_metrics, read_rows
-from sdg.storage.metrics import STEP
+from sdg.storage import STEP, read_description, read_metrics, read_rows
 
 
 def log_run(run: Path, log: Callable[..., object]) -> int:

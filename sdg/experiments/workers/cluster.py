@@ -22,7 +22,7 @@ from sdg.experiments.workers.node import Packer
 from sdg.experiments.workers.workers import ERRORS, RESULTS
 from sdg.sandbox.process.pool import Lost, Patience, make_sendable
 from sdg.sandbox.process.values import BadFrame, Reader, frames
-from sdg.storage.files import RunError
+from sdg.storage import RunError
 
 SCHEME = "dask://"
 CONNECT_SECONDS = 15

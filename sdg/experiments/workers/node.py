@@ -30,7 +30,7 @@ from sdg.experiments.workers import compiled
 from sdg.experiments.workers.workers import ERRORS, RESULTS
 from sdg.sandbox.process.pool import TRIES, Lost, Patience, Pool
 from sdg.sandbox.process.values import encode, name_of
-from sdg.storage.provenance import versions
+from sdg.storage import versions
 
 LARGE_BYTES = 1 << 15
 """Arrays below this travel with their job."""

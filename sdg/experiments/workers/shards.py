@@ -12,10 +12,19 @@ from typing import Any
 
 from sdg.console import UserError
 from sdg.envs.files import COMPRESSED_SUFFIX, has_lines, read_file, read_lines
-from sdg.storage import RunFolder, RunSettings, read_description, read_journal
-from sdg.storage.files import atomic_write, explaining, line
-from sdg.storage.folder import differences, hold, read_artefact
-from sdg.storage.metrics import read_metrics
+from sdg.storage import (
+    RunFolder,
+    RunSettings,
+    atomic_write,
+    differences,
+    explaining,
+    hold,
+    line,
+    read_artefact,
+    read_description,
+    read_journal,
+    read_metrics,
+)
 
 SHARD = "shard.json"
 """Says in a shard's folder which it is."""

@@ -21,7 +21,6 @@ _CLAUSE = (
     ("open", re.compile(r"^(?:open|unlock)\s+(.+)$")),
 )
 _DESCRIPTION = re.compile(r"[a-z]+(?: [a-z]+){0,8}(?: ?#\d+)?")
-_ARTICLE = re.compile(r"^(?:the|an|a)\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ def parse(instruction: str) -> tuple[tuple[Clause, ...], ...]:
 
 def bare(description: str) -> str:
     """A description without its article."""
-    return _ARTICLE.sub("", " ".join(description.split()))
+    return re.sub(r"^(?:the|an|a)\s+", "", " ".join(description.split()))
 
 
 def type_of(description: str) -> str:

@@ -5,8 +5,7 @@ import difflib
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
-from sdg.sandbox.guard.library import METHODS
-from sdg.sandbox.guard.library import MODULES as IMPORTABLE
+from sdg.sandbox.guard.library import METHODS, MODULES as IMPORTABLE
 
 MODULES: dict[str, str] = {
     "math": "write n ** 0.5 for a square root, abs(a - b) for a difference, float('inf') for infinity",

@@ -14,8 +14,7 @@ from typing import Literal
 
 from sdg.envs.files import atomic_write, read_file
 from sdg.sandbox.guard.outline import names_at_top, names_bound, needed_names
-from sdg.sandbox.guard.syntax import loads as names_read
-from sdg.sandbox.guard.syntax import parse_code
+from sdg.sandbox.guard.syntax import loads as names_read, parse_code
 from sdg.skills.library.library import LibraryError
 from sdg.skills.strict_json import canonical, decode, loads
 

@@ -32,7 +32,6 @@ MAX_AXES = 8
 _NAME = re.compile(rf"[a-z][a-z0-9_]{{0,{MAX_NAME - 1}}}")
 _RESERVED_NAMES = reserved_names() | {"program"}
 """Names with another meaning in programs: the sandbox's words, and their entry."""
-_TENSOR = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
 
 
 class LibraryError(SDGError, ValueError):
@@ -224,7 +223,7 @@ def require_weights(arrays: Mapping[str, np.ndarray], *, owner: str) -> None:
     """Raises ValueError unless these are finite float32 arrays of bounded number and rank under plain names."""
     _require_between(f"arrays of {owner}", len(arrays), low=0, high=MAX_TENSORS)
     for name, array in arrays.items():
-        if not _TENSOR.fullmatch(name):
+        if not re.fullmatch(r"[A-Za-z0-9_.\-]{1,128}", name):
             raise ValueError(f"array name {name!r:.80} of {owner} isn't made of letters, digits and ._-")
         if array.dtype != np.float32 or array.ndim > MAX_AXES:
             raise ValueError(f"array {name} of {owner} is {array.dtype} with {array.ndim} axes; weights are float32")

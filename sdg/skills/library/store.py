@@ -33,7 +33,6 @@ MAX_INDEX_BYTES = 16 * 2**20
 MAX_PROVENANCE_BYTES = 2**20
 
 _FILE = re.compile(r"[a-z][a-z0-9_]{0,47}\.safetensors")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class StoredFile:
     sha256: str
 
     def __post_init__(self) -> None:
-        if self.size < 0 or not _SHA256.fullmatch(self.sha256):
+        if self.size < 0 or not re.fullmatch("[0-9a-f]{64}", self.sha256):
             raise ValueError("a file is listed with an impossible size or checksum")
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sdg.envs.phone.actions import FORMS, ActionError, PhoneAction, read_action, read_command, swipe_ends
 

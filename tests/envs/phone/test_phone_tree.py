@@ -6,8 +6,7 @@ import contextlib
 import time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sdg.envs.phone.actions import ActionError, PhoneAction, place_of
 from sdg.envs.phone.tree import MOST_TEXT, DumpError, marks, read_dump

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sdg.envs.ui.commands import ARGUMENTS, SCREEN, ScreenCommand, ScreenCommandError, command_from_json
 from sdg.envs.ui.tasks import SEEN, TASKS, UNSEEN, task_name

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from sdg.experiments.bench.engine import command as bench_engine
-from sdg.experiments.bench.engine import speed as engine_speed
+from sdg.experiments.bench.engine import command as bench_engine, speed as engine_speed
 from sdg.experiments.bench.engine.lockstep import Comparison
 from sdg.experiments.cli.main import main
 from tests.envs.babyai.engine.first_call import first_calls

@@ -6,8 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sdg.experiments.config.config import ConfigError, dump, load
 from sdg.experiments.config.docs import markdown

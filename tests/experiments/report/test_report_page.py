@@ -32,8 +32,7 @@ from sdg.experiments.report.data import (
     spending,
     success_rows,
 )
-from sdg.experiments.report.exchanges import exchanges, samples
-from sdg.experiments.report.exchanges import spending as asked_spending
+from sdg.experiments.report.exchanges import exchanges, samples, spending as asked_spending
 from sdg.experiments.report.page import write
 from sdg.experiments.results.rows import summarise
 from sdg.experiments.run.runs import library_costs

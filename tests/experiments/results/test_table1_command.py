@@ -12,8 +12,7 @@ import pytest
 from sdg.deduction.episode import Played
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.babyai.world import instructions
-from sdg.experiments.bench import options
-from sdg.experiments.bench import table1 as bench_table1
+from sdg.experiments.bench import options, table1 as bench_table1
 from sdg.experiments.cli.main import main
 from sdg.experiments.play.players import PlannerRecipe, recipes
 from sdg.experiments.results.comparison import grounding_texts

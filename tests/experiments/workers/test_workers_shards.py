@@ -17,8 +17,7 @@ from sdg.experiments.bench.scale.units import Nap, sleep
 from sdg.experiments.cli.commands import workers_of
 from sdg.experiments.workers.shards import JOURNALS, merge, parse_shard
 from sdg.experiments.workers.workers import ShardFinished, Workers, use_workers
-from sdg.storage import RunError, RunFolder, RunFolderError, RunSettings, read_journal
-from sdg.storage import folder as folder_module
+from sdg.storage import RunError, RunFolder, RunFolderError, RunSettings, folder as folder_module, read_journal
 from sdg.storage.files import line
 
 SETTINGS = RunSettings({"name": "x", "seed": 1}, "name: x\nseed: 1\n", 1)

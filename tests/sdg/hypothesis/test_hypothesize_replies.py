@@ -6,15 +6,12 @@ import contextlib
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sdg.envs.babyai.domain import BABYAI
 from sdg.hypothesis.hypothesis import Feedback, Hypothesis
 from sdg.hypothesis.hypothesize import HypothesisError, hypothesize, parse, prompt
-from sdg.induction.translate import parse as parse_lines
-from sdg.induction.translate import prompt as translate_prompt
-from sdg.induction.translate import snake, translate
+from sdg.induction.translate import parse as parse_lines, prompt as translate_prompt, snake, translate
 from sdg.llm.model import Completion, Message, Sampling
 from sdg.prompts.fill import conversation, fence, one_line
 from sdg.prompts.replies import code_blocks, functions_in, tidy

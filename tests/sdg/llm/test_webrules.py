@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sdg.llm.webrules.rules import WEBRULES, WebRules
 from sdg.llm.webrules.situation import likeness, read_situation

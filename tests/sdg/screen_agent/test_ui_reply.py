@@ -7,8 +7,7 @@ import json
 import time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from sdg.screen_agent.agent import NoCommands, read_answer
 from tests.shared.slowness import slowness

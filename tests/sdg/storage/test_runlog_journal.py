@@ -21,12 +21,12 @@ from sdg.storage import (
     RunError,
     RunFolderError,
     atomic_write,
+    files as journal_module,
     plain,
     read_journal,
     read_json,
     read_metrics,
 )
-from sdg.storage import files as journal_module
 
 WRITER = """
 import sys

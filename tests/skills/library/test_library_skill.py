@@ -7,8 +7,7 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from sdg.skills.library.card import write_card
 from sdg.skills.library.library import SkillLibrary, is_skill_name, name_skill

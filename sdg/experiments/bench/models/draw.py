@@ -30,9 +30,7 @@ from sdg.llm.model import BudgetExceeded
 from sdg.llm.registry import concurrency_of, prices_of
 from sdg.llm.transcript import entries, first_answers
 from sdg.skills.strict_json import decode, loads
-from sdg.storage import RunFolder, plain
-from sdg.storage.files import Rows, atomic_write, line, to_json
-from sdg.storage.provenance import revision
+from sdg.storage import Rows, RunFolder, atomic_write, line, plain, revision, to_json
 
 TRANSCRIPT, EPISODES, CONFIG, ABOUT = "transcript.jsonl", "episodes.jsonl", "config.yaml", "draw.json"
 COMPOSED = "composed.json"

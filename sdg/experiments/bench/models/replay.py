@@ -39,8 +39,7 @@ from sdg.experiments.config.config import load
 from sdg.experiments.results.comparison import find_library, open_folder
 from sdg.llm.model import ModelError
 from sdg.llm.transcript import SCHEMA
-from sdg.storage.files import atomic_write
-from sdg.storage.provenance import revision
+from sdg.storage import atomic_write, revision
 
 ROOT = Path(sdg.__file__).resolve().parent.parent
 EARLIER = "b8e0c3584cac320f5aeafd884d3c05ebb8d91194"

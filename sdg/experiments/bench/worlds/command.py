@@ -38,7 +38,7 @@ from sdg.skills.learning.by_hand import learn_library
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.library.store import load_library, save_library
 from sdg.skills.statistics import wilson_interval
-from sdg.storage.files import atomic_write
+from sdg.storage import atomic_write
 
 BUDGET = 50_000_000
 """Guard steps that a program may take: programs over a body ask for its place at every turn."""

@@ -24,7 +24,6 @@ from sdg.storage import Journal, of_file, plain, read_journal
 
 ASKED, PLAYED = "asked", "played"
 """Journals of the folder: the episodes in which the model was asked for a program, and those that are counted."""
-SDG = "sdg"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,7 @@ class RunWords:
         Raises RunFolderError for a run's row that is none.
         """
         episodes = self.run / "episodes.jsonl"
-        rows = [row for row in read_journal(episodes) if row.get("agent") == SDG]
+        rows = [row for row in read_journal(episodes) if row.get("agent") == "sdg"]
         by_instruction = programs_of(plain(of_file(Tried, row, path=episodes)) for row in rows)
         missing = [task for mission, task in first_of.items() if mission not in by_instruction]
         if missing:

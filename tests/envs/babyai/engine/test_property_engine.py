@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from sdg.envs.babyai.cells import BALL, BOX, KEY, KIND_MASK
 from sdg.envs.babyai.engine.bank import LevelBank

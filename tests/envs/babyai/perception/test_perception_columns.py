@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from sdg.envs.babyai.cells import COLOURS, TYPES
-from sdg.envs.babyai.perception import columns as tables
-from sdg.envs.babyai.perception import memory as memories
+from sdg.envs.babyai.perception import columns as tables, memory as memories
 from sdg.envs.babyai.perception.description import LOCATIONS, Target, matches, text
 from sdg.envs.babyai.perception.memory import Memory
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception, Object

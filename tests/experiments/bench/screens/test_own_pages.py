@@ -13,8 +13,7 @@ import pytest
 from sdg.console import UserError
 from sdg.envs.ui.access import Access
 from sdg.envs.ui.browser import what_is_missing
-from sdg.experiments.bench.gate.screen_tasks import ARMS
-from sdg.experiments.bench.gate.screen_tasks import rows as table2
+from sdg.experiments.bench.gate.screen_tasks import ARMS, rows as table2
 from sdg.experiments.bench.screens.own_pages import APPS, PLACE, Obedient, obeys, presses_row, rows
 from sdg.experiments.play.pages import open_page
 from sdg.llm.model import Completion, Message, Sampling

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from sdg.sandbox.guard import BudgetSpent, Guard, GuardError
-from sdg.sandbox.guard.library import BUILTINS, METHODS
-from sdg.sandbox.guard.library import MODULES as NAMES
+from sdg.sandbox.guard.library import BUILTINS, METHODS, MODULES as NAMES
 from sdg.sandbox.guard.table import BINARY, COMPARE
 from tests.adversarial.grammar import fuzz
 
