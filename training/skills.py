@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from sdg.experiments.bench.gate.rollouts import COMPLETENESS, FEASIBILITY, plan_rollouts, rolled_out
-from sdg.experiments.results.comparison import cores, find_library, library_checksum
+from sdg.experiments.results.comparison import cores, find_library
 from sdg.gate.learned import SHIPPED, GuardNetwork
+from sdg.skills.library.store import library_checksum
 from sdg.storage import atomic_write
 
 HELD_BACK = 5

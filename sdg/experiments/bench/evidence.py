@@ -47,7 +47,6 @@ from sdg.experiments.results.comparison import (
     PlannerSettings,
     compare,
     cores,
-    library_checksum,
     open_folder,
     run_missing_jobs,
 )
@@ -56,7 +55,7 @@ from sdg.experiments.results.rows import Instructions
 from sdg.experiments.run.runs import ACCOUNTS, PROCESSOR, run
 from sdg.experiments.workers.workers import Workers
 from sdg.pipeline.records import policy_path, save_policy
-from sdg.skills.library.store import load_library
+from sdg.skills.library.store import library_checksum, load_library
 from sdg.storage import RunFolder, read_artefact
 
 FLAT_AGENT = "ppo-flat"

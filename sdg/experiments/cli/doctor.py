@@ -11,6 +11,7 @@ from importlib import metadata, util
 from pathlib import Path
 from typing import Any
 
+from sdg.envs.kernels import cache_folder
 from sdg.storage import MISSING, versions
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -33,13 +34,11 @@ def checks(*, runs: Path) -> Iterator[Row]:
             ),
         ),
         ("packages", _packages),
-        ("names", _names),
-        ("threads", _threads),
         ("cores", lambda: (GOOD, f"{os.cpu_count()} cores, {_memory()}", "")),
         ("levels", _levels),
         ("torch", _torch),
         ("kernel cache", _kernel_cache),
-        ("cache folder", lambda: _writable(_cache_folder(), "set SDG_CACHE_DIR to a folder that can be written")),
+        ("cache folder", lambda: _writable(cache_folder(), "set SDG_CACHE_DIR to a folder that can be written")),
         ("runs folder", lambda: _writable(runs, "run from a folder that can be written, or give --out")),
         ("disk", lambda: _disk(runs)),
         ("chromium", _chromium),
@@ -73,19 +72,6 @@ def _packages() -> tuple[str, str, str]:
     )
 
 
-def _names() -> tuple[str, str, str]:
-    spec = util.find_spec("sdg")
-    origin = Path(spec.origin).resolve() if spec and spec.origin else None
-    if origin is None or origin.parent.parent != ROOT:
-        return BAD, f"sdg is {origin}", "another project's folder shadows ours: run from another folder"
-    return GOOD, "sdg is ours", ""
-
-
-def _threads() -> tuple[str, str, str]:
-    threads = os.environ.get("OMP_NUM_THREADS", "unset")
-    return GOOD if threads == "1" else NOTE, f"OMP_NUM_THREADS={threads}", "one is quickest on shared cores"
-
-
 def _memory() -> str:
     try:
         return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB of memory"
@@ -112,20 +98,14 @@ def _torch() -> tuple[str, str, str]:
 
 
 def _kernel_cache() -> tuple[str, str, str]:
-    folder, cache_folder = ROOT / "sdg" / "envs" / "babyai", os.environ.get("NUMBA_CACHE_DIR")
-    if cache_folder or os.access(folder, os.W_OK):
-        return GOOD, str(cache_folder or folder / "__pycache__"), ""
+    folder, chosen = ROOT / "sdg" / "envs" / "babyai", os.environ.get("NUMBA_CACHE_DIR")
+    if chosen or os.access(folder, os.W_OK):
+        return GOOD, str(chosen or folder / "__pycache__"), ""
     return (
         NOTE,
         f"{folder} can't be written",
         "set NUMBA_CACHE_DIR to a folder of your own, so that kernels compile once",
     )
-
-
-def _cache_folder() -> Path:
-    return Path(
-        os.environ.get("SDG_CACHE_DIR") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "sdg")
-    ).expanduser()
 
 
 def _nearest(folder: Path) -> Path:

@@ -24,12 +24,12 @@ from sdg.experiments.compose.verify import Judged, judge, play
 from sdg.experiments.config.assembly import model_settings
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.report.data import text, value_of
-from sdg.experiments.results.comparison import find_library, library_checksum, open_folder
+from sdg.experiments.results.comparison import find_library, open_folder
 from sdg.llm.model import Sampling
 from sdg.llm.registry import build, is_rule_based
 from sdg.llm.transcript import entries
 from sdg.skills.library.composed import ComposedLibrary, ComposedSkill, Figures, save_composed
-from sdg.skills.library.store import load_library
+from sdg.skills.library.store import library_checksum, load_library
 from sdg.storage import read_description, read_rows
 
 PRACTICE = SPLITS["training"]

@@ -19,7 +19,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -38,7 +37,6 @@ from sdg.deduction.protocols import CalledSkill, primitive_skills
 from sdg.envs.babyai.levels import level_name
 from sdg.envs.domain import Domain
 from sdg.envs.domains import DEFAULT, domain, domain_of_data
-from sdg.envs.files import read_file
 from sdg.envs.world import World
 from sdg.experiments.play.episodes import BOT, BOT_RECIPE, PlainRecipe, Recipe
 from sdg.experiments.play.parent_model import model_of
@@ -52,7 +50,7 @@ from sdg.sandbox.guard import Refused
 from sdg.skills.checks.check import compile_check
 from sdg.skills.library.composed import ComposedSkill, load_composed, require_fit
 from sdg.skills.library.library import LibraryError
-from sdg.skills.library.store import load_library
+from sdg.skills.library.store import library_checksum, load_library
 
 if TYPE_CHECKING:
     from sdg.experiments.baselines.paper_model import PaperPolicy
@@ -103,7 +101,7 @@ class PlannerRecipe:
         if self.composed is None or self.library is None:
             return {}
         library = load_composed(self.composed)
-        checksum = hashlib.sha256(read_file(self.library / "library.json")).hexdigest()
+        checksum = library_checksum(self.library)
         # A replay repeats replies to an author that was checked when they were recorded.
         author = library.rule_based if self.model.kind == "replay" else is_rule_based(self.model.kind)
         require_fit(library, learned=checksum, domain=self.domain, rule_based=author)

@@ -1,6 +1,5 @@
 """A comparison of agents in its own folder: its settings, its episodes, and its table in every format."""
 
-import hashlib
 import json
 import os
 import sys
@@ -13,7 +12,6 @@ from sdg import skills
 from sdg.console import Row, UserError, cell, progress, with_interval
 from sdg.deduction.deduce import DeductionSettings
 from sdg.envs.babyai.world import instructions
-from sdg.envs.files import read_file
 from sdg.experiments.config.config import BudgetConfig
 from sdg.experiments.play.episodes import ALL, BOT, Recipe
 from sdg.experiments.play.players import ChatRecipe, PlannerRecipe
@@ -22,7 +20,7 @@ from sdg.experiments.results.rows import COLUMNS, Instructions, Summary, paper_c
 from sdg.llm.budget import CHAT_EPISODE, EPISODE, Estimate
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import concurrency_of, parse_llm, prices_of, provider_of
-from sdg.skills.library.store import load_library
+from sdg.skills.library.store import library_checksum, load_library
 from sdg.storage import Journal, Rows, RunFolder, RunSettings, atomic_write
 
 
@@ -116,23 +114,17 @@ class PlannerSettings:
         Raises RegistryError for an unknown kind.
         """
         values = parse_llm(self.llm)
-        transcript = Path(values["transcript"]) if "transcript" in values else None
         names = {"record": "transcript.jsonl", "cache": "replies.sqlite", "ledger": "spent.json"}
         kept: dict[str, Any] = {key: folder / name for key, name in names.items()}
         return ModelSettings(
             values["kind"],
             values.get("name", ""),
             base_url=self.base_url or None,
-            transcript=transcript / "transcript.jsonl" if transcript and transcript.is_dir() else transcript,
+            transcript=Path(values["transcript"]) if "transcript" in values else None,
             limits=self.budget.limits,
             prices=self.budget.prices,
             **(kept if provider_of(values["kind"]).network else {}),
         )
-
-
-def library_checksum(library: Path) -> str:
-    """The checksum of a library's index, which names those of its weights."""
-    return hashlib.sha256(read_file(library / "library.json")).hexdigest()
 
 
 def compare(

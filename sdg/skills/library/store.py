@@ -95,6 +95,11 @@ MAX_LIBRARY_BYTES = 256 * 2**20
 _PICKLES = {b"\x80": "a pickle", b"PK": "a zip archive such as torch.save writes"}
 
 
+def library_checksum(library: Path) -> str:
+    """The checksum of the index of the library in a folder, which names those of its weights."""
+    return hashlib.sha256(read_file(library / INDEX)).hexdigest()
+
+
 def save_library(library: SkillLibrary, folder: Path, *, beside: Collection[str] = ()) -> None:
     """Write the library to `folder`, replacing an existing library as a whole or not at all.
 

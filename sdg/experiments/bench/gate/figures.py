@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
-RESAMPLES, BINS = 1000, 10
+from sdg.skills.statistics import bootstrap_clustered
+
+BINS = 10
 
 
 def figures(
@@ -29,8 +31,8 @@ def figures(
         "n": len(labels),
     } | estimate(("accuracy", "low", "high"), right, groups)
     if against is not None:
-        ahead = interval(right - ((against >= 0.5) == labels), groups)
-        row |= {"ahead_low": round(100 * ahead[0], 2), "ahead_high": round(100 * ahead[1], 2)}
+        ahead = bootstrap_clustered(right - ((against >= 0.5) == labels), groups.tolist(), seed=0)
+        row |= {"ahead_low": round(100 * ahead.low, 2), "ahead_high": round(100 * ahead.high, 2)}
     return row
 
 
@@ -43,8 +45,8 @@ def calibration_error(labels: np.ndarray, chances: np.ndarray) -> float:
 
 def estimate(names: tuple[str, str, str], values: np.ndarray, groups: np.ndarray) -> dict[str, float]:
     """A mean and the ends of its interval over groups, under three names."""
-    ends = (round(float(each), 4) for each in (values.mean(), *interval(values, groups)))
-    return dict(zip(names, ends, strict=True))
+    mean = bootstrap_clustered(values, groups.tolist(), seed=0)
+    return dict(zip(names, (round(each, 4) for each in (mean.value, mean.low, mean.high)), strict=True))
 
 
 def arm_row(world: str, arm: str, trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -58,12 +60,3 @@ def arm_row(world: str, arm: str, trials: Sequence[Mapping[str, Any]]) -> dict[s
         "valid_steps": sum(row["valid"] for row in trials),
         "executed_steps": sum(row["executed"] for row in trials),
     }
-
-
-def interval(values: np.ndarray, groups: np.ndarray) -> tuple[float, float]:
-    """Ends of the 95 % interval of a mean, by a bootstrap over groups."""
-    names, index = np.unique(groups, return_inverse=True)
-    sums, counts = np.bincount(index, values, len(names)), np.bincount(index, minlength=len(names))
-    samples = np.random.default_rng(0).integers(len(names), size=(RESAMPLES, len(names)))
-    means = sums[samples].sum(axis=1) / counts[samples].sum(axis=1)
-    return float(np.quantile(means, 0.025)), float(np.quantile(means, 0.975))

@@ -24,11 +24,12 @@ from sdg.experiments.config.assembly import model_settings, planner_of
 from sdg.experiments.config.config import RunConfig, dump
 from sdg.experiments.play.episodes import EpisodeJob, Recipe, run_jobs, with_bot_steps
 from sdg.experiments.play.players import PRIMITIVES, ChatRecipe
-from sdg.experiments.results.comparison import cores, find_library, library_checksum, open_folder
+from sdg.experiments.results.comparison import cores, find_library, open_folder
 from sdg.llm.budget import CHAT_EPISODE, EPISODE, Estimate
 from sdg.llm.model import BudgetExceeded
 from sdg.llm.registry import concurrency_of, prices_of
 from sdg.llm.transcript import entries, first_answers
+from sdg.skills.library.store import library_checksum
 from sdg.skills.strict_json import decode, loads
 from sdg.storage import Rows, RunFolder, atomic_write, line, plain, revision, to_json
 

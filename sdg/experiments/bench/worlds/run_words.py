@@ -17,9 +17,9 @@ from sdg.experiments.config.assembly import library_of, model_settings, planner_
 from sdg.experiments.config.config import RunConfig, load
 from sdg.experiments.play.episodes import EpisodeJob, evaluation_tasks, run_jobs
 from sdg.experiments.play.players import ProgramRecipe
-from sdg.experiments.results.comparison import library_checksum
 from sdg.experiments.run.runs import library_costs
 from sdg.llm.registry import build, parse_llm
+from sdg.skills.library.store import library_checksum
 from sdg.storage import Journal, of_file, plain, read_journal
 
 ASKED, PLAYED = "asked", "played"
