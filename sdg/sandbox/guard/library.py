@@ -274,15 +274,11 @@ class Library(Meter):
         }
 
     def isinstance(self, value: Any, kinds: Any) -> bool:
-        self.tick(9)
-        given = [kinds]
-        for kind in given:  # which grows by what tuples hold
-            if type(kind) is tuple:
-                self.tick(len(kind) or 1)
-                given += kind
-            elif kind not in self._types:
-                raise TypeError("isinstance takes a value and plain types such as (int, str); for others read fields")
-        return isinstance(value, tuple(self._types[kind] for kind in given if type(kind) is not tuple))
+        kind_tuple = kinds if type(kinds) is tuple else (kinds,)
+        self.tick(8 + len(kind_tuple))
+        if any(type(kind) is tuple or kind not in self._types for kind in kind_tuple):
+            raise TypeError("isinstance takes a value and plain types such as (int, str); for others read attributes")
+        return isinstance(value, tuple(self._types[kind] for kind in kind_tuple))
 
     def marker(self, key: Any, count: int = 1) -> Callable[[Any], Any]:
         """A key for C code that compares `count` items, which is charged for comparing what `key` makes of each."""

@@ -216,10 +216,12 @@ class Weaver(ast.NodeTransformer):
     # Expressions ----------------------------------------------------------------------------------------------------
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        """`int | float`, where a plain type is named, is the tuple of both, which isinstance takes as well."""
-        names = {self._free_name(node.left), self._free_name(node.right)}
-        is_union = isinstance(node.op, ast.BitOr) and names & PLAIN_TYPES.keys()
-        return self.generic_visit(ast.Tuple(elts=[node.left, node.right], ctx=ast.Load()) if is_union else node)
+        """`int | float`, where a plain type is named, is the tuple of all types, which isinstance takes as well."""
+        sides = node.left, node.right
+        if not isinstance(node.op, ast.BitOr) or PLAIN_TYPES.keys().isdisjoint(map(self._free_name, sides)):
+            return self.generic_visit(node)
+        kinds = [kind for side in map(self.visit, sides) for kind in getattr(side, "elts", [side])]
+        return ast.Tuple(elts=kinds, ctx=ast.Load())
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         wrapper = call(".counted", units(node.body))
