@@ -15,19 +15,11 @@ from sdg.storage.files import (
     read_rows,
     to_json,
 )
-from sdg.storage.folder import (
-    SCHEMA,
-    RunFolder,
-    RunSettings,
-    differences,
-    hold,
-    read_artefact,
-    read_description,
-    refuse_links,
-    set_aside,
-)
+from sdg.storage.folder import RunFolder, set_aside
+from sdg.storage.lock import hold
 from sdg.storage.metrics import STEP, Metrics, file_name, read_metrics
 from sdg.storage.provenance import MISSING, revision, versions
+from sdg.storage.resume import SCHEMA, RunSettings, differences, read_artefact, read_description, refuse_links
 
 __all__ = [
     "Journal",

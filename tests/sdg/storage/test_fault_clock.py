@@ -13,7 +13,7 @@ import pytest
 
 from sdg.llm.openai import client as openai
 from sdg.storage import Journal, Metrics, RunFolderError, read_metrics
-from sdg.storage.folder import Lock, ourselves
+from sdg.storage.lock import Lock, ourselves
 
 YEAR = 365 * 86_400.0
 JUMPS = (0.0, -30 * YEAR, 40 * YEAR, -YEAR, 3_600.0, -3_600.0)

@@ -20,7 +20,7 @@ from sdg.llm.transcript import Recorded
 from sdg.skills.library.library import LibraryError
 from sdg.skills.library.store import load_library, save_library
 from sdg.storage import Journal, Metrics, RunError, RunFolder, RunFolderError, RunSettings, atomic_write, set_aside
-from sdg.storage.folder import read_holder
+from sdg.storage.lock import read_holder
 from tests.shared.library_samples import a_library
 
 NAMES = (

@@ -15,13 +15,13 @@ import pytest
 
 from sdg.llm.transcript import entries
 from sdg.storage import SCHEMA, RunError, RunFolder, RunFolderError, RunSettings, read_description, set_aside
-from sdg.storage.folder import Holder, Lock, is_alive, ourselves, read_holder
+from sdg.storage.lock import Holder, Lock, is_alive, ourselves, read_holder
 from sdg.storage.provenance import revision, versions
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from sdg.storage.folder import Lock
+from sdg.storage.lock import Lock
 Lock(Path(sys.argv[1]) / "run.lock")
 print("held", flush=True)
 time.sleep(60)

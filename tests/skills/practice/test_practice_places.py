@@ -15,7 +15,8 @@ from sdg.skills.learning import LEARNERS
 from sdg.skills.learning.train import TrainSettings
 from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.fresh_starts import ChainStep, Member, keeps_to_its_place
-from sdg.skills.practice.starts import Starts, restore
+from sdg.skills.practice.restore import restore
+from sdg.skills.practice.starts import Starts
 from sdg.skills.subgoal import CheckFunction, Subgoal
 
 LEVEL = "Open"

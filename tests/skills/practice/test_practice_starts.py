@@ -12,7 +12,8 @@ from sdg.envs.babyai.practice.inputs import FAR, FAR_SIDE, MAP_INPUTS, MIRRORED,
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.skills.checks.reward import BatchReward, ask
 from sdg.skills.practice.env import PracticeEnv
-from sdg.skills.practice.starts import Starts, join, restore, target_of
+from sdg.skills.practice.restore import restore
+from sdg.skills.practice.starts import Starts, join, target_of
 from sdg.skills.subgoal import CheckFunction
 from tests.shared.walks import in_view, scramble, walk
 

@@ -230,7 +230,7 @@ LIES = {
     "no tree": frame(b"x"),
     "nesting": said("[" * 200_000),
     "a function": said('["dict",["beat",["value","os:system",{"command":"touch pwned"}]]]'),
-    "a class that isn't listed": said('["dict",["beat",["value","sdg.storage.folder:Holder",{}]]]'),
+    "a class that isn't listed": said('["dict",["beat",["value","sdg.storage.lock:Holder",{}]]]'),
     "fields that a class lacks": said('["dict",["beat",["value","sdg.skills.subgoal:Subgoal",{"__class__":1}]]]'),
     "attributes": said('["dict",["beat",["value","sdg.skills.subgoal:Subgoal.__init__",{}]]]'),
     "an object": said('{"beat":1}'),

@@ -1,0 +1,109 @@
+"""Who works in a folder: one process at a time, known by its lock file."""
+
+import contextlib
+import fcntl
+import os
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sdg.envs.files import read_file
+from sdg.skills.strict_json import decode, loads
+from sdg.storage.files import RunFolderError, atomic_write, explaining, line
+
+MAX_LOCK_BYTES = 1 << 16
+"""Largest lock file that is trusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process on a machine. `birth` tells it from a later process with the same number."""
+
+    pid: int
+    host: str
+    since: str
+    birth: str = ""
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host} (since {self.since})"
+
+
+def birth(pid: int) -> str:
+    """Boot and clock tick at which a process started; "" where the system doesn't tell, or there is no such process."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        # The name, field 2, is in brackets and may hold spaces and brackets itself; the start time is field 22.
+        return f"{boot}/{Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[19]}"
+    except OSError:
+        return ""
+
+
+def ourselves() -> Holder:
+    """This process as a holder."""
+    return Holder(os.getpid(), socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S%z"), birth(os.getpid()))
+
+
+def is_alive(holder: Holder) -> bool:
+    """Whether the holder may still be working; processes on other machines always may."""
+    if holder.host != socket.gethostname():
+        return True
+    try:
+        os.kill(holder.pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # Someone else's process: it lives.
+        pass
+    return not holder.birth or holder.birth == birth(holder.pid)
+
+
+@contextlib.contextmanager
+def hold(path: Path) -> Iterator[Holder | None]:
+    """Hold the kernel's lock on the folder of the lock file `path` meanwhile; gives the dead holder that it names.
+
+    The kernel drops its lock with its process, and knows who lives in other containers. Network file systems that don't
+    lock have the file alone. Raises `RunFolderError` where a live process holds the folder.
+    """
+    with explaining(path.parent):
+        folder, is_held = os.open(path.parent, os.O_RDONLY), False
+    try:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            is_held = isinstance(error, BlockingIOError)
+        holder = read_holder(path)
+        if is_held or (holder is not None and is_alive(holder)):
+            raise RunFolderError(
+                f"{path.parent} is in use by {holder or 'another process'}. Wait until that run ends or stop it; "
+                f"if that machine is gone for good, delete {path}."
+            )
+        yield holder
+    finally:
+        os.close(folder)
+
+
+class Lock:
+    """`run.lock`, which says who holds a folder. It is taken over from a dead holder, whom `taken_from` names."""
+
+    def __init__(self, path: Path) -> None:
+        """Take the lock. Raises `RunFolderError` when a live process holds it, `RunError` when it can't be written."""
+        self.path, self._me = path, ourselves()
+        with contextlib.ExitStack() as stack:
+            self.taken_from = stack.enter_context(hold(path))
+            atomic_write(path, line(self._me) + "\n")
+            self._held = stack.pop_all()
+
+    def release(self) -> None:
+        """Release the folder, if it is still ours."""
+        if read_holder(self.path) == self._me:
+            self.path.unlink(missing_ok=True)
+        self._held.close()
+
+
+def read_holder(path: Path) -> Holder | None:
+    """The holder that a lock file names; None without one, and for an unreadable one (its writer was cut off)."""
+    try:
+        return decode(Holder, loads(read_file(path, most=MAX_LOCK_BYTES)))
+    except (OSError, ValueError):
+        return None
