@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from sdg.envs.domains import DEFAULT
 from sdg.experiments.bench.models.draw import COMPOSED, CONFIG, TRANSCRIPT, read_draw
 from sdg.experiments.bench.models.replay import IN_TURN
 from sdg.experiments.config.assembly import planner_of
@@ -25,7 +26,7 @@ def main(recording: Path, layout: int, film: Path) -> None:
     stage = row.unit.rsplit("/", 2)[0]
     planner = planner_of(replace(config, model=model), None, find_library(), agent="sdg", stage=stage)
     told, episode = solve(row.level, layout, recipe=replace(planner, composed=recording / COMPOSED))
-    film.write_bytes(episode_gif(episode))
+    film.write_bytes(episode_gif(episode, domain_name=DEFAULT))
     print(f"{told['instruction']!r}: {told['outcome']} in {told['steps']} steps\n{told['program']}")
 
 

@@ -180,7 +180,7 @@ class Browser(contextlib.AbstractContextManager["Browser"]):
         require_browser("the UI needs", *(("playwright",) if folder else ()))
         self.error = page_error()
         own = importlib.util.find_spec("miniwob")
-        self._pages, self._viewport = folder or Path(own.origin).parent / "html", viewport  # type: ignore[union-attr, arg-type]
+        self._pages, self._viewport = (folder or Path(own.origin).parent / "html").resolve(), viewport  # type: ignore[union-attr, arg-type]
         self.pages = tuple(sorted(page.stem for page in (self._pages / "miniwob").glob("*.html")))
         self._chromium: Any = None
         playwright = _DRIVER.begin()

@@ -337,6 +337,8 @@ def resolve(
     begun_with = (out or Path()) / "config.yaml"
     path = begun_with if config is None and out and begun_with.exists() else find_config(config or "quickstart")
     model = parse_llm(llm) if llm is not None else {}
+    if "transcript" in model and Path(model["transcript"]).is_dir():
+        model["transcript"] = str(Path(model["transcript"]) / "transcript.jsonl")
     overlay = [*(f"model.{key}={value}" for key, value in model.items()), *(assignments or [])]
     run_config = load(path, overlay=overlay, seed=seed)
     return run_config, out if out is not None else Path("runs") / run_config.name
