@@ -11,7 +11,7 @@ import pytest
 
 from sdg.console import progress
 from sdg.experiments.cli.main import main
-from sdg.experiments.config.assembly import settings_of
+from sdg.experiments.config.assembly import run_settings
 from sdg.experiments.config.config import RunConfig, find_config, load
 from sdg.experiments.run import sweep as module
 from sdg.experiments.run.runs import library_costs, run
@@ -112,7 +112,7 @@ def test_no_run_is_charged_the_processor_time_of_one_beside_it(tmp_path: Path) -
     config = load(find_config("tiny"), seed=0)
 
     def times(name: str) -> tuple[set[str], Any]:
-        with RunFolder.start(tmp_path / name, settings_of(config)) as folder:
+        with RunFolder.start(tmp_path / name, run_settings(config)) as folder:
             list(run(config, folder, until="hypothesize", progress=progress(quiet=True)))
             stages = (folder.read_json("results.json") or {})["stages"]
             return set(stages["hypothesize"]), plain(library_costs(folder.path, config, stages=stages))["cpu_seconds"]
