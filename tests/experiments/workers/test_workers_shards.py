@@ -17,7 +17,7 @@ from sdg.experiments.bench.scale.units import Nap, sleep
 from sdg.experiments.cli.commands import workers_of
 from sdg.experiments.workers.shards import JOURNALS, merge, parse_shard
 from sdg.experiments.workers.workers import ShardFinished, Workers, use_workers
-from sdg.storage import RunError, RunFolder, RunFolderError, RunSettings, folder as folder_module, read_journal
+from sdg.storage import RunError, RunFolder, RunFolderError, RunSettings, folder as folder_module, lock, read_journal
 from sdg.storage.files import line
 
 SETTINGS = RunSettings({"name": "x", "seed": 1}, "name: x\nseed: 1\n", 1)
@@ -64,7 +64,7 @@ def test_merged_shards_hold_all_units_once(tmp_path: Path) -> None:
 
 def test_what_a_kill_leaves_in_a_shard_does_not_end_the_merged_run(tmp_path: Path) -> None:
     shards = [make(tmp_path / name, {name: 1}, shard=f"{number}/2") for number, name in enumerate("ab", 1)]
-    (shards[0] / "run.lock").write_text(line(replace(folder_module.ourselves(), pid=2**22 + 7)))
+    (shards[0] / "run.lock").write_text(line(replace(lock.ourselves(), pid=2**22 + 7)))
     for shard in shards:
         (shard / "transcript.jsonl").write_text(f'{{"whole": "{shard.name}"}}\n{{"torn')
     merge(shards, tmp_path / "run")
@@ -104,7 +104,7 @@ def test_what_does_not_fit_is_one_line_and_writes_nothing(tmp_path: Path, given:
     make(tmp_path / "b", {"v": 1}, shard="2/2")
     make(tmp_path / "different", {"u": 2}, shard="2/2")
     make(tmp_path / "busy", {"v": 2}, shard="2/2")
-    (tmp_path / "busy" / "run.lock").write_text(line(folder_module.ourselves()))
+    (tmp_path / "busy" / "run.lock").write_text(line(lock.ourselves()))
     make(tmp_path / "other", {"v": 1}, shard="2/2", settings=RunSettings({"name": "y", "seed": 1}, "", 1))
     RunFolder.start(tmp_path / "plain", SETTINGS).close()
     with pytest.raises((UserError, RunFolderError), match=message) as raised:
