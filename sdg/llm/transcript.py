@@ -24,7 +24,7 @@ from sdg.llm.secrets import hider
 
 SCHEMA = 3
 _SECRET = re.compile(r"\b(?:sk|pk|key|token)-[A-Za-z0-9_-]{12,}|\bBearer\s+[A-Za-z0-9._~+/-]{8,}=*")
-_RUN = re.compile("[A-Za-z0-9]{12,}")
+_WORD = re.compile("[A-Za-z0-9]{8,}")
 
 
 class Recorded:
@@ -185,15 +185,17 @@ def _reply(entry: Mapping[str, Any]) -> Completion | str:
 
 def _redact(value: Any, hide: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        return _SECRET.sub(_if_random, hide(value))
+        return _SECRET.sub(_unless_words, hide(value))
     if isinstance(value, Mapping):
         return {name: _redact(each, hide) for name, each in value.items()}
     return [_redact(each, hide) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _if_random(found: re.Match[str]) -> str:
-    """The mark, or the text itself where nothing in it looks drawn at random: names and prose, such as key-steps."""
-    return "[redacted]" if any(not run.isalpha() for run in _RUN.findall(found[0])) else found[0]
+def _unless_words(found: re.Match[str]) -> str:
+    """The mark, or the text itself where it is words in one case with at most two digits, such as key-steps_2."""
+    words = _WORD.findall(found[0])
+    plain = all(word.isalpha() and (word.islower() or word.isupper() or word.istitle()) for word in words)
+    return found[0] if plain and sum(map(str.isdigit, found[0])) < 3 else "[redacted]"
 
 
 def _file(settings: ModelSettings) -> Path:

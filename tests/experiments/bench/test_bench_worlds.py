@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 pytest.importorskip("gymnasium_robotics", reason="the extra `mujoco` isn't installed")
 
 from sdg.console import UserError
+from sdg.deduction.episode import Played
 from sdg.deduction.library_skills import options_of
 from sdg.deduction.planner import describe_skill
 from sdg.envs.domains import domain
@@ -144,12 +146,18 @@ def test_a_run_s_words_are_measured_with_one_question_an_instruction(tmp_path: P
     assert rows(**asked) == [row]
 
 
+def played(*, program: str, first: str, **more: Any) -> dict[str, Any]:
+    """A row of a run's episodes, with the first of its programs."""
+    episode = {"unit": "one", "agent": "sdg", "level": "Touch", "seed": 1, "steps": 3, "max_steps": 200}
+    return {**episode, "success": False, "program": program, "trace": [{"program": first, "calls": []}], **more}
+
+
 def test_programs_that_the_run_holds_are_not_asked_for_again(tmp_path: Path) -> None:
     run, program = run_folder(tmp_path / "run"), "def program():\n    get_blocks()\n"
     with Journal(run / "episodes.jsonl") as journal:
         for colour in ("red", "green", "blue", "yellow"):
-            told = {"agent": "sdg", "instruction": f"touch the {colour} block", "success": False, "program": "later"}
-            journal.append({"unit": colour, **told, "trace": [{"program": program}]})
+            mission = f"touch the {colour} block"
+            journal.append(played(unit=colour, instruction=mission, program="later", first=program))
     rows(measure=True, run=str(run), levels=("Touch",), episodes=3, out=tmp_path)
     (kept,) = tmp_path.glob("words-*")
     assert not (kept / "asked.jsonl").exists()
@@ -161,10 +169,10 @@ def test_rows_of_a_stranger_s_run_are_refused_in_words(tmp_path: Path, row: dict
     run = run_folder(tmp_path / "run")
     with Journal(run / "episodes.jsonl") as journal:
         journal.append({"unit": "of nobody"})
-        told = {"instruction": "touch it", "success": True, "program": "first", "trace": [{"program": "first"}]}
-        journal.append({"unit": "good", "agent": "sdg"} | told)
+        told = played(unit="good", instruction="touch it", success=True, program="first", first="first")
+        journal.append(told)
         assert RunWords.open(run, tmp_path).programs({}) == {"touch it": "first"}
-        journal.append({"unit": "e", "agent": "sdg"} | (row and told | row))
+        journal.append((told | row if row else {"agent": "sdg"}) | {"unit": "e"})
     with pytest.raises(RunFolderError, match=r"episodes.jsonl has a row .*'e'"):
         RunWords.open(run, tmp_path).programs({})
 
@@ -180,9 +188,9 @@ def test_another_model_is_asked_at_its_own_address_and_not_the_recording(tmp_pat
 
 
 def test_a_program_that_did_it_comes_before_the_first() -> None:
-    told = {"instruction": "touch it", "program": "last", "trace": [{"program": "first"}]}
-    assert programs_of([told | {"success": False}, told | {"success": True}]) == {"touch it": "last"}
-    assert programs_of([told | {"success": False}]) == {"touch it": "first"}
+    failed = Played.from_json(played(instruction="touch it", program="last", first="first"))
+    assert programs_of([failed, replace(failed, success=True)]) == {"touch it": "last"}
+    assert programs_of([failed]) == {"touch it": "first"}
 
 
 def test_a_folder_without_a_library_is_named(tmp_path: Path) -> None:

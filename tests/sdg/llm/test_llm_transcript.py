@@ -255,6 +255,11 @@ def test_code_and_prose_about_keys_are_recorded_as_they_are(tmp_path: Path, said
     assert "[redacted]" not in path.read_text()
 
 
+@pytest.mark.parametrize("key", ["Bearer abc123xyz", "token-1234-5678-9abc", "sk-QwErTyUiOpAsDf", "key-a1b2c3d4e5f6"])
+def test_short_keys_and_keys_of_letters_are_redacted(tmp_path: Path, key: str) -> None:
+    assert ask(Recorded(Scripted(f"it is {key}"), tmp_path / "transcript.jsonl")) == "it is [redacted]"
+
+
 def test_a_run_uses_the_reply_that_is_recorded(tmp_path: Path) -> None:
     path = tmp_path / "transcript.jsonl"
     used = ask(Recorded(Scripted("it is sk-abcdefghijklmnop1234"), path))

@@ -6,13 +6,13 @@ program then plays every episode of its instruction, from any start.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from sdg.agents.agents import Task, open_world
 from sdg.console import UserError
+from sdg.deduction.episode import Played
 from sdg.experiments.config.assembly import library_of, model_settings, planner_of
 from sdg.experiments.config.config import RunConfig, load
 from sdg.experiments.play.episodes import EpisodeJob, evaluation_tasks, run_jobs
@@ -20,27 +20,10 @@ from sdg.experiments.play.players import ProgramRecipe
 from sdg.experiments.run.runs import library_costs
 from sdg.llm.registry import build, parse_llm
 from sdg.skills.library.store import library_checksum
-from sdg.storage import Journal, of_file, plain, read_journal
+from sdg.storage import Journal, of_file, read_journal
 
 ASKED, PLAYED = "asked", "played"
 """Journals of the folder: the episodes in which the model was asked for a program, and those that are counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class TriedProgram:
-    """What is read of a program in an episode's trace."""
-
-    program: str
-
-
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """What is read of an episode."""
-
-    instruction: str
-    success: bool | None
-    program: str
-    trace: tuple[TriedProgram, ...]
 
 
 @dataclass(frozen=True)
@@ -101,24 +84,23 @@ class RunWords:
         """
         episodes = self.run / "episodes.jsonl"
         rows = [row for row in read_journal(episodes) if row.get("agent") == "sdg"]
-        by_instruction = programs_of(plain(of_file(Tried, row, path=episodes)) for row in rows)
+        by_instruction = programs_of(of_file(Played, row, path=episodes) for row in rows)
         missing = [task for mission, task in first_of.items() if mission not in by_instruction]
         if missing:
             planner = planner_of(self.config, self.folder, self.library, agent=ASKED)
             once = replace(planner, settings=replace(planner.settings, interactions=1))
             with Journal(self.folder / f"{ASKED}.jsonl") as journal:
                 run_jobs([EpisodeJob(once, task) for task in missing], journal=journal, processes=self.config.processes)
-                by_instruction |= programs_of([journal[task.unit(ASKED)] for task in missing])
+                by_instruction |= programs_of(Played.from_json(journal[task.unit(ASKED)]) for task in missing)
         return by_instruction
 
 
-def programs_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+def programs_of(rows: Iterable[Played]) -> dict[str, str]:
     """Instruction -> the program of the earliest of these episodes that succeeded, or else the first program."""
     programs: dict[str, str] = {}
     solutions: dict[str, str] = {}
     for row in rows:
-        first: Sequence[Mapping[str, Any]] = row["trace"]
-        programs.setdefault(row["instruction"], first[0]["program"] if first else "")
-        if row["success"]:
-            solutions.setdefault(row["instruction"], row["program"])
+        programs.setdefault(row.instruction, str(row.trace[0].get("program", "")) if row.trace else "")
+        if row.success:
+            solutions.setdefault(row.instruction, row.program)
     return programs | solutions
