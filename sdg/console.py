@@ -4,6 +4,8 @@ Exit codes: 0 done, 1 failed, 2 usage error, 130 interrupted (the same command r
 stderr, rows alone to stdout, so that `--json` can be piped.
 """
 
+from __future__ import annotations
+
 import contextlib
 import io
 import os
@@ -95,7 +97,7 @@ class Quiet:
     """Says nothing."""
 
     @contextlib.contextmanager
-    def stage(self, name: str, *, total: int | None, unit: str, done: int = 0) -> "Iterator[Stage]":
+    def stage(self, name: str, *, total: int | None, unit: str, done: int = 0) -> Iterator[Stage]:
         yield self
 
     def advance(self, count: int = 1, *, steps: int = 0) -> None:
@@ -109,7 +111,7 @@ class Lines:
     """A line at the start and end of a stage and every ten seconds between: for logs and pipes."""
 
     @contextlib.contextmanager
-    def stage(self, name: str, *, total: int | None, unit: str, done: int = 0) -> "Iterator[Stage]":
+    def stage(self, name: str, *, total: int | None, unit: str, done: int = 0) -> Iterator[Stage]:
         if done == total:  # An earlier run did it all: there is nothing to report.
             yield Quiet()
             return
@@ -131,7 +133,7 @@ class ProgressMeter:
     def __init__(
         self,
         name: str,
-        show: "Callable[[ProgressMeter], None]",
+        show: Callable[[ProgressMeter], None],
         *,
         every: float = 0.0,
         total: int | None,
@@ -176,7 +178,7 @@ class Bars:
         self._console = Console(stderr=True)
 
     @contextlib.contextmanager
-    def stage(self, name: str, *, total: int | None, unit: str, done: int = 0) -> "Iterator[Stage]":
+    def stage(self, name: str, *, total: int | None, unit: str, done: int = 0) -> Iterator[Stage]:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress as RichProgress, TextColumn
 
         if done == total:
@@ -202,7 +204,7 @@ class Bars:
         self._console.print(readable(text), markup=False, highlight=False, soft_wrap=True)
 
 
-def progress(*, quiet: bool = False) -> "Progress":
+def progress(*, quiet: bool = False) -> Progress:
     """Bars on a terminal, lines elsewhere, nothing when quiet."""
     if quiet:
         return Quiet()

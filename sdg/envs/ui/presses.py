@@ -29,8 +29,8 @@ WAYS: Mapping[str, str] = {
     **dict.fromkeys(("<Up>", "<Down>", "<Left>", "<Right>"), CHOOSES),
 }
 """How keys press; others press nothing."""
-_SEEN = (TYPES, CHOOSES, DELETES)
-"""The ways that don't press what is drawn where the focus is."""
+_IN_FIELDS = (TYPES, CHOOSES, DELETES)
+"""The ways that act on a field, and press nothing that is drawn where the focus is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,4 +376,4 @@ def pressed_on(page: Any, session: Any, point: tuple[float, float] | None, way: 
         frame, at, on_screen = inner
     if found.pop("frame", False):
         return Press("frame", unseen=True, field=True)
-    return replace(Press(**found), unseen=found.get("unseen", False) or (way not in _SEEN and frame.is_closed(at)))
+    return replace(Press(**found), unseen=found.get("unseen", False) or (way not in _IN_FIELDS and frame.is_closed(at)))

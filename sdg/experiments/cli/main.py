@@ -1,5 +1,7 @@
 """The `sdg` command. Parsing imports little, so that --help is instant; each command imports what it needs."""
 
+from __future__ import annotations
+
 import os
 import signal
 import sys
@@ -329,7 +331,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def resolve(
     config: str | None, out: Path | None, *, llm: str | None, assignments: list[str] | None, seed: int | None = None
-) -> "tuple[RunConfig, Path]":
+) -> tuple[RunConfig, Path]:
     """The config and its run folder: the named config, or the one that the folder was begun with."""
     from sdg.experiments.config.config import find_config, load
     from sdg.llm.registry import parse_llm
@@ -344,7 +346,7 @@ def resolve(
     return run_config, out if out is not None else Path("runs") / run_config.name
 
 
-def do(until: Until, config: "RunConfig", path: Path, *, fresh: bool, as_json: bool, quiet: bool) -> None:
+def do(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_json: bool, quiet: bool) -> None:
     """Run the stages in the folder and print the last one's table; a whole run is also summed up and reported."""
     from sdg.experiments.config.assembly import expected_cost, run_settings
     from sdg.experiments.report.page import write

@@ -226,10 +226,7 @@ def do_task(
     values that can't be kept, and RunError, before anything is done, for a folder that can't be written.
     """
     if folder is not None:
-        atomic_write(folder / "trace.txt", "")  # before anything is done that can't be undone
-        for name in ("trace.json", "film.gif"):
-            with explaining(folder / name):
-                (folder / name).unlink(missing_ok=True)
+        _empty(folder)
     asked: list[str] = []
     asks, began = _asks(agrees, asked), time.monotonic()
     world = PageWorld(page, task, access=access, agrees=asks, owned=owned)
@@ -267,6 +264,14 @@ def do_task(
         address = "" if played.end == "page" else str(page.url)
     found = _summed(played, said, _told_address(address, tell), tuple(asked), tell)
     return _kept(found, seen.frames, folder, began)
+
+
+def _empty(folder: Path) -> None:
+    """Take an earlier task's trace out of a folder, before anything is done that can't be undone."""
+    atomic_write(folder / "trace.txt", "")
+    for name in ("trace.json", "film.gif"):
+        with explaining(folder / name):
+            (folder / name).unlink(missing_ok=True)
 
 
 def _kept(found: TaskPlayed, frames: Sequence[bytes], folder: Path | None, began: float) -> TaskPlayed:
