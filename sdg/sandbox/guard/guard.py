@@ -32,8 +32,6 @@ __all__ = [
     "reserved_names",
 ]  # fmt: skip
 
-Functions = Mapping[str, Callable[..., Any]]
-
 MAX_ARGUMENT_CHARACTERS = 2_000
 """Longest argument as text; each of its parts counts for two more."""
 _ARGUMENT_KINDS: frozenset[type] = frozenset({list, tuple, dict})
@@ -52,8 +50,6 @@ STACK = 5000
 they begin, so that no answer depends on the caller's depth."""
 sys.setrecursionlimit(max(sys.getrecursionlimit(), STACK))
 _REFUSALS = (ValueError, TypeError, OverflowError, ZeroDivisionError)
-_ADDRESS = " at 0x"
-"""Begins a memory address in an error about a function; addresses differ from run to run."""
 
 
 _HINTS = {
@@ -189,7 +185,7 @@ class Guarded(Library):
         """Steps that the last run cost."""
         return self.budget_steps - max(0, self.left) // UNITS_PER_STEP
 
-    def __call__(self, functions: Functions) -> Any:
+    def __call__(self, functions: Mapping[str, Callable[..., Any]]) -> Any:
         self.left, self.depth, self._functions = self.budget_steps * UNITS_PER_STEP, 0, functions
         self._host_errors, self._stop_error = list[Exception](), None
         try:
@@ -199,11 +195,10 @@ class Guarded(Library):
                 exec(self._code, names)
                 self._module = names if self._is_static else {}
             value = names[self.entry]()
-            if self.left >= 0:
-                return value if type(value) is bool else self._plain_value(value)
+            self.tick(0)  # raises where the budget is spent although the code went on
+            return value if type(value) is bool else self._plain_value(value)
         except (Exception, BudgetStop) as error:
             raise self._error_for_caller(error) from None
-        raise self._error_for_caller(BudgetStop())
 
     def wrap(self, signature: Signature) -> Callable[..., Any]:
         """The function under a signature's name, with its arguments and its value checked.
@@ -297,14 +292,15 @@ class Guarded(Library):
         A hint is added, because many models use records like dicts, or functions without calling them.
         """
         try:
-            text = self.text(error).partition(_ADDRESS)[0][:MAX_MESSAGE_CHARACTERS]
+            # What follows is a function's address, which differs from run to run.
+            text = self.text(error).partition(" at 0x")[0][:MAX_MESSAGE_CHARACTERS]
         except (Exception, BudgetStop):
             return ""
         signs = {f"{record.__name__!r} object": f"it has attributes only, which are {', '.join(fields_of([record]))}"
                  for record in self.records} | _HINTS  # fmt: skip
-        is_plain = not isinstance(error, TypeError | AttributeError)
-        hint = next((f": {hint}" for sign, hint in signs.items() if sign in text[:200]), "")
-        return "".join(c if c.isprintable() or c == "\n" else " " for c in text) + ("" if is_plain else hint)
+        hints = signs.items() if isinstance(error, TypeError | AttributeError) else ()
+        hint = next((f": {hint}" for sign, hint in hints if sign in text[:200]), "")
+        return "".join(c if c.isprintable() or c == "\n" else " " for c in text) + hint
 
     def _plain_value(self, value: Any) -> Any:
         """What an entry function returned, copied: functions and iterators become None."""

@@ -4,7 +4,7 @@ import itertools
 import math
 import operator
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import chain, repeat
 from types import BuiltinMethodType, FunctionType, MethodType
@@ -254,8 +254,8 @@ class Library(Meter):
             "dict": lambda *items, **named: self.built({}, *items, **named),
             "isinstance": self.isinstance,
             "iter": lambda items: items if type(items) is Lazy else self.lazy(items),
-            "max": self._extreme(max),
-            "min": self._extreme(min),
+            "max": lambda *items, key=None, **default: max(*self._compared(items), key=self.marker(key), **default),
+            "min": lambda *items, key=None, **default: min(*self._compared(items), key=self.marker(key), **default),
             "pow": lambda base, exponent, modulus=None: (
                 self.calls[".pow"](base, exponent)
                 if modulus is None
@@ -302,12 +302,9 @@ class Library(Meter):
             raise TypeError("sum takes no texts: write ''.join(texts)")
         return reduce(self.calls[".add"], values, start)
 
-    def _extreme(self, function: Method) -> Method:
-        def extreme(*items: Any, key: Any = None, **default: Any) -> Any:
-            given = [self._looks["i"](items[0], ())] if len(items) == 1 else items
-            return function(*given, key=self.marker(key), **default)
-
-        return extreme
+    def _compared(self, items: tuple[Any, ...]) -> Sequence[Any]:
+        """What max and min are given: several values, or one with the values in it."""
+        return [self._looks["i"](items[0], ())] if len(items) == 1 else items
 
     # Modules and methods --------------------------------------------------------------------------------------------
 

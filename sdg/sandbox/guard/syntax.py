@@ -79,7 +79,6 @@ FIELDS: dict[type[ast.AST], tuple[str, ...]] = {
 }
 """Every node that may appear, with the fields that this guard knows. Operators and contexts have none."""
 
-_LEAVES = frozenset({ast.Name, ast.Constant})
 OPERATORS = (ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context)
 
 
@@ -109,7 +108,7 @@ def parse(source: str, *, at_most: int = MAX_SOURCE_BYTES) -> ast.Module:
         nodes += [
             (child, depth + 1, blocks + _BLOCKS.get(type(child), 0))
             for child in ast.iter_child_nodes(node)
-            if type(child) not in _LEAVES and child._fields  # operators and contexts have none
+            if not isinstance(child, ast.Name | ast.Constant) and child._fields  # operators and contexts have none
         ]
     return tree
 
