@@ -75,25 +75,21 @@ class ComposedCalls:
             return True
 
         def note(name: object, said: object, after: object) -> bool:
-            if not self._end_call(name, said if isinstance(said, bool) else None, after is True):
-                raise refused(f"{name} ends, but never began")
-            return after is True
+            """Log a call's result, and those of calls within it that ended without one."""
+            answer = said if isinstance(said, bool) else None
+            while self._under_way:
+                begun, before = self._under_way.pop()
+                is_own = begun == name
+                self._log.append(ComposedCall(begun, before, answer if is_own else None, is_own and after is True))
+                if is_own:
+                    return after is True
+            raise refused(f"{name} ends, but never began")
 
         return {REQUIRE: require, BEGIN: self._begin, RESULT: note} if self._skills else {}
 
     def _begin(self, name: object, before: object) -> bool:
         self._under_way.append((str(name), before is True))
         return True
-
-    def _end_call(self, name: object, answer: bool | None, after: bool) -> bool:
-        """Log a call's result, and those of calls within it that ended without one; False where it never began."""
-        while self._under_way:
-            begun, before = self._under_way.pop()
-            is_own = begun == name
-            self._log.append(ComposedCall(begun, before, answer if is_own else None, after and is_own))
-            if is_own:
-                return True
-        return False
 
     def _fault(self, value: object, kind: str) -> str:
         """Why a value is no valid argument of a kind; "" where it is."""

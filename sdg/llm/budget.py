@@ -58,6 +58,10 @@ class Spent:
     tokens: int = 0
     money: float = 0.0
 
+    def plus(self, more: "Spent") -> "Spent":
+        """The sum of both."""
+        return Spent(self.tokens + more.tokens, self.money + more.money)
+
 
 class Budgeted:
     """A model that refuses to go on when the budget is spent. Cached replies cost nothing.
@@ -125,7 +129,7 @@ class Budgeted:
 
     def _add(self, more: Spent) -> Spent:
         if self._ledger is None:
-            return Spent(self._spending.tokens + more.tokens, self._spending.money + more.money)
+            return self._spending.plus(more)
         try:
             with lock_to_append(self._ledger) as file:
                 self._read_new(file)
@@ -135,7 +139,7 @@ class Budgeted:
                     os.fsync(file.fileno())
         except OSError as error:
             raise ModelError(f"The ledger {self._ledger} can't be used: {error.strerror or error}.") from error
-        return Spent(total.tokens + more.tokens, total.money + more.money)
+        return total.plus(more)
 
     def _read_new(self, file: FileIO) -> None:
         """Add what was written since the last look to the total."""
@@ -146,20 +150,15 @@ class Budgeted:
         data = file.read(MAX_LEDGER_BYTES)
         if size > MAX_LEDGER_BYTES or data.count(b"\n") > MAX_QUESTIONS:
             raise OSError(errno.EFBIG, f"it is too large, at most {MAX_QUESTIONS} questions are read")
-        self._position, self._total = self._position + len(data), _sum(data.splitlines(), self._total)
-
-
-def _sum(lines: Sequence[bytes], before: Spent) -> Spent:
-    tokens, money = before.tokens, before.money
-    for line in lines:
-        try:
-            entry = json.loads(line)
-            more = Spent(int(entry["tokens"]), float(entry["money"]))
-        except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
-            continue  # a torn line, left by a kill between two writes
-        if more.tokens >= 0 and 0 <= more.money < math.inf:  # nobody is paid back, and no budget is turned off
-            tokens, money = tokens + more.tokens, money + more.money
-    return Spent(tokens, money)
+        self._position += len(data)
+        for line in data.splitlines():
+            try:
+                entry = json.loads(line)
+                more = Spent(int(entry["tokens"]), float(entry["money"]))
+            except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
+                continue  # a torn line, left by a kill between two writes
+            if more.tokens >= 0 and 0 <= more.money < math.inf:  # nobody is paid back, and no budget is turned off
+                self._total = self._total.plus(more)
 
 
 @dataclass(frozen=True, slots=True)

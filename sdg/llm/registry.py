@@ -6,7 +6,8 @@ function that gives such an object when called without arguments.
 
 import inspect
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -132,7 +133,11 @@ class Adapted:
                 f"{model!r:.80} can't be a model: give an object with a method complete(messages) that returns text."
             )
         self._complete: Callable[..., object] = complete
-        self._takes_sampling = _takes(complete, "sampling")
+        parameters: Mapping[str, inspect.Parameter] = {}
+        with suppress(TypeError, ValueError):
+            parameters = inspect.signature(complete).parameters
+        takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        self._takes_sampling = takes_any or "sampling" in parameters
         name = getattr(model, "name", "")
         self.name = name if isinstance(name, str) and name else type(model).__name__
         """Its name in transcripts."""
@@ -162,11 +167,3 @@ class Adapted:
 def as_model(model: object) -> LanguageModel:
     """The object as a `LanguageModel`. Raises ModelError for one without `complete`."""
     return Adapted(model)
-
-
-def _takes(function: Callable[..., object], keyword: str) -> bool:
-    try:
-        parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return False
-    return keyword in parameters or any(each.kind is each.VAR_KEYWORD for each in parameters.values())

@@ -64,28 +64,25 @@ class Attempts:
     def verify(self, attempt: int = 0) -> list[Verification]:
         """Search the subgoals of every hypothesis of this attempt; rows of `verifications.jsonl`."""
         rows = [row for row in hypotheses(self.run.folder) if row.unit.endswith(f"/{attempt}")]
-        jobs = [
-            _Jobs((self._job(row),)) for row in rows if row.subgoals and row.unit not in verifications(self.run.folder)
-        ]
-        return self._search_missing(
-            rows, verifications(self.run.folder), title=self._title("verification", attempt), chains=jobs
-        )
+        title = self._title("verification", attempt)
+        return self._search_missing(rows, verifications(self.run.folder), title=title)
 
     def compare(self, search: Search, name: str) -> list[Verification]:
         """Verify every first hypothesis by another search with the same step limit; rows of `NAME.jsonl`."""
         rows = [row for row in hypotheses(self.run.folder) if row.unit.endswith("/0") and row.subgoals]
         journal = verifications(self.run.folder, name)
-        chains = [_Jobs((replace(self._job(row), search=search),)) for row in rows if row.unit not in journal]
-        return self._search_missing(rows, journal, title=name.replace("_", " "), chains=chains)
+        return self._search_missing(rows, journal, title=name.replace("_", " "), search=search)
 
     def _search_missing(
-        self, rows: Sequence[HypothesisRow], journal: Rows[Verification], *, title: str, chains: Sequence[_Jobs]
+        self, rows: Sequence[HypothesisRow], journal: Rows[Verification], *, title: str, search: Search | None = None
     ) -> list[Verification]:
-        """Verify the hypotheses that the journal lacks; returns the rows of all, in order."""
+        """Verify the hypotheses that the journal lacks, by `search` or else their cycle's; returns the rows of all, in
+        order."""
         new_rows = [row for row in rows if row.unit not in journal]
         n_done = len(rows) - len(new_rows)
-        learns = any(isinstance(job.search, LearningSearch) for chain in chains for job in chain.jobs)
-        outcomes = self._one_after_the_other(chains) if learns else self.run.parallel(_verify_in_order, chains)
+        jobs = [self._job(row, search) for row in new_rows if row.subgoals]
+        learns = any(isinstance(job.search, LearningSearch) for job in jobs)
+        outcomes = self._one_after_the_other(jobs) if learns else self.run.parallel(_verify, jobs)
         with self.run.progress.stage(title, total=len(rows), unit="hypothesis", done=n_done) as stage:
             for row in new_rows:
                 if not row.subgoals:
@@ -95,27 +92,24 @@ class Attempts:
                         )
                     )
                     stage.advance()
-            for _, (results, _) in outcomes:
-                for result in results:
-                    if result.unit not in journal:
-                        journal.append(result)
-                        stage.advance(steps=result.searched_steps)
+            for _, (result, _) in outcomes:
+                journal.append(result)
+                stage.advance(steps=result.searched_steps)
         return [journal[row.unit] for row in rows]
 
-    def _one_after_the_other(self, chains: Sequence[_Jobs]) -> Iterator[tuple[_Jobs, _Outcome]]:
+    def _one_after_the_other(self, jobs: Sequence[_Job]) -> Iterator[tuple[_Job, _Outcome]]:
         """Verify each with what the search learned in those before; its policy is kept in the run folder."""
-        search, folder = copy(chains[0].jobs[0].search), self.run.folder.path
+        search, folder = copy(jobs[0].search), self.run.folder.path
         assert isinstance(search, LearningSearch)
         if not search.learned[0] and records.policy_path(folder, SEARCH).is_file():  # from an earlier command
             policy = records.load_policy(folder, SEARCH, self.plan.domain, "sb3")
             search.learned = dict(policy.weights), search.learned[1]
-        for chain in chains:
-            jobs = _Jobs(tuple(replace(job, search=search) for job in chain.jobs))
-            for _, (results, learned) in self.run.parallel(_verify_in_order, [jobs]):
+        for job in jobs:
+            for _, (result, learned) in self.run.parallel(_verify, [replace(job, search=search)]):
                 search.learned = learned or search.learned
                 if search.learned[0]:
                     records.save_policy(folder, SEARCH, search.learned[0])
-                yield chain, (results, learned)
+                yield job, (result, learned)
 
     def best(self, cycle: int) -> list[Verification]:
         """The result of every instruction after a cycle, in the order of the instructions (`best_of`)."""
@@ -167,11 +161,12 @@ class Attempts:
             earlier.seen,
         )
 
-    def _job(self, row: HypothesisRow) -> _Job:
-        """A job with the cycle's search; later cycles replay what reached the same checks in earlier attempts."""
+    def _job(self, row: HypothesisRow, search: Search | None) -> _Job:
+        """A job with this search or the cycle's; later cycles replay what reached the same checks in earlier
+        attempts."""
         level, seed, attempt = row.level, row.seed, int(row.unit.rpartition("/")[2])
         cycle, settings = self.plan.cycle_of(attempt), self.plan.verify
-        search = self.help_of(cycle).search
+        search = self.help_of(cycle).search if search is None else search
         return _Job(
             unit=row.unit,
             hypothesis=row.hypothesis(),
@@ -241,13 +236,13 @@ def _replays(rows: Sequence[Verification]) -> dict[CheckFunction, tuple[tuple[Ac
     return {check: tuple(lists) for check, lists in by_check.items()}
 
 
-_Outcome = tuple[list[Verification], Any]
-"""What became of hypotheses, and what their search has learned by then: None where it doesn't learn."""
+_Outcome = tuple[Verification, Any]
+"""What became of a hypothesis, and what its search has learned by then: None where it doesn't learn."""
 
 
 @dataclass(frozen=True)
 class _Job:
-    """The arguments of `verify`."""
+    """A verification as a job for any process: the arguments of `verify`."""
 
     unit: str
     hypothesis: Hypothesis
@@ -258,40 +253,25 @@ class _Job:
     search: Search
     random_seed: int
 
-
-@dataclass(frozen=True)
-class _Jobs:
-    """Verifications as a job for any process: one after the other with one search, which may learn from each."""
-
-    jobs: tuple[_Job, ...]
-
     @property
     def sources(self) -> tuple[str, ...]:
-        """The generated code that they run, because a banned check isn't run again."""
-        return tuple(goal.check.source for job in self.jobs for goal in job.hypothesis.subgoals)
-
-    @property
-    def unit(self) -> str:
-        """Their name if their worker is lost."""
-        return self.jobs[0].unit
+        """The generated code that it runs, because a banned check isn't run again."""
+        return tuple(goal.check.source for goal in self.hypothesis.subgoals)
 
     def receive(self, outcome: Any) -> _Outcome:
-        """What its worker sent. Raises ValueError where that isn't a row for each of its hypotheses."""
-        results, learned = outcome
-        for job, result in zip(self.jobs, results, strict=True):
-            row = decode(Verification, plain(result))
-            mine = (job.unit, job.level, job.seed, job.hypothesis.instruction)
-            fits = isinstance(result, Verification) and isinstance(learned, tuple | None)
-            if (row.unit, row.level, row.seed, row.instruction) != mine or not fits:
-                raise ValueError(f"a row of {row.unit!r:.80}, not {job.unit!r:.80}")
-        return results, learned
+        """What its worker sent. Raises ValueError where that isn't a row for its hypothesis."""
+        result, learned = outcome
+        row = decode(Verification, plain(result))
+        mine = (self.unit, self.level, self.seed, self.hypothesis.instruction)
+        fits = isinstance(result, Verification) and isinstance(learned, tuple | None)
+        if (row.unit, row.level, row.seed, row.instruction) != mine or not fits:
+            raise ValueError(f"a row of {row.unit!r:.80}, not {self.unit!r:.80}")
+        return result, learned
 
     def on_lost(self, reason: str) -> _Outcome:
-        """What became of the hypotheses when their worker hung or died."""
+        """What became of the hypothesis when its worker hung or died."""
         cause = f"worker lost: {reason}"
-        return [
-            _row_without_search(job.unit, job.level, job.seed, job.hypothesis.instruction, cause) for job in self.jobs
-        ], None
+        return _row_without_search(self.unit, self.level, self.seed, self.hypothesis.instruction, cause), None
 
 
 def _row_without_search(unit: str, level: str, seed: int, instruction: str, cause: str) -> Verification:
@@ -310,6 +290,6 @@ def _row_without_search(unit: str, level: str, seed: int, instruction: str, caus
     )
 
 
-def _verify_in_order(chain: _Jobs) -> _Outcome:
-    search = copy(chain.jobs[0].search)  # A copy, so that levels in one process don't share what it learns.
-    return [verify(**{**vars(job), "search": search}) for job in chain.jobs], getattr(search, "learned", None)
+def _verify(job: _Job) -> _Outcome:
+    search = copy(job.search)  # A copy, so that levels in one process don't share what it learns.
+    return verify(**{**vars(job), "search": search}), getattr(search, "learned", None)

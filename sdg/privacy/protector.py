@@ -15,7 +15,7 @@ from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from sdg.envs.world import Observation
 from sdg.gate.executor import Body, Command, IllegalCommand, SkillResult
@@ -122,30 +122,27 @@ class ProtectedBody:
 
     def observe(self) -> Observation:
         """What the body observes, masked; unchanged while there is no value. Raises RuntimeError if it fails."""
-        seen = self._try(self._body.observe)
-        if isinstance(seen, Exception):
-            raise seen
+        seen: Observation = self._try(self._body.observe)
         if not any(self._protector.memory):
-            return cast(Observation, seen)
+            return seen
         elements = tuple(_masked_element(each, self._protector.mask) for each in seen.elements)
         return Observation(self._protector.mask(seen.text), None, elements)
 
     def perform(self, command: Command) -> SkillResult:
         """Carry out a command with its values. Raises IllegalCommand for an unknown placeholder."""
         done = self._try(lambda: self._body.perform(replace(command, argument=self._protector.fill(command.argument))))
-        if isinstance(done, Exception):
-            raise done
         return replace(done, note=self._protector.mask(done.note))
 
     def _try(self, act: Callable[[], Any]) -> Any:
-        """The result or an error; errors are rebuilt without frames and causes, because their locals hold values."""
+        """The result; errors are rebuilt without frames and causes, because their locals hold values."""
         mask = self._protector.mask
         try:
             return act()
         except (PrivacyError, IllegalCommand) as error:
-            return IllegalCommand(mask(str(error)))
+            rebuilt: Exception = IllegalCommand(mask(str(error)))
         except Exception as error:
-            return RuntimeError(f"the body failed: {mask(f'{type(error).__name__}: {error}')}")
+            rebuilt = RuntimeError(f"the body failed: {mask(f'{type(error).__name__}: {error}')}")
+        raise rebuilt
 
 
 def masked_record(record: Any, mask: Callable[[str], str]) -> Any:

@@ -53,11 +53,6 @@ class SearchedSubgoal(SubgoalRow):
     inconsistent: int
     reached_by: str = ""
 
-    @property
-    def was_needless(self) -> bool:
-        """Whether only a part of its check was true, and before any action."""
-        return bool(self.reached_by) and not self.actions
-
 
 @dataclass(frozen=True, slots=True)
 class Verification:
@@ -89,8 +84,9 @@ class Verification:
         """Grounded experience: each reached subgoal with the part of its check that was true, confirmed if the
         hypothesis was verified.
 
-        Needless subgoals are left out. Where a thing is known already, "unless it is known, look for it elsewhere" is
-        reached without an action and shows nothing of how to look for it.
+        Needless subgoals, of whose check only a part was true and before any action, are left out. Where a thing is
+        known already, "unless it is known, look for it elsewhere" is reached without an action and shows nothing of how
+        to look for it.
         """
         return [
             Experience(
@@ -104,7 +100,7 @@ class Verification:
                 confirmed=self.verified,
             )
             for index, goal in enumerate(self.subgoals)
-            if goal.reached and not goal.was_needless
+            if goal.reached and (goal.actions or not goal.reached_by)
         ]
 
 

@@ -63,7 +63,7 @@ def _with_operands(tree: ast.Module, name: str, place: int, numbers: Sequence[in
     tree = copy.deepcopy(tree)
     choice = list(_choices(_function(tree, name)))[place]
     values = [choice.values[n] for n in numbers]
-    return _Replacer({choice: values[0] if len(numbers) == 1 else ast.BoolOp(ast.Or(), values)}).visit(tree)
+    return Replacer({choice: values[0] if len(numbers) == 1 else ast.BoolOp(ast.Or(), values)}).visit(tree)
 
 
 def _ways(body: Sequence[ast.stmt]) -> Iterator[ast.If | ast.Return]:
@@ -85,10 +85,10 @@ def _without(tree: ast.Module, ways: Sequence[ast.If | ast.Return]) -> ast.Modul
     copies: dict[int, ast.AST] = {}
     tree = copy.deepcopy(tree, copies)  # type: ignore[arg-type]
     no = [(way.orelse or ast.Pass()) if isinstance(way, ast.If) else ast.Return(ast.Constant(False)) for way in ways]
-    return _Replacer({copies[id(way)]: instead for way, instead in zip(ways, no, strict=True)}).visit(tree)
+    return Replacer({copies[id(way)]: instead for way, instead in zip(ways, no, strict=True)}).visit(tree)
 
 
-class _Replacer(ast.NodeTransformer):
+class Replacer(ast.NodeTransformer):
     """Replaces some nodes by others."""
 
     def __init__(self, others: Mapping[ast.AST, Any]) -> None:

@@ -18,6 +18,7 @@ from sdg.envs.domain import Domain
 from sdg.errors import SDGError
 from sdg.sandbox.guard import Refused
 from sdg.sandbox.guard.outline import names_bound
+from sdg.skills.checks.alternatives import Replacer
 from sdg.skills.checks.check import compile_check
 from sdg.skills.checks.template import string_constants, target_of
 from sdg.skills.library.library import CheckTemplate
@@ -57,7 +58,8 @@ def template_of(check: Callable[..., object] | str, domain: Domain) -> CheckTemp
                 f"the check {definition.name} assigns to its parameter {parameters[0]!r}, or calls something else so: "
                 "use another name"
             )
-        definition = _Filled(parameters[0], argument).visit(definition)
+        uses = [node for node in ast.walk(definition) if isinstance(node, ast.Name) and node.id == parameters[0]]
+        definition = Replacer({node: ast.Constant(argument) for node in uses}).visit(definition)
         definition.args.args = []
     definition.decorator_list, definition.returns = [], None
     function = CheckFunction(definition.name, ast.unparse(ast.fix_missing_locations(definition)) + "\n")
@@ -142,13 +144,3 @@ def _comparisons(definition: ast.FunctionDef, domain: Domain) -> Iterator[tuple[
         for side in sides:
             if parts and isinstance(side, ast.Constant) and isinstance(side.value, str):
                 yield parts[0], side.value
-
-
-class _Filled(ast.NodeTransformer):
-    """Replaces a parameter by the text of an example."""
-
-    def __init__(self, parameter: str, text: str) -> None:
-        self.parameter, self.text = parameter, text
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return ast.copy_location(ast.Constant(self.text), node) if node.id == self.parameter else node

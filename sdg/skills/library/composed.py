@@ -7,7 +7,7 @@ says afterwards, whatever its own code returns.
 import ast
 import hashlib
 import symtable
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -187,18 +187,10 @@ def linked_source(source: str, skills: Mapping[str, ComposedSkill]) -> str:
         return ""
     own = {name for node in tree.body for name in names_at_top(node)}
     names = {name for function in own for name in needed_names(function, tree.body)}
-    return "".join(f"\n\n{skills[name].source}" for name in _closure(names - own, skills))
-
-
-def _closure(names: Iterable[str], skills: Mapping[str, ComposedSkill]) -> list[str]:
-    """The composed skills among these names, with those that they use."""
-    order: dict[str, None] = {}
-    new = sorted(set(names) & skills.keys())
-    for name in new:
-        if name not in order:
-            order[name] = None
-            new += skills[name].uses
-    return list(order)
+    linked = sorted((names - own) & skills.keys())
+    for name in linked:
+        linked += [used for used in dict.fromkeys(skills[name].uses) if used not in linked]
+    return "".join(f"\n\n{skills[name].source}" for name in linked)
 
 
 def reached_globals(source: str, behind: str) -> frozenset[str]:

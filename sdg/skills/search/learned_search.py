@@ -9,7 +9,6 @@ policy that has learned that well soon reaches the other.
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from sdg.skills.learning.vec_env import ChainedVecEnv
 from sdg.skills.policy.network import MLPPolicy
 from sdg.skills.practice.chained import ChainedPractice
 from sdg.skills.practice.starts import Starts, target_of
-from sdg.skills.search.trial import Searched, SearchSettings, failure, nothing_to_do
+from sdg.skills.search.trial import Searched, SearchSettings, failure, nothing_to_do, success
 from sdg.skills.subgoal import CheckFunction
 
 Task = tuple[CheckFunction, tuple[int, ...]]
@@ -142,7 +141,12 @@ class LearnedSearch:
             cause = failure(cause, rows.must_succeed, rows.inconsistent)
             return Searched(False, (), start, steps, rows.tried, rows.inconsistent, cause)
         actions, world = rows.found
-        end = world.perception(0)
-        world.begin_subgoals()
-        after = replace(start, rows=world)
-        return Searched(True, actions, after, steps, rows.tried, rows.inconsistent, end=end, done=rows.done)
+        return success(
+            start,
+            world,
+            actions,
+            steps=steps,
+            episodes=rows.tried,
+            inconsistent=rows.inconsistent,
+            done=rows.done,
+        )

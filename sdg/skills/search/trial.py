@@ -129,7 +129,15 @@ class Trial:
         self.inconsistent += int(np.count_nonzero(fired & ~good))
         self.lost += int(np.count_nonzero(over & ~good))
         if good.any() and self.found is None:
-            self.found = self._success(int(np.argmax(good)))
+            row = int(np.argmax(good))
+            self.found = success(
+                self.env.starts,
+                self.env.rows.take(np.array([row])),
+                tuple(self.actions[row]),
+                steps=self.env.steps,
+                episodes=self.episodes,
+                inconsistent=self.inconsistent,
+            )
         ended = good | over | (self.env.age >= self.env.horizon)
         rows = np.flatnonzero(ended)
         if len(rows) and not self.over:
@@ -154,13 +162,6 @@ class Trial:
             out[row] = self.settings.bonus / self.visits[key] ** 0.5
         return out
 
-    def _success(self, row: int) -> Searched:
-        world = self.env.rows.take(np.array([row]))
-        end = world.perception(0)
-        world.begin_subgoals()
-        after, actions = replace(self.env.starts, rows=world), tuple(self.actions[row])
-        return Searched(True, actions, after, self.env.steps, self.episodes, self.inconsistent, end=end)
-
     def result(self) -> Searched:
         """The success that was found, or why none was."""
         if self.found is not None:
@@ -178,11 +179,25 @@ def failure(cause: str, must_succeed: bool, inconsistent: int) -> str:
     return said if must_succeed and inconsistent else cause
 
 
+def success(
+    start: Starts,
+    world: Any,
+    actions: tuple[ActionValue, ...],
+    *,
+    steps: int = 0,
+    episodes: int = 0,
+    inconsistent: int = 0,
+    done: bool = False,
+) -> Searched:
+    """The result of actions that lead from `start` to `world` (one row), where the check fires."""
+    end = world.perception(0)
+    world.begin_subgoals()
+    return Searched(True, actions, replace(start, rows=world), steps, episodes, inconsistent, end=end, done=done)
+
+
 def nothing_to_do(start: Starts) -> Searched:
     """The result of zero actions: the check is true at the start."""
-    world = start.rows.take(np.arange(1))
-    world.begin_subgoals()
-    return Searched(True, (), replace(start, rows=world), 0, 0, 0, end=start.rows.perception(0))
+    return success(start, start.rows.take(np.arange(1)), ())
 
 
 def hold_when_done(start: Starts, check: CheckFunction) -> Searched:

@@ -29,7 +29,7 @@ from sdg.experiments.play.episodes import EpisodeJob, run_jobs
 from sdg.experiments.workers.workers import BANNED, ERRORS, RESULTS, JobLost, Workers
 from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.llm.model import ModelError
-from sdg.pipeline.attempts import _Job, _Jobs
+from sdg.pipeline.attempts import _Job
 from sdg.sandbox.process.bans import Bans, BansError
 from sdg.sandbox.process.board import digest
 from sdg.sandbox.process.pool import POOL_LIMITS, Lost, Patience, Pool, clean_environment
@@ -395,8 +395,7 @@ def test_episodes_go_on_without_the_one_that_was_lost(tmp_path: Path) -> None:
 def test_a_verification_that_was_lost_is_a_row_without_experience() -> None:
     goal = Subgoal("be there", CheckFunction("check", SOURCE))
     job = _Job("GoToLocal/1/0", Hypothesis("go", (goal,)), None, "GoToLocal", 1, VerifySettings(), RandomSearch(), 0)  # type: ignore[arg-type]
-    jobs = _Jobs((job,))
-    assert jobs.sources == (SOURCE,)
-    (row,), _ = jobs.on_lost("it hung")
+    assert job.sources == (SOURCE,)
+    row, _ = job.on_lost("it hung")
     assert (row.verified, row.cause, row.subgoals) == (False, "worker lost: it hung", ())
     assert row.experiences() == []

@@ -15,7 +15,7 @@ from sdg.envs.babyai.bot import bot_actions
 from sdg.experiments.play.episodes import BOT_RECIPE, EpisodeJob, PlainRecipe, run_jobs
 from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.induction.practice import PracticeJob
-from sdg.pipeline.attempts import _Job, _Jobs
+from sdg.pipeline.attempts import _Job
 from sdg.skills.learning.train import Point, Trained
 from sdg.skills.search.count_search import RandomSearch
 from sdg.skills.subgoal import CheckFunction, Subgoal
@@ -47,10 +47,10 @@ OTHERS_TRAINED = {
 }  # fmt: skip
 RESULTS_OF: list[tuple[Any, Any, list[Any]]] = [
     (
-        _Jobs((JOB,)),
-        ([ROW], None),
-        [5, ([], None), ([ROW, ROW], None), ([{}], None), ([ROW], 5)]
-        + [([replace(ROW, **{name: value})], None) for name, value in OTHER_ROWS.items()],  # type: ignore[arg-type]
+        JOB,
+        (ROW, None),
+        [5, ([], None), ([ROW], None), ([ROW, ROW], None), ({}, None), (ROW, 5)]
+        + [(replace(ROW, **{name: value}), None) for name, value in OTHER_ROWS.items()],  # type: ignore[arg-type]
     ),
     (
         PracticeJob.__new__(PracticeJob),
