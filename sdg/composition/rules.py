@@ -25,6 +25,7 @@ from sdg.skills.library.composed import (
     THING,
     ComposedSkill,
     Parameter,
+    imports_of,
     linked_source,
     rename_definition,
     storage_fault,
@@ -214,14 +215,8 @@ class _Reader:
         needs, mine, own = self._parts(name)
         copies = [rename_definition(ast.parse(ast.unparse(node)).body[0], own) for node in mine]
         parameters = [Parameter(each.arg, _kind(each)) for each in self.functions[name].args.args]
-        imports = [ast.unparse(node) for node in self.body if _names_of_import(node) & needs]
+        imports = [ast.unparse(node) for node in self.body if imports_of([node]).keys() & needs]
         return "\n\n".join([*imports, _wrapper(name, parameters), *map(_plain, copies)]) + "\n"
-
-
-def _names_of_import(node: ast.stmt) -> set[str]:
-    """The names that an import binds."""
-    names = node.names if isinstance(node, ast.Import | ast.ImportFrom) else []
-    return {each.asname or each.name for each in names}
 
 
 def _plain(node: ast.stmt) -> str:

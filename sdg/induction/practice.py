@@ -1,7 +1,7 @@
 """Practising one skill in up to three rounds: which starts it learns on, and which starts judge it."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -22,8 +22,8 @@ from sdg.skills.learning.train import (
     Point,
     Trained,
     TrainSettings,
+    join_open,
     measure,
-    open_starts,
     train,
 )
 from sdg.skills.policy.network import Policy
@@ -98,8 +98,8 @@ def practise(job: PracticeJob, *, on_evaluation: Callable[[Point], None] = lambd
     costs: Counter[str] = Counter()
     training, held_out = split(job.members, share=job.settings.validation_share, seed=job.seed)
     costs[REPLAYS] += sum(len(member.restore_actions) for member in job.members)
-    starts = _open([restore_starts(training, job.domain)])
-    judges = _open([restore_starts(held_out, job.domain)]) if held_out else None
+    starts = join_open([restore_starts(training, job.domain)])
+    judges = join_open([restore_starts(held_out, job.domain)]) if held_out else None
     if job.earlier:  # The first round has no skills yet to reach starts on fresh layouts.
         roll_in = partial(
             fresh_starts,
@@ -112,10 +112,10 @@ def practise(job: PracticeJob, *, on_evaluation: Callable[[Point], None] = lambd
         validation_starts = roll_in(
             job.members, layouts=job.validation_layouts, count=VALIDATION_TRIES, seed=job.seed + 1
         )
-        starts = _open([part for part in (starts, fresh) if part is not None])
+        starts = join_open([starts, fresh])
         costs[ROLL_INS] += WANDER * (len(starts) if starts is not None and job.asked is not None else 0)
         starts = _add_rehearsed(starts, job.asked, seed=job.seed)
-        judges = _judges(_open([validation_starts]) if validation_starts is not None else judges, job)
+        judges = _judges(join_open([validation_starts]) if validation_starts is not None else judges, job)
     if starts is None:
         return None
     judged_on = HELD_OUT if judges is not None and len(judges) >= FEWEST_JUDGES else PRACTICE
@@ -180,11 +180,10 @@ def _add_rehearsed(starts: Starts | None, requests: Starts | None, *, seed: int)
     """The starts, and as many again where planners asked for the skill, or a few steps away: these matter most."""
     if requests is None:
         return starts
-    others = [starts] if starts is not None else []
-    near = [
-        perturb_starts(requests, most=WANDER, seed=seed + n) for n in range(1, sum(map(len, others)) // len(requests))
-    ]
-    return _open([*others, requests, *near])
+    count = len(starts) // len(requests) if starts is not None else 0
+    return join_open(
+        [starts, requests, *(perturb_starts(requests, most=WANDER, seed=seed + n) for n in range(1, count))]
+    )
 
 
 def _judges(others: Starts | None, job: PracticeJob) -> Starts | None:
@@ -199,8 +198,3 @@ def _judges(others: Starts | None, job: PracticeJob) -> Starts | None:
         order = np.random.default_rng(job.seed).permutation(len(others))
         parts.append(others if requests is None else others.take(np.sort(order[:shortage])))
     return join(parts) if parts else None
-
-
-def _open(parts: Sequence[Starts]) -> Starts | None:
-    open_parts = [part for part in map(open_starts, parts) if len(part)]
-    return join(open_parts) if open_parts else None

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from sdg.deduction.episode import Played
-from sdg.deduction.library_skills import Option, options_of
+from sdg.deduction.library_skills import options_of
 from sdg.deduction.protocols import CalledSkill
 from sdg.envs.domain import Domain
 from sdg.envs.domains import domain_of_data
 from sdg.gate.executor import Command
-from sdg.skills.learning.train import open_starts
+from sdg.skills.learning.train import join_open
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.practice.restore import restore
 from sdg.skills.practice.starts import Starts, join
@@ -123,13 +123,8 @@ def collect_requests(
         [row for row in episodes if row["seed"] in held_out],
     )
     return {
-        label: Rehearsed(*(_left_to_do(part, options[skill.name], domain) for part in parts))
+        label: Rehearsed(
+            *(join_open([starts_of(requests_of_skill(part, options[skill.name]), domain)]) for part in parts)
+        )
         for label, skill in zip(labels, learned.skills, strict=True)
     }
-
-
-def _left_to_do(episodes: Sequence[EpisodeRow], option: Option, domain: Domain) -> Starts | None:
-    """Starts of this skill's calls whose aim wasn't reached already."""
-    starts = starts_of(requests_of_skill(episodes, option), domain)
-    open_part = open_starts(starts) if starts is not None else None
-    return open_part if open_part is not None and len(open_part) else None

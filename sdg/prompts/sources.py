@@ -39,23 +39,7 @@ def prune_source(
     or needs no change comes back as it is; nothing but functions and constants is added, and nothing but functions,
     imports for annotations and the line that would start `entry` left out.
     """
-    return _selection(source, parts_of(source) if parts is None else parts, entry, others, given)
-
-
-def amend_source(source: str, entry: str, *, earlier: str, given: Collection[str] = ()) -> str:
-    """`source` without what `entry` doesn't need; functions that it leaves out, `entry` too, are those of `earlier`,
-    but for names that are `given`."""
-    parts, before = parts_of(source), parts_of(earlier)
-    names = {name for part in parts for name in part.names}
-    if names and entry not in names:
-        lent = [part for part in before if entry in part.names]
-        parts, source = [*parts, *lent], source + "\n\n" + "".join(part.text for part in lent) + "\n"
-    return _selection(source, parts, entry, [before], given)
-
-
-def _selection(source: str, parts: Sequence[SourcePart], entry: str, others: Sequence[Sequence[SourcePart]],
-               given: Collection[str]) -> str:  # fmt: skip
-    """Those parts of a source that `entry` needs, and those of others that it lacks; each was parsed once."""
+    parts = parts_of(source) if parts is None else parts
     own_names = {name for part in parts for name in (*part.names, *part.lends)}
     if entry not in own_names:
         return source
@@ -76,6 +60,17 @@ def _selection(source: str, parts: Sequence[SourcePart], entry: str, others: Seq
     if not loans and len(own_parts) == len(parts):
         return source
     return "\n\n\n".join(part.text for part in (*dict.fromkeys(loans), *own_parts)) + "\n"
+
+
+def amend_source(source: str, entry: str, *, earlier: str, given: Collection[str] = ()) -> str:
+    """`source` without what `entry` doesn't need; functions that it leaves out, `entry` too, are those of `earlier`,
+    but for names that are `given`."""
+    parts, before = parts_of(source), parts_of(earlier)
+    names = {name for part in parts for name in part.names}
+    if names and entry not in names:
+        lent = [part for part in before if entry in part.names]
+        parts, source = [*parts, *lent], source + "\n\n" + "".join(part.text for part in lent) + "\n"
+    return prune_source(source, entry, parts=parts, others=[before], given=given)
 
 
 def starts(node: ast.stmt) -> str:

@@ -139,12 +139,9 @@ def _fit_size(source: str) -> str:
 def _needed_functions(source: str) -> str:
     """The functions of `source` that `program` needs, in their order."""
     bodies = {match.group(1): part for part in re.split(r"(?m)^(?=def )", source) if (match := _DEFINITION.match(part))}
-    names, waiting = set(), ["program"]
-    while waiting:
-        name = waiting.pop()
-        if name in bodies and name not in names:
-            names.add(name)
-            waiting += re.findall(r"\b(\w+)\(", bodies[name])
+    names = ["program"]
+    for name in names:  # grows as it is walked
+        names += set(re.findall(r"\b(\w+)\(", bodies[name])).intersection(bodies).difference(names)
     return "\n\n".join(part.strip() for name, part in bodies.items() if name in names)
 
 

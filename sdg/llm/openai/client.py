@@ -78,12 +78,6 @@ class OpenAIModel:
         self._unsupported |= left_out
         return replace(completion, extra={"left_out": lost}) if lost else completion
 
-    def close(self) -> None:
-        """Close the connections; the next call opens them again."""
-        if self._client is not None:
-            self._client.close()
-            self._client = None
-
     def _request(
         self, messages: Sequence[Message], sampling: Sampling, left_out: Collection[str] = ()
     ) -> dict[str, Any]:
@@ -164,7 +158,12 @@ class OpenAIModel:
 
     def _read(self, status: int, headers: Mapping[str, str], body: bytes, *, until: float) -> Completion:
         if status != 200:
-            raise self._failure(status, headers, body)
+            message = self._hide(message_of(body))[:MOST_MESSAGE]
+            advice = _ADVICE.get(status, "The server has a fault of its own: try again later.")
+            text = f"{self._who()} answered HTTP {status}{f' ({message})' if message else ''}. {advice}"
+            out_of_quota = "quota" in message and "insufficient" in message
+            may_help = status in _TRY_AGAIN and not out_of_quota
+            raise Unavailable(text, _retry_after(headers)) if may_help else ModelError(text)
         try:
             answer = read_answer(body, until=until)
         except Unreadable as error:
@@ -173,15 +172,6 @@ class OpenAIModel:
         # If a server repeats the key, the key must not get into journals and reports.
         reason = self._hide(answer.finish_reason)[:MOST_REASON]
         return replace(answer, text=self._hide(answer.text), finish_reason=reason, model=self.name)
-
-    def _failure(self, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
-        message = self._hide(message_of(body))[:MOST_MESSAGE]
-        advice = _ADVICE.get(status, "The server has a fault of its own: try again later.")
-        text = f"{self._who()} answered HTTP {status}{f' ({message})' if message else ''}. {advice}"
-        out_of_quota = "quota" in message and "insufficient" in message
-        return (
-            Unavailable(text, _retry_after(headers)) if status in _TRY_AGAIN and not out_of_quota else ModelError(text)
-        )
 
     def _who(self) -> str:
         return f"Model {self.name!r} at {self.settings.base_url or 'OpenAI'}"

@@ -17,10 +17,9 @@ from typing import Any
 from sdg.sandbox.process.board import Board
 from sdg.sandbox.process.confine import Limits, limit, seal
 from sdg.sandbox.process.line import open_line
-from sdg.sandbox.process.values import BadFrame, encode, name_of, read
+from sdg.sandbox.process.values import MAX_ERROR_CHARACTERS, BadFrame, encode, name_of, read
 
 BEAT_SECONDS = 0.5
-MAX_ERROR_CHARACTERS = 4000
 
 
 class _Channel:

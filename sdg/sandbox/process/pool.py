@@ -31,14 +31,13 @@ from typing import IO, Any
 
 from sdg.sandbox.process.board import Board
 from sdg.sandbox.process.confine import MEGABYTE, Limits, hide_memory
-from sdg.sandbox.process.values import BadFrame, Reader, frame, frames
+from sdg.sandbox.process.values import MAX_ERROR_CHARACTERS, BadFrame, Reader, frame, frames
 
 POOL_LIMITS = Limits(memory_bytes=8192 * MEGABYTE, open_files=256)
 TRIES = 2
 """How often a job is begun when its workers die, because a machine short of memory isn't the job's fault."""
 ASLEEP = 5.0
 """If two looks at the workers, meant to be 0.2 s apart, are this many seconds apart, the machine stood still."""
-MAX_ERROR_CHARACTERS = 4000
 READ_ONLY = "SDG_READ_ONLY"
 """Set for workers: code compiled there isn't kept (`sdg.envs.kernels`)."""
 _VARIABLES = (

@@ -29,6 +29,7 @@ MAX_ANSWER_BYTES = 1 << 26
 MAX_TREE_BYTES = 1 << 23
 """Longest message from a worker, and its longest tree: objects built from it stay below some 300 MB."""
 MAX_AXES = 8
+MAX_ERROR_CHARACTERS = 4000
 MAX_KEYS = 256
 """Most keys of one dict to which a lying worker could give equal hashes: each is compared with all others."""
 
@@ -103,7 +104,6 @@ class Reader:
 
     def __init__(self, classes: Collection[str] = ()) -> None:
         self._names = frozenset(classes)
-        self._kinds: dict[str, type] = {}
         self._offset = 0
 
     def value(self, data: bytes) -> Any:
@@ -153,10 +153,9 @@ class Reader:
     def _kind(self, name: str) -> type:
         if name not in self._names:
             raise BadFrame(f"a message that names {name!r:.80}, which is no result")
-        if name not in self._kinds:
-            module, _, attribute = name.partition(":")
-            self._kinds[name] = getattr(importlib.import_module(module), attribute)
-        return self._kinds[name]
+        module, _, attribute = name.partition(":")
+        kind: type = getattr(importlib.import_module(module), attribute)
+        return kind
 
 
 def _is_own_key(key: Any) -> bool:

@@ -1,7 +1,7 @@
 """Training one skill on the subgoals of its cluster (SDG, section 4.4): PPO, held-out starts, the best policy kept."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from sdg.skills.checks.reward import BatchReward
 from sdg.skills.learning import LEARNERS, Practice, policy_of
 from sdg.skills.policy.network import Policy, round_weights
 from sdg.skills.practice.env import success_of
-from sdg.skills.practice.starts import Starts, are_possible
+from sdg.skills.practice.starts import Starts, are_possible, join
 from sdg.skills.settings import Count, NotNegative, Size
 
 VALIDATION, ROLL_INS, REPLAYS = "validation", "roll-ins", "replays"
@@ -104,6 +104,12 @@ class Trained:
 def open_starts(starts: Starts) -> Starts:
     """The starts whose check isn't true already; at the others there is nothing to learn."""
     return starts.take(np.flatnonzero(~are_done(starts)))
+
+
+def join_open(parts: Iterable[Starts | None]) -> Starts | None:
+    """The open starts of these; None where there are none."""
+    open_parts = [open_part for part in parts if part is not None and len(open_part := open_starts(part))]
+    return join(open_parts) if open_parts else None
 
 
 def are_done(starts: Starts) -> np.ndarray:

@@ -7,7 +7,7 @@ says afterwards, whatever its own code returns.
 import ast
 import hashlib
 import symtable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -200,19 +200,19 @@ def reached_globals(source: str, behind: str) -> frozenset[str]:
     own, theirs = parse_code(source), ast.parse(behind)
     if own is None:
         return frozenset()
-    imports = _imports(theirs)
+    imports = imports_of(ast.walk(theirs))
     definitions = {name for node in own.body for name in names_at_top(node)}
-    definitions |= {name for name, what in _imports(own).items() if imports.get(name) != what}
+    definitions |= {name for name, what in imports_of(ast.walk(own)).items() if imports.get(name) != what}
     return frozenset(
         definitions & _globals(symtable.symtable(behind, "", "exec")) | {REQUIRE, BEGIN, RESULT} & {*names_read(own)}
     )
 
 
-def _imports(tree: ast.Module) -> dict[str, tuple[str | None, str]]:
-    """What each imported name stands for: module and member."""
-    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+def imports_of(nodes: Iterable[ast.AST]) -> dict[str, tuple[str | None, str]]:
+    """What each name that these nodes import stands for: module and member."""
+    imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
     return {
-        each.asname or each.name: (getattr(node, "module", None), each.name) for node in nodes for each in node.names
+        each.asname or each.name: (getattr(node, "module", None), each.name) for node in imports for each in node.names
     }
 
 

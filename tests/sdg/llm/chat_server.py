@@ -85,6 +85,12 @@ def sends(body: bytes) -> Answer:
     return lambda handler, _: handler.reply(200, body)
 
 
+def close(model: OpenAIModel) -> None:
+    """Close a model's connections."""
+    if model._client is not None:
+        model._client.close()
+
+
 def ask(
     server: Server, *script: Answer, sampling: Sampling = Sampling(), retries: int = 2, **settings: Any
 ) -> tuple[Any, list[float]]:
@@ -97,4 +103,4 @@ def ask(
     except ModelError as error:
         return error, pauses
     finally:
-        model.close()
+        close(model)

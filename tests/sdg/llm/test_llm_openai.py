@@ -18,7 +18,7 @@ from sdg.llm.openai.client import OpenAIModel
 from sdg.llm.openai.transport import MAX_BODY_BYTES, MAX_ERROR_BYTES
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build
-from tests.sdg.llm.chat_server import ASKED, Answer, Handler, Server, ask, chat, ok, says, sends
+from tests.sdg.llm.chat_server import ASKED, Answer, Handler, Server, ask, chat, close, ok, says, sends
 
 
 def test_a_completion_with_its_tokens_needs_no_key(server: Server) -> None:
@@ -297,7 +297,7 @@ def test_nobody_at_the_address(server: Server) -> None:
     model = OpenAIModel(ModelSettings(name="tiny", base_url="http://127.0.0.1:9/v1"))
     with pytest.raises(ModelError, match="is the server running"):
         Retried(model, retries=1, sleep=pauses.append).complete(ASKED)
-    model.close()
+    close(model)
     assert len(pauses) == 1
 
 
@@ -320,7 +320,7 @@ def test_parameters_that_a_server_refuses_are_left_out_from_then_on(server: Serv
     with pytest.warns(UserWarning, match="refuses seed, temperature: its replies are drawn in its own way"):
         model.complete(ASKED, sampling=Sampling(max_tokens=5))
     assert model.complete(ASKED, sampling=Sampling(max_tokens=5)).extra == {"left_out": "seed, temperature"}
-    model.close()
+    close(model)
     assert len(server.requests) == 7
     assert set(server.requests[-1][1]) == {"model", "messages", "max_tokens"}
 
@@ -334,7 +334,7 @@ def test_a_question_that_is_refused_for_itself_changes_no_other(server: Server, 
         model.complete([Message("user", "long")])
     assert all(body.keys() & {"max_tokens", "max_completion_tokens"} for _, body, _ in server.requests)
     assert model.complete(ASKED).extra == {}
-    model.close()
+    close(model)
     assert {"max_completion_tokens", "temperature", "seed", "stream"} <= server.requests[-1][1].keys()
 
 

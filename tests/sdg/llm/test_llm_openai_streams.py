@@ -15,7 +15,7 @@ from sdg.llm.openai import client
 from sdg.llm.openai.client import LARGE_BYTES, Flood, OpenAIModel, read_answer
 from sdg.llm.openai.transport import MAX_BODY_BYTES
 from sdg.llm.provider import ModelSettings
-from tests.sdg.llm.chat_server import Handler, Server, ask, chat, ok, piece, sends, streamed
+from tests.sdg.llm.chat_server import Handler, Server, ask, chat, close, ok, piece, sends, streamed
 
 USAGE = {
     "prompt_tokens": 900,
@@ -155,7 +155,7 @@ def test_one_model_is_asked_from_many_threads(server: Server) -> None:
     model = OpenAIModel(ModelSettings(name="tiny", base_url=server.url, timeout_seconds=30.0))
     said = in_order(lambda n: model.complete((Message("user", str(n)),)).text, range(16), at_once=16)
     assert list(said) == [str(n) for n in range(16)]
-    model.close()
+    close(model)
 
 
 def test_an_answer_of_millions_of_values_is_not_parsed() -> None:

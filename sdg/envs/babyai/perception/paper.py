@@ -7,7 +7,7 @@ Two differences to the paper, both to its flaws: records have named fields, and 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from sdg.envs.babyai.perception.snapshot import BabyAIPerception, Object
+from sdg.envs.babyai.perception.snapshot import BabyAIPerception, Object, Thing
 from sdg.envs.defaults import PlainPerception
 from sdg.envs.domain import Perceivable
 
@@ -31,14 +31,9 @@ room and the pose in which the mission began, and stay with an object when it is
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Thing):
     """A thing in view; its position (x, y) in cells is relative to the robot, x to its right and y ahead."""
 
-    id: int
-    name: str
-    type: str
-    color: str
-    position: tuple[int, int]
     distance: int
 
 

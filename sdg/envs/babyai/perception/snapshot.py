@@ -39,14 +39,20 @@ room and the pose in which the mission began, and stay with an object when it is
 
 
 @dataclass(frozen=True, slots=True)
-class Object:
-    """A thing the robot has seen. Positions are (x, y): x to the right of and y ahead of its pose at the start."""
+class Thing:
+    """What is known of a thing in every API."""
 
     id: int
     name: str
     type: str
     color: str
     position: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Object(Thing):
+    """A thing the robot has seen. Positions are (x, y): x to the right of and y ahead of its pose at the start."""
+
     start_position: tuple[int, int]
     distance: int
     facing: bool
