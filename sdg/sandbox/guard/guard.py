@@ -36,7 +36,6 @@ MAX_ARGUMENT_CHARACTERS = 2_000
 """Longest argument as text; each of its parts counts for two more."""
 _ARGUMENT_KINDS: frozenset[type] = frozenset({list, tuple, dict})
 _VALUE_KINDS: frozenset[type] = frozenset({list, tuple, dict, set, frozenset})
-_FLAT = frozenset({"int", "float", "bool", "str", "None", "tuple", "..."})
 _RESERVED_NAMES = frozenset(
     name
     for kind in (str, int, float, list, dict, set, tuple, range, type, Exception, AttributeError, UnicodeDecodeError,
@@ -49,13 +48,6 @@ STACK = 5000
 """Least limit of the interpreter's stack: 60 calls of generated code with all their loops stay far below it, wherever
 they begin, so that no answer depends on the caller's depth."""
 sys.setrecursionlimit(max(sys.getrecursionlimit(), STACK))
-_REFUSALS = (ValueError, TypeError, OverflowError, ZeroDivisionError)
-
-
-_HINTS = {
-    "function'": "call the function first, as in name()", "'method'": "call the function first, as in name()",
-    "'NoneType' object": "it is None here: ask `is not None` first",
-}  # fmt: skip
 
 
 class HostFault(BaseException):
@@ -96,11 +88,11 @@ def fields_of(records: Collection[type]) -> tuple[str, ...]:
         if not getattr(getattr(record, "__dataclass_params__", None), "frozen", False):
             raise ValueError(f"{record.__name__} must be a frozen dataclass")
         for field in dataclasses.fields(record):
-            annotation = inspect.formatannotation(field.type).translate(str.maketrans("[],|'\"", "      "))
+            words = inspect.formatannotation(field.type).translate(str.maketrans("[],|'\"", "      ")).split()
             is_taken = METHODS.intersection(dir(record)) or field.name in _RESERVED_NAMES
             if is_taken or field.name.startswith("_") or not field.name.isascii():
                 raise ValueError(f"field {record.__name__}.{field.name}: the name is not safe as an allowed attribute")
-            if not annotation.strip() or not _FLAT.issuperset(annotation.split()):
+            if not words or not {"int", "float", "bool", "str", "None", "tuple", "..."}.issuperset(words):
                 raise ValueError(f"field {record.__name__}.{field.name}: {field.type} is not a flat, immutable type")
     return tuple(dict.fromkeys(field.name for record in records for field in dataclasses.fields(record)))
 
@@ -281,7 +273,9 @@ class Guarded(Library):
                 f"{self.entry}() did not finish within {self.budget_steps} steps: is there a loop that never ends?"
             )
             return BudgetSpent(message, line=line)
-        if any(error is host_error for host_error in self._host_errors) and type(error) not in _REFUSALS:
+        if type(error) not in (ValueError, TypeError, OverflowError, ZeroDivisionError) and any(
+            error is host_error for host_error in self._host_errors
+        ):
             return error
         return GeneratedError(self._message(error), line=line, kind=type(error).__name__)
 
@@ -297,7 +291,10 @@ class Guarded(Library):
         except (Exception, BudgetStop):
             return ""
         signs = {f"{record.__name__!r} object": f"it has attributes only, which are {', '.join(fields_of([record]))}"
-                 for record in self.records} | _HINTS  # fmt: skip
+                 for record in self.records} | {
+            "function'": "call the function first, as in name()", "'method'": "call the function first, as in name()",
+            "'NoneType' object": "it is None here: ask `is not None` first",
+        }  # fmt: skip
         hints = signs.items() if isinstance(error, TypeError | AttributeError) else ()
         hint = next((f": {hint}" for sign, hint in hints if sign in text[:200]), "")
         return "".join(c if c.isprintable() or c == "\n" else " " for c in text) + hint

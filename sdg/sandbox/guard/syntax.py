@@ -156,8 +156,6 @@ def call(name: str, *arguments: ast.expr) -> ast.Call:
 
 MAX_STARS = 8
 MAX_FORMATTED = 32
-_PLAIN = (str, bool, float, int, type(None), type(Ellipsis))
-
 _HINT = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.Tuple, ast.List, ast.BinOp, ast.BitOr, ast.Load)
 _SPEC_CHARACTERS = frozenset("<>^=+- #,_.0123456789bdeEfFgGosxX%")
 
@@ -208,7 +206,7 @@ REFUSED: tuple[Rule, ...] = (
     ),
     (
         ast.Constant,
-        lambda node: type(node.value) not in _PLAIN,
+        lambda node: type(node.value) not in (str, bool, float, int, type(None), type(Ellipsis)),
         "constants of bytes and imaginary numbers are not allowed: use plain numbers and texts",
     ),
     (
