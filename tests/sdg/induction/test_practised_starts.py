@@ -18,10 +18,9 @@ from sdg.induction.practice import (
     _first_policy,
     _halves,
     _judges,
-    _open,
     practise,
 )
-from sdg.skills.learning.train import HELD_OUT, PRACTICE, Point, TrainSettings
+from sdg.skills.learning.train import HELD_OUT, PRACTICE, Point, TrainSettings, join_open
 from sdg.skills.policy.network import random_policy
 from sdg.skills.practice.fresh_starts import ChainStep, Member
 from sdg.skills.practice.starts import Starts, perturb_starts
@@ -53,14 +52,14 @@ def _practice(asked_held_out: Starts | None) -> PracticeJob:
 
 def test_where_the_check_is_true_already_nothing_is_practised() -> None:
     some = perturb_starts(_starts(60, check=FACING), most=12, seed=1)
-    kept = _open([some, _starts(5, check=ALWAYS_TRUE)])
+    kept = join_open([some, _starts(5, check=ALWAYS_TRUE)])
     assert kept is not None
     facing = np.array([some.rows.perception(row).get_facing() is not None for row in range(60)])
     assert 0 < facing.sum() < 60
     assert len(kept) == (~facing).sum()
     assert np.array_equal(kept.memory.pose, some.memory.pose[~facing])
-    assert _open([_starts(5, check=ALWAYS_TRUE)]) is None
-    assert _open([]) is None
+    assert join_open([_starts(5, check=ALWAYS_TRUE)]) is None
+    assert join_open([]) is None
 
 
 def test_what_planners_asked_for_judges_and_others_fill_up() -> None:
