@@ -39,7 +39,7 @@ def tick(now: Situation) -> RuleAnswer | None:
     for words in [] if plain(match[1]) in ("nothing", "none") else wanted_names(now.task):
         scores = [(2.0 if text == words else likeness(text, words), each) for text, each in labels if text]
         best = max(scores, key=lambda pair: pair[0], default=(0.0, None))
-        if best[1] is not None and best[0] > 0.6 and "checked" not in best[1].look.split():
+        if best[1] is not None and best[0] > 0.6 and not best[1].is_checked:
             commands.append(click(best[1]))
     return submit_form(now, commands) if commands or plain(match[1]) in ("nothing", "none") else None
 
@@ -110,10 +110,11 @@ def entered_text(now: Situation) -> RuleAnswer | None:
     return submit_form(now, fill(fields[0], text))
 
 
-def icon(now: Situation, name: str) -> SeenElement | None:
+def icon(now: Situation, name: str, among: Sequence[SeenElement] | None = None) -> SeenElement | None:
     """An icon that stands for a word."""
+    pool = [each for each in (now.elements if among is None else among) if each.kind in ("icon", "button")]
     look = ICONS.get(name.lower(), name.lower())
-    return next((each for each in now.of_kind("icon", "button") if look in each.look.split()), None)
+    return next((each for each in pool if look in each.look.split()), None)
 
 
 def clicked_in_order(now: Situation) -> RuleAnswer | None:
@@ -155,7 +156,7 @@ def only_button(now: Situation) -> RuleAnswer | None:
 
 def focused_field(now: Situation) -> RuleAnswer | None:
     """Focus into the 2nd textbox."""
-    fields = sorted(now.of_kind(*FIELDS), key=lambda each: each.middle[::-1])
+    fields = sorted(now.of_kind(*FIELDS), key=lambda each: (each.y, each.x))
     if not fields or not re.match(r"(focus|click)\b.*\b(textbox|text ?field|text ?area|input)\b", now.lower):
         return None
     number = re.search(r"\b(\d+)(?:st|nd|rd|th)\b", now.lower)

@@ -29,9 +29,19 @@ class SeenElement:
         return (self.place[0] + self.place[2]) // 2, (self.place[1] + self.place[3]) // 2
 
     @property
+    def x(self) -> int:
+        """Horizontal middle."""
+        return self.middle[0]
+
+    @property
     def y(self) -> int:
         """Vertical middle."""
         return self.middle[1]
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether it is ticked."""
+        return "checked" in self.look.split()
 
 
 @dataclass(frozen=True, slots=True)
