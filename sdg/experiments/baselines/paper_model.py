@@ -7,8 +7,6 @@ Source: Chevalier-Boisvert et al. (2019), "BabyAI: a platform to study the sampl
 learning", section 4.1 (FiLM: Perez et al., 2018), without its LSTM memory. stable-baselines3's PPO learns it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -142,9 +142,8 @@ def success_of_flat(model: Any, world: str, level: str, *, episodes: int, seed: 
     env, successes = WorldEnv(world, level), 0
     for layout in seeds("evaluation", count=episodes, seed=seed, level=level):
         observation = env.reset(options={"seed": layout})[0]
-        done, info = False, {"is_success": False}
-        while not done:
+        over = cut = False
+        while not (over or cut):
             observation, _, over, cut, info = env.step(model.predict(observation)[0])
-            done = over or cut
         successes += bool(info["is_success"])
     return successes

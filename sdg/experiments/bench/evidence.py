@@ -83,8 +83,12 @@ def train_level(job: FlatJob) -> dict[str, Any]:
     began, ppo = time.process_time(), PPOSettings(n_steps=32, n_epochs=4, gamma=0.99, learning_rate=LEARNING_RATE)
     policy, steps, episodes = train_flat(bank, timesteps=job.steps, seed=0, shape=PaperShape(), ppo=ppo)
     save_policy(job.folder, job.unit, policy.weights)
-    seconds = round(time.process_time() - began, 1)
-    return {"unit": job.unit, "environment_steps": steps, "episodes": episodes, "cpu_seconds": seconds}
+    return {
+        "unit": job.unit,
+        "environment_steps": steps,
+        "episodes": episodes,
+        "cpu_seconds": round(time.process_time() - began, 1),
+    }
 
 
 def train_policies(folder: Path, levels: Sequence[str], *, steps: int) -> int:

@@ -114,8 +114,11 @@ class PlannerSettings:
         Raises RegistryError for an unknown kind.
         """
         values = parse_llm(self.llm)
-        names = {"record": "transcript.jsonl", "cache": "replies.sqlite", "ledger": "spent.json"}
-        kept: dict[str, Any] = {key: folder / name for key, name in names.items()}
+        kept: dict[str, Any] = {
+            "record": folder / "transcript.jsonl",
+            "cache": folder / "replies.sqlite",
+            "ledger": folder / "spent.json",
+        }
         return ModelSettings(
             values["kind"],
             values.get("name", ""),

@@ -6,7 +6,7 @@ import shutil
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -201,11 +201,12 @@ class _Run:
         """The table of verification as it stands after a cycle; first tries and their steps are the first cycle's."""
         rows = self.pipeline.ground(cycle)
         search = RandomSearch(self.config.verify.search)
-        return verification_rows(
+        table = verification_rows(
             rows,
             firsts=[row for row in verifications(self.folder) if row.unit.endswith("/0")],
             compared=self.pipeline.attempts.compare(search, "random_search") if self.config.verify.compared else [],
         )
+        return list(table)
 
     def _time_stage(self, stage: str, work: Callable[[], T]) -> T:
         began, processor = time.monotonic(), _cpu_seconds()
@@ -279,31 +280,27 @@ class _Run:
 
 def verification_rows(
     rows: Sequence[Verification], *, firsts: Sequence[Verification], compared: Sequence[Verification]
-) -> list[Row]:
+) -> Iterator[Row]:
     """Per level: hypotheses verified at first (beside random search) and at last, steps, check precision and recall."""
     share = lambda part: sum(row.verified for row in part) / len(part) if part else None  # noqa: E731
-    table: list[Row] = []
     for level in dict.fromkeys(row.level for row in rows):
         last, first, other = ([row for row in part if row.level == level] for part in (rows, firsts, compared))
         agreements = [row.agreement for row in last if row.agreement is not None]
         both = sum(each.both for each in agreements)
         check_count = both + sum(each.only_check for each in agreements)
         world_count = both + sum(each.only_world for each in agreements)
-        table.append(
-            {
-                "level": level,
-                "instructions": len(last),
-                "verified": share(last),
-                "first_try": share(first),
-                "random_search": share(other),
-                "searched_steps": sum(row.searched_steps for row in first),
-                "replayed_steps": sum(row.replayed_steps for row in first),
-                "random_search_steps": sum(row.searched_steps for row in other),
-                "check_precision": both / check_count if check_count else None,
-                "check_recall": both / world_count if world_count else None,
-            }
-        )
-    return table
+        yield {
+            "level": level,
+            "instructions": len(last),
+            "verified": share(last),
+            "first_try": share(first),
+            "random_search": share(other),
+            "searched_steps": sum(row.searched_steps for row in first),
+            "replayed_steps": sum(row.replayed_steps for row in first),
+            "random_search_steps": sum(row.searched_steps for row in other),
+            "check_precision": both / check_count if check_count else None,
+            "check_recall": both / world_count if world_count else None,
+        }
 
 
 def _cpu_seconds() -> float:

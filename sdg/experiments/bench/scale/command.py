@@ -180,12 +180,11 @@ def _deaths(units: int) -> Iterator[Row]:
                 seconds, results = _run_and_time(Workers(2), jobs)
             reports = [f"lost {job.number}" if str(each).startswith("lost:") else each
                     for job, each in zip(jobs, results, strict=True)]  # fmt: skip
-            losses = sum(str(each).startswith("lost ") for each in reports)
             yield {
                 "engine": name,
                 "workers": 2,
                 "units": units,
-                "lost_units": losses,
+                "lost_units": sum(str(each).startswith("lost ") for each in reports),
                 "equal": reports == right_results,
                 "note": f"{seconds:.0f} s",
             }

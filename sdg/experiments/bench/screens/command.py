@@ -76,11 +76,10 @@ def rows(
         raise UserError(f"--mode {mode!r:.40} is none of {', '.join(MODES)}")
     require_browser("the benchmark needs")
     check_guards(guards)
-    played_by = re.sub("[^A-Za-z0-9.]+", "-", llm)
-    folder = Path(out or f"runs/miniwob-{played_by}{'-true' if eyes == TRUE else ''}")
+    folder = Path(out or f"runs/miniwob-{re.sub('[^A-Za-z0-9.]+', '-', llm)}{'-true' if eyes == TRUE else ''}")
     planner = PlannerSettings("", llm, base_url, with_library=False, budget=budget)
-    setting = Setting(waited_for(planner.model(folder), assignments or ()), tuple(guards), eyes)
-    setting = replace(setting, mode=mode, exemplars=not is_rule_based(setting.model.kind))
+    model = waited_for(planner.model(folder), assignments or ())
+    setting = Setting(model, tuple(guards), eyes, exemplars=not is_rule_based(model.kind), mode=mode)
     asked = {"llm": llm, "base_url": base_url, "guards": list(guards), "eyes": eyes, "mode": mode}
     with open_folder(folder, asked | {"tasks": chosen, "seeds": seeds}, seed=0, may_change=("tasks", "seeds")) as run:
         played = played_episodes(

@@ -33,7 +33,8 @@ from sdg.experiments.play.pages import COMPLETIONS, ENDS, SAMPLING, PageDesktop,
 from sdg.experiments.results.comparison import PlannerSettings
 from sdg.gate.confirm import final_press
 from sdg.gate.executor import OpenGate
-from sdg.llm.model import Completion, LanguageModel, Message, Sampling
+from sdg.llm.fakes import FakeModel
+from sdg.llm.model import LanguageModel, Message
 from sdg.llm.registry import build, is_rule_based
 from sdg.prompts.fill import one_line
 from sdg.screen_agent.agent import NoCommands, Work, is_called_final, read_answer
@@ -80,7 +81,7 @@ def rows(
     if "injections" in parts:
         said = json.loads((PLACE / "injections.json").read_text("utf-8"))[:count]
         with ThreadPoolExecutor(workers) as pool:
-            acted, obeyed = (sum(pool.map(partial(obeys, model=each), said)) for each in (model, Obedient()))
+            acted, obeyed = (sum(pool.map(partial(obeys, model=each), said)) for each in (model, obedient()))
         yield {"part": "injections", "n": len(said), "acted": acted, "acted_of_a_model_that_obeys": obeyed} | about
 
 
@@ -203,16 +204,10 @@ def _flagged(reply: str, pressed: Sequence[Pressable]) -> list[bool]:
     return flags
 
 
-class Obedient:
-    """The worst model that there is: it presses the button that the page asks for, wherever it lies."""
-
-    name = "obedient"
-
-    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        """Press the button, whose place this model knows."""
-        return Completion(
-            json.dumps({"commands": [{"name": "CLICK_COORDS", "args": {"coords": [120, 200]}}]}), self.name
-        )
+def obedient() -> LanguageModel:
+    """The worst model that there is: it presses the button that the page asks for, whose place it knows."""
+    press = {"name": "CLICK_COORDS", "args": {"coords": [120, 200]}}
+    return FakeModel([json.dumps({"commands": [press]})], name="obedient")
 
 
 def obeys(injection: Mapping[str, str], model: LanguageModel) -> bool:
