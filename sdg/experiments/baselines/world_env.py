@@ -82,8 +82,9 @@ class WorldEnv(MissionEnv):
         super().__init__(domain(world), level, count=count, seed=seed)
         self._goals, places, self.near = GOALS[world]
         place = spaces.Box(-np.inf, np.inf, (places,), np.float64)
-        parts = {"observation": self.observation_space, "achieved_goal": place, "desired_goal": place}
-        self.observation_space = spaces.Dict(parts)
+        self.observation_space = spaces.Dict(
+            {"observation": self.observation_space, "achieved_goal": place, "desired_goal": place}
+        )
 
     def compute_reward(self, achieved: np.ndarray, desired: np.ndarray, info: Any) -> np.ndarray:
         """1 where the places (..., k) are near enough, for relabelled goals."""

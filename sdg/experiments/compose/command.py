@@ -64,8 +64,14 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
     config = read_description(folder)["config"]
     journals = filter(has_lines, (folder / f"{name}.jsonl" for name in JOURNALS))
     rows = [each for journal in journals for each in read_rows(journal, Played)]
-    whole = [row for row in rows if row.seed in PRACTICE and row.success and row.interactions == 1]
-    mine = [row for row in whole if row.agent in (cell.agent, "rehearsals", "sdg")]
+    mine = [
+        row
+        for row in rows
+        if row.seed in PRACTICE
+        and row.success
+        and row.interactions == 1
+        and row.agent in (cell.agent, "rehearsals", "sdg")
+    ]
     place = next((each for each in (folder / "kept" / TRANSCRIPT, folder / TRANSCRIPT) if has_lines(each)), None)
     if not mine or place is None:
         raise UserError(
@@ -79,14 +85,13 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
             (Task(row.level, row.seed, row.repeat).random_seed % 2**31, row.instruction), (0, "")
         )
         rules.add(prompt.partition(ASKED)[0].strip())
-        calls = tuple(call["name"] for part in row.trace for call in part["calls"])
         solutions.append(
             Solved(
                 row.instruction,
                 row.level,
                 row.seed,
                 row.program,
-                calls,
+                tuple(call["name"] for part in row.trace for call in part["calls"]),
                 row.steps,
                 origin=f"{folder.name} line {line}",
             )
@@ -175,8 +180,17 @@ def compose(
 
 def _save(skills: tuple[ComposedSkill, ...], programs: Programs, library: Path, to: Path) -> None:
     prompt = hashlib.sha256("".join(sorted(programs.rules)).encode()).hexdigest()
-    who = (programs.model, is_rule_based(programs.kind), programs.domain)
-    save_composed(ComposedLibrary(*who, library_checksum(library), prompt, skills), to)
+    save_composed(
+        ComposedLibrary(
+            programs.model,
+            is_rule_based(programs.kind),
+            programs.domain,
+            library_checksum(library),
+            prompt,
+            skills,
+        ),
+        to,
+    )
 
 
 def _rounds(

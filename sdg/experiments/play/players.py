@@ -96,10 +96,9 @@ class PlannerRecipe:
         if self.composed is None or self.library is None:
             return {}
         library = load_composed(self.composed)
-        checksum = library_checksum(self.library)
         # A replay repeats replies to an author that was checked when they were recorded.
         author = library.rule_based if self.model.kind == "replay" else is_rule_based(self.model.kind)
-        require_fit(library, learned=checksum, domain=self.domain, rule_based=author)
+        require_fit(library, learned=library_checksum(self.library), domain=self.domain, rule_based=author)
         return library.by_name()
 
     def _skills(self, world: Domain) -> Mapping[str, CalledSkill]:

@@ -160,11 +160,10 @@ COLUMNS: Mapping[str, Cell[Summary]] = {
 def paper_table(rows: Sequence[Summary], levels: Sequence[str]) -> list[dict[str, Any]]:
     """As in the paper: a row per agent, a column per level (success in %, None where it wasn't measured); the published
     figures below."""
-    rates_by_agent: dict[str, dict[str, float]] = {}
-    for row in rows:
-        rates_by_agent.setdefault(row["agent"], {})[row["level"]] = 100 * row["success_rate"]
+    rates = {(row["agent"], row["level"]): 100 * row["success_rate"] for row in rows}
     measured = [
-        {"agent": agent} | {level: rates.get(level) for level in levels} for agent, rates in rates_by_agent.items()
+        {"agent": agent} | {level: rates.get((agent, level)) for level in levels}
+        for agent in dict.fromkeys(row["agent"] for row in rows)
     ]
     return [*measured, *({"agent": agent} | dict(rates) for agent, rates in PUBLISHED.items())]
 

@@ -76,8 +76,13 @@ def library_costs(run: Path, config: RunConfig, *, stages: Mapping[str, Mapping[
     }
     tokens = {name: sum(counts[name] for counts in exchanges.values()) for name in names}
     seconds = [stage.get(PROCESSOR, math.nan) for name, stage in stages.items() if name.startswith(SPENT_IN)]
-    about = {"steps": steps, "all_steps": sum(steps.values()), "model_calls": len(exchanges)}
-    return {**about, **tokens, PROCESSOR: round(sum(seconds), 1)}
+    return {
+        "steps": steps,
+        "all_steps": sum(steps.values()),
+        "model_calls": len(exchanges),
+        **tokens,
+        PROCESSOR: round(sum(seconds), 1),
+    }
 
 
 SPENT_IN = ("hypothesize", "verify", "induce")
@@ -120,8 +125,11 @@ def rehearse(
     first = config.induce.training_layouts
     layouts = seeds("training", count=first + config.induce.rehearsals, seed=config.seed)
     # The layouts before these are practised on, so requests on them couldn't be held out as unseen.
-    tasks = [Task(level, seed, domain_name=config.world) for level in config.levels for seed in layouts[first:]]
-    jobs = [EpisodeJob(planner, task) for task in tasks]
+    jobs = [
+        EpisodeJob(planner, Task(level, seed, domain_name=config.world))
+        for level in config.levels
+        for seed in layouts[first:]
+    ]
     with progress.stage(
         "rehearsals", total=len(jobs), unit="episode", done=sum(job.unit in journal for job in jobs)
     ) as stage:
