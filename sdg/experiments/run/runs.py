@@ -251,8 +251,8 @@ class _Run:
             self.folder.write_json(name, induction.to_json())
             began = _cpu_seconds()
             library = learning.learn(induction, reserved=reserved_names(self.config))
-            now = {"induce now": {PROCESSOR: _cpu_seconds() - began}}
-            costs = library_costs(self.folder.path, self.config, stages=self.stages | now)
+            stages = self.stages | {"induce now": {PROCESSOR: _cpu_seconds() - began}}
+            costs = library_costs(self.folder.path, self.config, stages=stages)
             self._write({ACCOUNTS: costs})
             lasting = {name: value for name, value in costs.items() if name != PROCESSOR}
             save_library(replace(library, provenance={**library.provenance, ACCOUNTS: lasting}), place)

@@ -65,8 +65,11 @@ def curve(level: str, sizes: tuple[int, ...], *, seed: int = 0) -> Iterator[dict
         engine.reset()
         rng = np.random.default_rng(seed)
         _step_engine(engine, rng, seconds=0.1)
-        rate = median(_step_engine(engine, rng, seconds=0.1) for _ in range(ROUNDS))
-        yield {"n_envs": n_envs, "steps_per_second": rate, "state_bytes_per_env": ROW.itemsize}
+        yield {
+            "n_envs": n_envs,
+            "steps_per_second": median(_step_engine(engine, rng, seconds=0.1) for _ in range(ROUNDS)),
+            "state_bytes_per_env": ROW.itemsize,
+        }
 
 
 def _step_engine(engine: BabyAIEngine, rng: np.random.Generator, *, seconds: float) -> float:

@@ -227,13 +227,14 @@ class RecordingRequest:
     composed: Path | None = None
 
     def __post_init__(self) -> None:
-        chosen = ((self.interfaces, INTERFACES), (self.perceptions, PERCEPTIONS))
-        faults = (
-            (each not in choices, f"there is no {each!r}; there are {', '.join(choices)}")
-            for names, choices in chosen
-            for each in names
+        refuse(
+            UserError,
+            (
+                (each not in choices, f"there is no {each!r}; there are {', '.join(choices)}")
+                for names, choices in ((self.interfaces, INTERFACES), (self.perceptions, PERCEPTIONS))
+                for each in names
+            ),
         )
-        refuse(UserError, faults)
         if COMPOSED_SKILLS in self.interfaces and not (self.composed and self.composed.is_file()):
             raise UserError(f"there are no composed skills at {self.composed}: make some with `sdg compose`")
 

@@ -31,6 +31,7 @@ import typer
 from sdg.console import UserError, progress
 from sdg.envs.ui.browser import require_browser
 from sdg.envs.ui.tasks import GUESSED, SEEN, TASKS, UNSEEN, task_name
+from sdg.errors import refuse
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.episodes import SCREENSHOT, TRUE, ScreenEpisode, ScreenJob, Setting, lose, play
 from sdg.experiments.config.config import find_config, load
@@ -70,10 +71,11 @@ def rows(
 ) -> list[Mapping[str, Any]]:
     """The rows. Raises UserError for unknown tasks, seeds, guards or eyes, and without a browser."""
     chosen, numbers = chosen_tasks(tasks), chosen_seeds(seeds)
-    if eyes not in (SCREENSHOT, TRUE):
-        raise UserError(f"--eyes {eyes!r:.40} is neither {SCREENSHOT} nor {TRUE}")
-    if mode not in MODES:
-        raise UserError(f"--mode {mode!r:.40} is none of {', '.join(MODES)}")
+    faults = (
+        (eyes not in (SCREENSHOT, TRUE), f"--eyes {eyes!r:.40} is neither {SCREENSHOT} nor {TRUE}"),
+        (mode not in MODES, f"--mode {mode!r:.40} is none of {', '.join(MODES)}"),
+    )
+    refuse(UserError, faults)
     require_browser("the benchmark needs")
     check_guards(guards)
     folder = Path(out or f"runs/miniwob-{re.sub('[^A-Za-z0-9.]+', '-', llm)}{'-true' if eyes == TRUE else ''}")

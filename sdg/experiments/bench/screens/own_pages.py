@@ -27,6 +27,7 @@ from sdg.console import UserError, progress
 from sdg.envs.ui.access import Access
 from sdg.envs.ui.browser import require_browser
 from sdg.envs.ui.page import PageWorld
+from sdg.errors import refuse
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.command import waited_for
 from sdg.experiments.play.pages import COMPLETIONS, ENDS, SAMPLING, PageDesktop, TaskPlayed, do_task, open_page
@@ -62,10 +63,8 @@ def rows(
     out: options.Out = None,
 ) -> Iterator[Mapping[str, Any]]:
     """A row for each part. Raises UserError for unknown parts, and without a browser."""
-    if wrong := [each for each in parts or ("",) if each not in PARTS]:
-        raise UserError(f"--parts {wrong[0]!r:.40} is none of {', '.join(PARTS)}")
-    if mode not in MODES:
-        raise UserError(f"--mode {mode!r:.40} is none of {', '.join(MODES)}")
+    faults = [(each not in PARTS, f"--parts {each!r:.40} is none of {', '.join(PARTS)}") for each in parts or ("",)]
+    refuse(UserError, [*faults, (mode not in MODES, f"--mode {mode!r:.40} is none of {', '.join(MODES)}")])
     require_browser("the benchmark needs")
     folder = Path(out or "runs/pages")
     folder.mkdir(parents=True, exist_ok=True)
