@@ -199,8 +199,9 @@ class _Run:
             return table
         rows = self._time_stage("induce", lambda: self._induce(1))
         for cycle in range(2, self.config.cycles + 1):
-            earlier = library_of(self.folder.path, cycle=cycle - 1, cycles=self.config.cycles)
-            self.pipeline.seed_cycle_with_library(earlier, cycle=cycle)
+            self.pipeline.seed_cycle_with_library(
+                library_of(self.folder.path, cycle=cycle - 1, cycles=self.config.cycles), cycle=cycle
+            )
             self._time_stage(f"verify, cycle {cycle}", partial(self.pipeline.ground, cycle))
             rows = self._time_stage(f"induce, cycle {cycle}", partial(self._induce, cycle))
         return rows if stage == "induce" else self._time_stage("solve", lambda: self._solve(everyone=stage == "run"))
