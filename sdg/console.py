@@ -22,7 +22,7 @@ from sdg.errors import SDGError, UserError  # noqa: F401  commands take UserErro
 if TYPE_CHECKING:
     from sdg.pipeline.plan import Progress, Stage
 
-DONE, FAILED, USAGE_ERROR, INTERRUPTED = 0, 1, 2, 130
+DONE, FAILED, INTERRUPTED = 0, 1, 130
 
 
 class CheckFailed(SDGError, RuntimeError):
@@ -45,17 +45,10 @@ def run_guarded(act: Callable[[], int | None]) -> int:
         if os.environ.get("SDG_DEBUG"):
             traceback.print_exc()
         _say(message(error))
-        return exit_code(error)
+        return int(getattr(error, "exit_code", FAILED))
     if code == INTERRUPTED:
         _say("interrupted; what was finished is kept, and the same command goes on from there")
     return code
-
-
-def exit_code(error: BaseException) -> int:
-    """2 for what the user can ask differently, 1 for everything else."""
-    from typer.exceptions import TyperException
-
-    return USAGE_ERROR if isinstance(error, TyperException) else getattr(error, "exit_code", FAILED)
 
 
 def message(error: BaseException) -> str:
@@ -101,10 +94,10 @@ class Quiet:
         yield self
 
     def advance(self, count: int = 1, *, steps: int = 0) -> None:
-        pass
+        """Count nothing."""
 
     def note(self, text: str) -> None:
-        pass
+        """Say nothing."""
 
 
 class Lines:
@@ -232,8 +225,7 @@ class Output:
             return sum(self._write(line(row)) for row in rows)
         all_rows: list[Row] = []
         try:
-            for row in rows:
-                all_rows.append(row)
+            all_rows.extend(rows)
         finally:
             for text in table(all_rows):
                 self._write(text)
@@ -313,8 +305,7 @@ def table(rows: Sequence[Row], *, width: int | None = None) -> list[str]:
         grid.add_column(Text(column), justify="right" if numeric else "left", overflow="fold", no_wrap=numeric)
     for row in display_rows:
         grid.add_row(*(Text(cell(row.get(column))) for column in columns))
-    wide = Console(width=10_000, color_system=None, force_terminal=False)
-    full_width = wide.measure(grid).maximum
+    full_width = Console(width=10_000, color_system=None, force_terminal=False).measure(grid).maximum
     space = width or (shutil.get_terminal_size().columns if sys.stdout.isatty() else full_width)
     if full_width > space and len(columns) > space // 12:
         return [line for row in display_rows for line in (*(f"{key}: {cell(row.get(key))}" for key in columns), "")]

@@ -1,13 +1,12 @@
 """Levels for stable-baselines3, and its policies as skills: `sdg.sb3_env`, `sdg.sb3_skill`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 from gymnasium import spaces
+from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 from sdg.console import UserError
@@ -23,9 +22,6 @@ from sdg.skills.checks.from_function import template_of
 from sdg.skills.learning.by_hand import SkillSpec, measure_skill
 from sdg.skills.learning.sb3 import SB3Rows, as_arrays, parameters_of
 from sdg.skills.library.library import LearnedSkill
-
-if TYPE_CHECKING:
-    from stable_baselines3.common.base_class import BaseAlgorithm
 
 SPACE = spaces.Dict(
     {MAP: spaces.Box(0, 1, (SIZE,), np.uint8), MISSION: spaces.MultiDiscrete(np.full(LONGEST, N_WORDS))}

@@ -253,7 +253,7 @@ class World:
             self._world.max_steps,
             (interaction,),
         )
-        played = Played.from_json(
+        return Played.from_json(
             {
                 "unit": f"world/{self.level}/{self.seed}",
                 "agent": "by hand",
@@ -262,7 +262,6 @@ class World:
                 **episode.row(),
             }
         )
-        return replace(played, actions=tuple(self._robot.actions))
 
 
 def _library(skills: SkillLibrary | LearnedSkill | Iterable[LearnedSkill] | None, domain: str) -> SkillLibrary:

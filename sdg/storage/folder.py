@@ -83,11 +83,10 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
         """Learning curves, as `metrics.jsonl` and for TensorBoard."""
         return Metrics(self.path)
 
-    def write_json(self, name: str, value: Mapping[str, Any]) -> Path:
+    def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write an artefact in one step, with the schema version in it."""
-        path = self.path / name
-        atomic_write(path, json.dumps({"schema": SCHEMA, **plain(value)}, indent=1, allow_nan=False) + "\n")
-        return path
+        text = json.dumps({"schema": SCHEMA, **plain(value)}, indent=1, allow_nan=False) + "\n"
+        atomic_write(self.path / name, text)
 
     def read_json(self, name: str) -> dict[str, Any] | None:
         """An artefact, or None when the run hasn't got that far. Raises `RunFolderError` for another schema."""

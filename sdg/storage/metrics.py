@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import json
-import os
 import re
 import shutil
 import time
@@ -13,7 +12,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from sdg.envs.files import open_regular, read_values
+from sdg.envs.files import lock_to_append, read_values
 from sdg.storage.files import RunFolderError, atomic_write, explain, line, plain
 
 STEP = "environment_steps"
@@ -29,7 +28,6 @@ class Metrics:
         self.path, self._unit = folder / "metrics.jsonl", ""
         # TensorBoard is an extra: without it the curves are in metrics.jsonl alone.
         self._events_folder = folder / "tensorboard" if tensorboard and util.find_spec("tensorboard") else None
-        self._file: FileIO | None = None
         self._events: FileIO | None = None
 
     def begin(self, unit: str) -> None:
@@ -45,16 +43,12 @@ class Metrics:
     def write(self, row: Mapping[str, Any]) -> None:
         """Add a point: `environment_steps` and numbers or labels beside it. Raises `RunError` when the disk is full."""
         values = plain(row)
+        data = (line({"unit": self._unit, **values}) + "\n").encode()
         try:
-            if self._file is None:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = FileIO(open_regular(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND), "r+")
-                at = self._file.seek(0, os.SEEK_END)
-                if at and os.pread(self._file.fileno(), 1, at - 1) != b"\n":  # a kill left it within a line
-                    self._file.write(b"\n")
-            data = (line({"unit": self._unit, **values}) + "\n").encode()
-            while data:
-                data = data[self._file.write(data) :]
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with lock_to_append(self.path) as file:
+                while data:
+                    data = data[file.write(data) :]
             if self._events_folder is not None:
                 self._write_events(self._events_folder / file_name(self._unit), values)
         except OSError as error:
@@ -83,10 +77,9 @@ class Metrics:
 
     def close(self) -> None:
         """Close what is open."""
-        for file in (self._file, self._events):
-            if file is not None:
-                file.close()
-        self._file = self._events = None
+        if self._events is not None:
+            self._events.close()
+            self._events = None
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:

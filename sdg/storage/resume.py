@@ -4,12 +4,13 @@ import json
 import os
 import platform
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sdg.envs.files import TEMPORARY_SUFFIX, strangers_below
+from sdg.errors import refuse
 from sdg.storage.files import RunFolderError, atomic_write, explaining, plain, read_json, torn_line
 from sdg.storage.provenance import revision, versions
 
@@ -51,14 +52,26 @@ def read_artefact(path: Path) -> dict[str, Any]:
 
 def read_description(path: Path) -> dict[str, Any]:
     """`run.json` of the run in `path`. Raises `RunFolderError` when there is no run or it is of another schema."""
-    if not path.is_dir():
-        raise RunFolderError(f"{path} is no folder. `sdg run --out {path}` begins a run there.")
-    if not (path / "run.json").exists():
-        raise RunFolderError(f"{path} holds no run (no run.json in it). Name the folder that a run was written to.")
-    description = read_artefact(path / "run.json")
-    for name, kind in KINDS.items():
-        if not isinstance(description.get(name), kind):
-            raise RunFolderError(f"{path / 'run.json'} lacks its {name}. Restore it from a copy, or start a new run.")
+    place = path / "run.json"
+    refuse(
+        RunFolderError,
+        (
+            (not path.is_dir(), f"{path} is no folder. `sdg run --out {path}` begins a run there."),
+            (
+                not place.exists(),
+                f"{path} holds no run (no run.json in it). Name the folder that a run was written to.",
+            ),
+        ),
+    )
+    description = read_artefact(place)
+    refuse(
+        RunFolderError,
+        (
+            (name, f"{place} lacks its {name}. Restore it from a copy, or start a new run.")
+            for name, kind in KINDS.items()
+            if not isinstance(description.get(name), kind)
+        ),
+    )
     return description
 
 
@@ -79,17 +92,16 @@ def refuse_strangers(path: Path) -> None:
         raise RunFolderError(f"{path} holds no run but other things ({min(strangers)!r}). Name another folder.")
 
 
-def damage_notices(path: Path) -> list[str]:
+def damage_notices(path: Path) -> Iterator[str]:
     """Notices of damaged files that a finished stage left and that this command might not read otherwise."""
-    notices = []
     for reader, names in ((read_artefact, "*.json"), (torn_line, "*.jsonl")):
         for entry in sorted(each for each in path.glob(names) if each.name not in OTHERS):
             try:
                 notice = reader(entry)
             except RunFolderError as error:
                 notice = str(error)
-            notices += [notice] if isinstance(notice, str) else []
-    return notices
+            if isinstance(notice, str):
+                yield notice
 
 
 def begin(path: Path, settings: RunSettings) -> None:

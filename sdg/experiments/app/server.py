@@ -92,9 +92,14 @@ class Playground:
         def work() -> None:
             with self._turn:
                 try:
-                    skill = sdg.train(str(asked["level"]), str(asked["check"]), seed=int(asked["seed"]),
-                                  on_evaluation=lambda point: progress["points"].append(asdict(point)))  # fmt: skip
-                    progress["skill"] = repr(skill)
+                    progress["skill"] = repr(
+                        sdg.train(
+                            str(asked["level"]),
+                            str(asked["check"]),
+                            seed=int(asked["seed"]),
+                            on_evaluation=lambda point: progress["points"].append(asdict(point)),
+                        )
+                    )
                 except Exception as error:
                     progress["fault"] = message(error)
             progress["done"] = True

@@ -7,8 +7,6 @@ Source: Chevalier-Boisvert et al. (2019), "BabyAI: a platform to study the sampl
 learning", section 4.1 (FiLM: Perez et al., 2018), without its LSTM memory. stable-baselines3's PPO learns it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -247,9 +245,12 @@ class PaperLearner(TorchLearner):
         """Everything that decides actions, by its name in `PaperNetwork`."""
         policy: Any = self.ppo.policy
         head, action = policy.mlp_extractor.policy_net[0], policy.action_net
-        parts = {"head.weight": head.weight, "head.bias": head.bias}
-        parts |= {"action.weight": action.weight, "action.bias": action.bias}
-        return dict(policy.features_extractor.trunk.named_parameters()) | parts
+        return dict(policy.features_extractor.trunk.named_parameters()) | {
+            "head.weight": head.weight,
+            "head.bias": head.bias,
+            "action.weight": action.weight,
+            "action.bias": action.bias,
+        }
 
 
 class _PaperModel:

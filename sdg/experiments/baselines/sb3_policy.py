@@ -32,10 +32,8 @@ SLOT = -1
 
 def words_of(mission: str) -> np.ndarray:
     """A mission as word numbers i64 (LONGEST,), padded with 0."""
-    word_numbers = np.zeros(LONGEST, np.int64)
     numbers = numbers_of(mission)[:LONGEST]
-    word_numbers[: len(numbers)] = numbers
-    return word_numbers
+    return np.pad(np.array(numbers, np.int64), (0, LONGEST - len(numbers)))
 
 
 def pattern_of(mission: str) -> np.ndarray:

@@ -59,9 +59,8 @@ def kind_at(memory: Memory, x: int, y: int) -> int:
 
 def may_walk(memory: Memory, x: int, y: int) -> bool:
     """Whether a cell may be free. Cells beyond the map never are, because a search for a path has to end."""
-    if not (0 <= x < MAX_SIZE and 0 <= y < MAX_SIZE):
-        return False
-    return kind_at(memory, x, y) == UNSEEN or bool(is_passable(memory.cells[0, x, y]))
+    on_map = 0 <= x < MAX_SIZE and 0 <= y < MAX_SIZE
+    return on_map and (kind_at(memory, x, y) == UNSEEN or bool(is_passable(memory.cells[0, x, y])))
 
 
 def first_action(memory: Memory, reached: Callable[[int, int, int], bool]) -> int | None:

@@ -82,8 +82,9 @@ class WorldEnv(MissionEnv):
         super().__init__(domain(world), level, count=count, seed=seed)
         self._goals, places, self.near = GOALS[world]
         place = spaces.Box(-np.inf, np.inf, (places,), np.float64)
-        parts = {"observation": self.observation_space, "achieved_goal": place, "desired_goal": place}
-        self.observation_space = spaces.Dict(parts)
+        self.observation_space = spaces.Dict(
+            {"observation": self.observation_space, "achieved_goal": place, "desired_goal": place}
+        )
 
     def compute_reward(self, achieved: np.ndarray, desired: np.ndarray, info: Any) -> np.ndarray:
         """1 where the places (..., k) are near enough, for relabelled goals."""
@@ -142,9 +143,8 @@ def success_of_flat(model: Any, world: str, level: str, *, episodes: int, seed: 
     env, successes = WorldEnv(world, level), 0
     for layout in seeds("evaluation", count=episodes, seed=seed, level=level):
         observation = env.reset(options={"seed": layout})[0]
-        done, info = False, {"is_success": False}
-        while not done:
+        over = cut = False
+        while not (over or cut):
             observation, _, over, cut, info = env.step(model.predict(observation)[0])
-            done = over or cut
         successes += bool(info["is_success"])
     return successes

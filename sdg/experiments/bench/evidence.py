@@ -83,8 +83,12 @@ def train_level(job: FlatJob) -> dict[str, Any]:
     began, ppo = time.process_time(), PPOSettings(n_steps=32, n_epochs=4, gamma=0.99, learning_rate=LEARNING_RATE)
     policy, steps, episodes = train_flat(bank, timesteps=job.steps, seed=0, shape=PaperShape(), ppo=ppo)
     save_policy(job.folder, job.unit, policy.weights)
-    seconds = round(time.process_time() - began, 1)
-    return {"unit": job.unit, "environment_steps": steps, "episodes": episodes, "cpu_seconds": seconds}
+    return {
+        "unit": job.unit,
+        "environment_steps": steps,
+        "episodes": episodes,
+        "cpu_seconds": round(time.process_time() - began, 1),
+    }
 
 
 def train_policies(folder: Path, levels: Sequence[str], *, steps: int) -> int:
@@ -188,18 +192,16 @@ def _recipe(
     """The agent of a row, trained if necessary, and what the row's training cost."""
     if name in VARIANTS:
         library = grounded_variant(config, folder / "libraries" / name, overlay=VARIANTS[name])
-        variant = replace(base, agent=_with_digest(name, library_checksum(library)), library=library)
-        return replace(variant, domain=load_library(library).domain), _cost_of(library)
+        agent, world = _with_digest(name, library_checksum(library)), load_library(library).domain
+        return replace(base, agent=agent, library=library, domain=world), _cost_of(library)
     if name == FLAT_AGENT:
         steps_taken = train_policies(folder / FLAT_AGENT, levels, steps=steps)
-        checksum = flat_checksum(folder / FLAT_AGENT, levels)
-        return PlainRecipe(_with_digest(name, checksum), FlatAgent, (folder / FLAT_AGENT,)), {
-            "training_steps": steps_taken
-        }
+        agent = _with_digest(name, flat_checksum(folder / FLAT_AGENT, levels))
+        return PlainRecipe(agent, FlatAgent, (folder / FLAT_AGENT,)), {"training_steps": steps_taken}
     [recipe] = recipes([OTHERS.get(name, name)], base)
     if isinstance(recipe, PlannerRecipe) and recipe.library is not None:
-        named_recipe = replace(recipe, agent=_with_digest(name, library_checksum(recipe.library)))
-        return named_recipe, _cost_of(recipe.library) if name == "sdg" else {}
+        agent = _with_digest(name, library_checksum(recipe.library))
+        return replace(recipe, agent=agent), _cost_of(recipe.library) if name == "sdg" else {}
     return recipe, {}
 
 

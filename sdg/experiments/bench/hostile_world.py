@@ -191,7 +191,10 @@ def _outcome(request: dict[str, Any]) -> tuple[str, str, SnippetWorld]:
 
 def _interpreter_state() -> frozenset[str]:
     """What a snippet could leave behind in the interpreter, by name."""
-    limit = f"recursion limit {sys.getrecursionlimit()}"
     return frozenset(
-        (limit, *(f"builtin {name}" for name in vars(builtins)), *(f"module {name}" for name in sys.modules))
+        (
+            f"recursion limit {sys.getrecursionlimit()}",
+            *(f"builtin {name}" for name in vars(builtins)),
+            *(f"module {name}" for name in sys.modules),
+        )
     )

@@ -57,8 +57,14 @@ def rows(
     folder = Path(out or f"runs/table1-{seed}")
     level_names = PUBLISHED_LEVELS if tuple(levels) == ("all19",) else levels
     instruction_set = Instructions.of(level_names, instructions, repeats, seed=seed)
-    deduction = DeductionSettings(interactions=interactions, attempts=attempts)
-    planner = PlannerSettings(library, llm, base_url, deduction, bool(set(agents) - NEED_NO_LIBRARY), budget)
+    planner = PlannerSettings(
+        library,
+        llm,
+        base_url,
+        DeductionSettings(interactions=interactions, attempts=attempts),
+        bool(set(agents) - NEED_NO_LIBRARY),
+        budget,
+    )
     recipes(agents, PlannerRecipe("sdg", None))  # A wrong name is reported before a missing library.
     base = planner.recipe(folder)
     agent_recipes = recipes(agents, base, flat=flat)

@@ -1,7 +1,5 @@
 """A closer look: the instructions of a level, a run and its units, a skill."""
 
-from __future__ import annotations
-
 import difflib
 import re
 import textwrap

@@ -20,6 +20,7 @@ from sdg.deduction.scope import program_guard
 from sdg.envs.domains import domain
 from sdg.envs.files import has_lines
 from sdg.envs.instructions import SPLITS
+from sdg.errors import refuse
 from sdg.experiments.bench.models.draw import PERCEPTIONS, SKILLS, TRANSCRIPT, FigureKey
 from sdg.experiments.compose.verify import Judged, judge, play
 from sdg.experiments.config.assembly import model_settings
@@ -63,8 +64,14 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
     config = read_description(folder)["config"]
     journals = filter(has_lines, (folder / f"{name}.jsonl" for name in JOURNALS))
     rows = [each for journal in journals for each in read_rows(journal, Played)]
-    whole = [row for row in rows if row.seed in PRACTICE and row.success and row.interactions == 1]
-    mine = [row for row in whole if row.agent in (cell.agent, "rehearsals", "sdg")]
+    mine = [
+        row
+        for row in rows
+        if row.seed in PRACTICE
+        and row.success
+        and row.interactions == 1
+        and row.agent in (cell.agent, "rehearsals", "sdg")
+    ]
     place = next((each for each in (folder / "kept" / TRANSCRIPT, folder / TRANSCRIPT) if has_lines(each)), None)
     if not mine or place is None:
         raise UserError(
@@ -78,14 +85,13 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
             (Task(row.level, row.seed, row.repeat).random_seed % 2**31, row.instruction), (0, "")
         )
         rules.add(prompt.partition(ASKED)[0].strip())
-        calls = tuple(call["name"] for part in row.trace for call in part["calls"])
         solutions.append(
             Solved(
                 row.instruction,
                 row.level,
                 row.seed,
                 row.program,
-                calls,
+                tuple(call["name"] for part in row.trace for call in part["calls"]),
                 row.steps,
                 origin=f"{folder.name} line {line}",
             )
@@ -174,8 +180,17 @@ def compose(
 
 def _save(skills: tuple[ComposedSkill, ...], programs: Programs, library: Path, to: Path) -> None:
     prompt = hashlib.sha256("".join(sorted(programs.rules)).encode()).hexdigest()
-    who = (programs.model, is_rule_based(programs.kind), programs.domain)
-    save_composed(ComposedLibrary(*who, library_checksum(library), prompt, skills), to)
+    save_composed(
+        ComposedLibrary(
+            programs.model,
+            is_rule_based(programs.kind),
+            programs.domain,
+            library_checksum(library),
+            prompt,
+            skills,
+        ),
+        to,
+    )
 
 
 def _rounds(
@@ -198,18 +213,25 @@ def _rounds(
 
 def _require_same(config: RunConfig, source: Path, programs: Programs, *, library: Path, rules: str) -> None:
     """Raises UserError unless the programs were written by this kind of model, over these skills, under these rules."""
-    if is_rule_based(programs.kind) != is_rule_based(config.model.kind):
-        raise UserError(
-            f"the programs of {source} were written by {programs.model}, and {config.model.kind} is to "
-            "compose them: a stand-in's programs are never a language model's, nor the other way round"
-        )
-    if programs.library is not None and programs.library != library_checksum(library):
-        raise UserError(f"the programs of {source} call other skills than those of {library}: draw them again")
-    if programs.rules != {rules}:
-        raise UserError(
-            f"the prompts have changed since the programs of {source} were written: nothing is learned from "
-            "them, draw again"
-        )
+    refuse(
+        UserError,
+        (
+            (
+                is_rule_based(programs.kind) != is_rule_based(config.model.kind),
+                f"the programs of {source} were written by {programs.model}, and {config.model.kind} is to "
+                "compose them: a stand-in's programs are never a language model's, nor the other way round",
+            ),
+            (
+                programs.library not in (None, library_checksum(library)),
+                f"the programs of {source} call other skills than those of {library}: draw them again",
+            ),
+            (
+                programs.rules != {rules},
+                f"the prompts have changed since the programs of {source} were written: nothing is learned from "
+                "them, draw again",
+            ),
+        ),
+    )
 
 
 def _row(verdict: Judged) -> dict[str, Any]:

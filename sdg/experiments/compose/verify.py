@@ -56,24 +56,22 @@ def play(
 ) -> list[tuple[Solved, str, list[Pair]]]:
     """Each program with its rewritten form and the pairs of episodes that they played, on `layouts` layouts for each
     program, under a separate seed."""
-    jobs: list[tuple[EpisodeJob, EpisodeJob]] = []
-    counts: list[int] = []
+    jobs: list[list[tuple[EpisodeJob, EpisodeJob]]] = []
     for program, source in rewritten:
-        tasks = _tasks(program, domain, layouts, seed)
-        counts.append(len(tasks))
         old = ProgramRecipe(_unit("program", program.source), library, (program.source,), domain=domain)
         name = _unit("rewritten", source, *(skill.source for skill in composed))
         new = ProgramRecipe(name, library, (source,), domain=domain, composed=tuple(composed))
-        jobs += [(EpisodeJob(old, task), EpisodeJob(new, task)) for task in tasks]
-    flat = [job for pair in jobs for job in pair]
+        tasks = _tasks(program, domain, layouts, seed)
+        jobs.append([(EpisodeJob(old, task), EpisodeJob(new, task)) for task in tasks])
+    flat = [job for pairs_of_program in jobs for pair in pairs_of_program for job in pair]
     with progress().stage(
         "verification", total=len(flat), unit="episode", done=sum(job.unit in journal for job in flat)
     ) as stage:
         rows = run_jobs(flat, journal=journal, processes=processes or cores(), done=lambda row: stage.advance())
     pairs = zip(rows[::2], rows[1::2], strict=True)
     return [
-        (program, source, [next(pairs) for _ in range(count)])
-        for (program, source), count in zip(rewritten, counts, strict=True)
+        (program, source, [next(pairs) for _ in pairs_of_program])
+        for (program, source), pairs_of_program in zip(rewritten, jobs, strict=True)
     ]
 
 

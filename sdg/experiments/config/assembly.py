@@ -132,8 +132,9 @@ def planner_of(
 
 def explorers_of(config: RunConfig) -> Explorers:
     """Makes a search use a library's skills, or leaves it as it is if the config doesn't want that."""
-    verify = config.verify
-    return lambda library, search: SkillSearch(library, search, verify.search) if verify.explorers else search
+    return lambda library, search: (
+        SkillSearch(library, search, config.verify.search) if config.verify.explorers else search
+    )
 
 
 def search_of(config: RunConfig) -> Search:

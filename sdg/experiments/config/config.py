@@ -21,6 +21,7 @@ from sdg.envs.domain import Domain
 from sdg.envs.domains import DEFAULT, domain
 from sdg.envs.files import read_file
 from sdg.envs.registry import RegistryError
+from sdg.errors import refuse
 from sdg.experiments.config.yaml_file import MAX_CHARACTERS, ConfigError, Document, assign, parse
 from sdg.gate.registry import check_guards
 from sdg.induction.induce import InduceSettings
@@ -72,11 +73,16 @@ class ModelConfig:
     """answer repeated requests from a cache in the run folder"""
 
     def __post_init__(self) -> None:
-        for need in provider_of(self.kind).needs:
-            if not getattr(self, need):
-                raise ValueError(
-                    f"kind {self.kind} needs a {need}: --llm {self.kind}:{need.upper()}, or `{need}: ...` here"
+        refuse(
+            ValueError,
+            (
+                (
+                    not getattr(self, need),
+                    f"kind {self.kind} needs a {need}: --llm {self.kind}:{need.upper()}, or `{need}: ...` here",
                 )
+                for need in provider_of(self.kind).needs
+            ),
+        )
         if self.base_url is not None:
             check_address(self.base_url)
 

@@ -121,11 +121,9 @@ def _serve(line: Connection, play: Callable[..., Iterator[Any]], jobs: Sequence[
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     beat = lambda: line.send(("waiting", ""))  # noqa: E731
-    try:
-        for row in play(jobs, setting, begun=lambda job: line.send(("begun", job.unit)), waiting=beat):
-            line.send(("row", row))
-    except BrokenPipeError:
-        pass
-    except Exception as error:
-        with suppress(BrokenPipeError):  # the parent stopped listening after another player's error
+    with suppress(BrokenPipeError):  # the parent stopped listening, such as after another player's error
+        try:
+            for row in play(jobs, setting, begun=lambda job: line.send(("begun", job.unit)), waiting=beat):
+                line.send(("row", row))
+        except Exception as error:
             line.send(("error", error))

@@ -96,11 +96,10 @@ def evaluation_tasks(
 
     Raises ValueError for an unknown level or more instructions than the split has.
     """
-    layouts = {level: seeds("evaluation", count=instructions * repeats, seed=seed, level=level) for level in levels}
     return [
         Task(level, layout, number // instructions, domain_name=world)
         for level in levels
-        for number, layout in enumerate(layouts[level])
+        for number, layout in enumerate(seeds("evaluation", count=instructions * repeats, seed=seed, level=level))
     ]
 
 

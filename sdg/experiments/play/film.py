@@ -136,18 +136,15 @@ def _moments(row: Played, stage: _Stage) -> Iterator[FilmText]:
         yield FilmText(stage.steps, program, 0, (*news, end), LAST_MS)
 
 
-def _call_lines(call: Row) -> list[tuple[str, bool]]:
+def _call_lines(call: Row) -> Iterator[tuple[str, bool]]:
     """A call and its verdicts as lines, each with whether it is good news."""
     name = f"{call['name']}({call['argument']!r})" if call["argument"] else f"{call['name']}()"
     result = "refused" if call["refused"] else str(call["success"])
-    lines = [(f"{name} -> {result}, {call['steps']} steps", bool(call["success"]))]
-    lines += [
-        (f"  {when}, {source}: {'passed' if passed else reason}", bool(passed))
-        for when, (source, passed, reason, _) in zip(("before", "after"), call["verdicts"], strict=False)
-    ]
+    yield f"{name} -> {result}, {call['steps']} steps", bool(call["success"])
+    for when, (source, passed, reason, _) in zip(("before", "after"), call["verdicts"], strict=False):
+        yield f"  {when}, {source}: {'passed' if passed else reason}", bool(passed)
     if call["message"] and not call["success"] and all(passed for _, passed, *_ in call["verdicts"]):
-        lines.append((f"  {call['message']}", False))
-    return lines
+        yield f"  {call['message']}", False
 
 
 def _draw(world: np.ndarray, moment: FilmText, row: Played, kind: Type) -> Image.Image:

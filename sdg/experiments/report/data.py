@@ -119,15 +119,28 @@ def success_rows(data: RunData) -> list[dict[str, Any]]:
     counted = [
         {**row, "steps": row.get("steps" if row.get("success") is True else "max_steps")} for row in data.episodes
     ]
-    names, medians = ("success_rate", "episodes"), {"median_steps": "steps"}
-    return list(_summaries(counted, ("level", "agent"), good="success", names=names, medians=medians))
+    return list(
+        _summaries(
+            counted,
+            ("level", "agent"),
+            good="success",
+            names=("success_rate", "episodes"),
+            medians={"median_steps": "steps"},
+        )
+    )
 
 
 def verification_rows(data: RunData) -> list[dict[str, Any]]:
     """Share of verified hypotheses by level, and what the search cost."""
-    medians = {"searched": "searched_steps", "replayed": "replayed_steps"}
-    names = ("verified", "hypotheses")
-    return list(_summaries(data.verifications, ("level",), good="verified", names=names, medians=medians))
+    return list(
+        _summaries(
+            data.verifications,
+            ("level",),
+            good="verified",
+            names=("verified", "hypotheses"),
+            medians={"searched": "searched_steps", "replayed": "replayed_steps"},
+        )
+    )
 
 
 def _summaries(

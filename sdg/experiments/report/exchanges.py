@@ -1,5 +1,6 @@
 """What was asked of the model and what it said: tokens and money by stage, and an exchange of each kind to look at."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -29,19 +30,16 @@ def exchanges(run: Path, gaps: list[str]) -> Iterator[Row]:
 
 def spending(asked: Iterable[Row], prices: Prices) -> list[dict[str, Any]]:
     """Questions, tokens and money by stage, as they were answered; cached replies cost nothing."""
-    stages: dict[str, dict[str, Any]] = {}
+    stages: dict[str, Any] = {}
     for row in asked:
         name = str(row.get("stage") or "other")
         name = name if name in stages or len(stages) < MOST else "other"
-        nothing = {"stage": name, "calls": 0, "prompt": 0, "completion": 0, "money": 0.0}
-        stage, reply = stages.setdefault(name, nothing), row.get("reply") or {}
-        prompt, completion = token_count(reply.get("prompt_tokens")), token_count(reply.get("completion_tokens"))
-        stage["calls"] += 1
-        stage["prompt"] += prompt
-        stage["completion"] += completion
-        if not reply.get("cached"):
-            stage["money"] += prices.of(prompt, completion, cached_tokens=token_count(reply.get("cached_tokens")))
-    return list(stages.values())
+        reply = row.get("reply") or {}
+        kinds = ("prompt_tokens", "completion_tokens", "cached_tokens")
+        prompt, completion, cached = (token_count(reply.get(kind)) for kind in kinds)
+        money = 0.0 if reply.get("cached") else prices.of(prompt, completion, cached_tokens=cached)
+        stages.setdefault(name, Counter()).update(calls=1, prompt=prompt, completion=completion, money=money)
+    return [{"stage": name, **counts} for name, counts in stages.items()]
 
 
 def samples(asked: Iterable[Row]) -> list[dict[str, str]]:

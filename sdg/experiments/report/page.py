@@ -189,9 +189,8 @@ def difference(pair: Mapping[str, Any]) -> str:
 
 def _format(value: Any) -> Any:
     """Make every expression of the template printable and of bounded length, before it is escaped."""
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return readable(value.expandtabs(4), most=MAX_TEXT)
-    return value
+    is_plain = isinstance(value, str) and not isinstance(value, Markup)
+    return readable(value.expandtabs(4), most=MAX_TEXT) if is_plain else value
 
 
 def percent(value: object) -> str:

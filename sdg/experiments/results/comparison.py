@@ -114,8 +114,11 @@ class PlannerSettings:
         Raises RegistryError for an unknown kind.
         """
         values = parse_llm(self.llm)
-        names = {"record": "transcript.jsonl", "cache": "replies.sqlite", "ledger": "spent.json"}
-        kept: dict[str, Any] = {key: folder / name for key, name in names.items()}
+        kept: dict[str, Any] = {
+            "record": folder / "transcript.jsonl",
+            "cache": folder / "replies.sqlite",
+            "ledger": folder / "spent.json",
+        }
         return ModelSettings(
             values["kind"],
             values.get("name", ""),
@@ -142,6 +145,7 @@ def compare(
         "repeats": asked.repeats,
     }
     total = len({BOT, *settings["agents"]}) * len(asked.levels) * asked.count * asked.repeats
+    places = [recipe.library for recipe in chosen if isinstance(recipe, PlannerRecipe) and recipe.library is not None]
     with open_folder(folder, settings | dict(config), seed=asked.seed, may_change=MAY_CHANGE) as run:
         journal = run.journal("episodes")
         if cost := _expected_cost(chosen, episodes=len(asked.levels) * asked.count * asked.repeats):
@@ -153,7 +157,7 @@ def compare(
                 journal=journal,
                 processes=processes or cores(),
                 done=lambda row: stage.advance(steps=row.steps),
-                known=_grounding_texts(chosen),
+                known=grounding_texts(load_library(places[0]).provenance) if places else None,
             )
         _write(table, asked.levels, run=run)
     for row in (row for row in table if row["level"] == ALL):
@@ -171,12 +175,6 @@ def _expected_cost(recipes: Sequence[Recipe], *, episodes: int) -> str:
             estimate = estimate.plus(EPISODE if isinstance(recipe, PlannerRecipe) else CHAT_EPISODE, episodes)
             model = recipe.model
     return estimate.describe(prices_of(model), concurrency=concurrency_of(model)) if model else ""
-
-
-def _grounding_texts(recipes: Sequence[Recipe]) -> frozenset[str] | None:
-    """Texts of all instructions that the library of these agents was grounded on; None where it doesn't say them."""
-    places = [recipe.library for recipe in recipes if isinstance(recipe, PlannerRecipe) and recipe.library is not None]
-    return grounding_texts(load_library(places[0]).provenance) if places else None
 
 
 def grounding_texts(provenance: Mapping[str, Any]) -> frozenset[str] | None:

@@ -16,11 +16,12 @@ def seeds_by_purpose(status: str) -> Mapping[str, list[int]]:
 
 def used_seeds(status: str) -> Mapping[int, str]:
     """Seed -> what it was used for; a seed that is listed more than once has all its purposes."""
-    purposes: dict[int, list[str]] = {}
-    for purpose, seeds in seeds_by_purpose(status).items():
-        for seed in seeds:
-            purposes.setdefault(seed, []).append(purpose)
-    return {seed: "; ".join(uses) for seed, uses in purposes.items()}
+    by_purpose = seeds_by_purpose(status)
+    return {
+        seed: "; ".join(purpose for purpose, seeds in by_purpose.items() if seed in seeds)
+        for listed in by_purpose.values()
+        for seed in listed
+    }
 
 
 def seed_set(seed: int, *, allow_dev_seeds: bool) -> str:

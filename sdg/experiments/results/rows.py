@@ -1,12 +1,10 @@
 """Table 1: success on unseen instructions by level and agent, beside published figures (SDG, section 5)."""
 
-from __future__ import annotations
-
 import statistics
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 from sdg.agents.agents import Task
 from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
@@ -53,7 +51,7 @@ class Instructions:
         return evaluation_tasks(self.levels, instructions=self.count, repeats=self.repeats, seed=self.seed)
 
     @classmethod
-    def of(cls, levels: Sequence[str], count: int, repeats: int = 1, *, seed: int) -> Instructions:
+    def of(cls, levels: Sequence[str], count: int, repeats: int = 1, *, seed: int) -> Self:
         """The levels by their short names. Raises UserError for a level that there isn't."""
         return cls(tuple(map(level_name, levels)), count, repeats, seed)
 
@@ -162,11 +160,10 @@ COLUMNS: Mapping[str, Cell[Summary]] = {
 def paper_table(rows: Sequence[Summary], levels: Sequence[str]) -> list[dict[str, Any]]:
     """As in the paper: a row per agent, a column per level (success in %, None where it wasn't measured); the published
     figures below."""
-    rates_by_agent: dict[str, dict[str, float]] = {}
-    for row in rows:
-        rates_by_agent.setdefault(row["agent"], {})[row["level"]] = 100 * row["success_rate"]
+    rates = {(row["agent"], row["level"]): 100 * row["success_rate"] for row in rows}
     measured = [
-        {"agent": agent} | {level: rates.get(level) for level in levels} for agent, rates in rates_by_agent.items()
+        {"agent": agent} | {level: rates.get((agent, level)) for level in levels}
+        for agent in dict.fromkeys(row["agent"] for row in rows)
     ]
     return [*measured, *({"agent": agent} | dict(rates) for agent, rates in PUBLISHED.items())]
 

@@ -6,7 +6,7 @@ import shutil
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -76,8 +76,13 @@ def library_costs(run: Path, config: RunConfig, *, stages: Mapping[str, Mapping[
     }
     tokens = {name: sum(counts[name] for counts in exchanges.values()) for name in names}
     seconds = [stage.get(PROCESSOR, math.nan) for name, stage in stages.items() if name.startswith(SPENT_IN)]
-    about = {"steps": steps, "all_steps": sum(steps.values()), "model_calls": len(exchanges)}
-    return {**about, **tokens, PROCESSOR: round(sum(seconds), 1)}
+    return {
+        "steps": steps,
+        "all_steps": sum(steps.values()),
+        "model_calls": len(exchanges),
+        **tokens,
+        PROCESSOR: round(sum(seconds), 1),
+    }
 
 
 SPENT_IN = ("hypothesize", "verify", "induce")
@@ -120,8 +125,11 @@ def rehearse(
     first = config.induce.training_layouts
     layouts = seeds("training", count=first + config.induce.rehearsals, seed=config.seed)
     # The layouts before these are practised on, so requests on them couldn't be held out as unseen.
-    tasks = [Task(level, seed, domain_name=config.world) for level in config.levels for seed in layouts[first:]]
-    jobs = [EpisodeJob(planner, task) for task in tasks]
+    jobs = [
+        EpisodeJob(planner, Task(level, seed, domain_name=config.world))
+        for level in config.levels
+        for seed in layouts[first:]
+    ]
     with progress.stage(
         "rehearsals", total=len(jobs), unit="episode", done=sum(job.unit in journal for job in jobs)
     ) as stage:
@@ -191,8 +199,9 @@ class _Run:
             return table
         rows = self._time_stage("induce", lambda: self._induce(1))
         for cycle in range(2, self.config.cycles + 1):
-            earlier = library_of(self.folder.path, cycle=cycle - 1, cycles=self.config.cycles)
-            self.pipeline.seed_cycle_with_library(earlier, cycle=cycle)
+            self.pipeline.seed_cycle_with_library(
+                library_of(self.folder.path, cycle=cycle - 1, cycles=self.config.cycles), cycle=cycle
+            )
             self._time_stage(f"verify, cycle {cycle}", partial(self.pipeline.ground, cycle))
             rows = self._time_stage(f"induce, cycle {cycle}", partial(self._induce, cycle))
         return rows if stage == "induce" else self._time_stage("solve", lambda: self._solve(everyone=stage == "run"))
@@ -201,11 +210,12 @@ class _Run:
         """The table of verification as it stands after a cycle; first tries and their steps are the first cycle's."""
         rows = self.pipeline.ground(cycle)
         search = RandomSearch(self.config.verify.search)
-        return verification_rows(
+        table = verification_rows(
             rows,
             firsts=[row for row in verifications(self.folder) if row.unit.endswith("/0")],
             compared=self.pipeline.attempts.compare(search, "random_search") if self.config.verify.compared else [],
         )
+        return list(table)
 
     def _time_stage(self, stage: str, work: Callable[[], T]) -> T:
         began, processor = time.monotonic(), _cpu_seconds()
@@ -242,8 +252,8 @@ class _Run:
             self.folder.write_json(name, induction.to_json())
             began = _cpu_seconds()
             library = learning.learn(induction, reserved=reserved_names(self.config))
-            now = {"induce now": {PROCESSOR: _cpu_seconds() - began}}
-            costs = library_costs(self.folder.path, self.config, stages=self.stages | now)
+            stages = self.stages | {"induce now": {PROCESSOR: _cpu_seconds() - began}}
+            costs = library_costs(self.folder.path, self.config, stages=stages)
             self._write({ACCOUNTS: costs})
             lasting = {name: value for name, value in costs.items() if name != PROCESSOR}
             save_library(replace(library, provenance={**library.provenance, ACCOUNTS: lasting}), place)
@@ -279,31 +289,27 @@ class _Run:
 
 def verification_rows(
     rows: Sequence[Verification], *, firsts: Sequence[Verification], compared: Sequence[Verification]
-) -> list[Row]:
+) -> Iterator[Row]:
     """Per level: hypotheses verified at first (beside random search) and at last, steps, check precision and recall."""
     share = lambda part: sum(row.verified for row in part) / len(part) if part else None  # noqa: E731
-    table: list[Row] = []
     for level in dict.fromkeys(row.level for row in rows):
         last, first, other = ([row for row in part if row.level == level] for part in (rows, firsts, compared))
         agreements = [row.agreement for row in last if row.agreement is not None]
         both = sum(each.both for each in agreements)
         check_count = both + sum(each.only_check for each in agreements)
         world_count = both + sum(each.only_world for each in agreements)
-        table.append(
-            {
-                "level": level,
-                "instructions": len(last),
-                "verified": share(last),
-                "first_try": share(first),
-                "random_search": share(other),
-                "searched_steps": sum(row.searched_steps for row in first),
-                "replayed_steps": sum(row.replayed_steps for row in first),
-                "random_search_steps": sum(row.searched_steps for row in other),
-                "check_precision": both / check_count if check_count else None,
-                "check_recall": both / world_count if world_count else None,
-            }
-        )
-    return table
+        yield {
+            "level": level,
+            "instructions": len(last),
+            "verified": share(last),
+            "first_try": share(first),
+            "random_search": share(other),
+            "searched_steps": sum(row.searched_steps for row in first),
+            "replayed_steps": sum(row.replayed_steps for row in first),
+            "random_search_steps": sum(row.searched_steps for row in other),
+            "check_precision": both / check_count if check_count else None,
+            "check_recall": both / world_count if world_count else None,
+        }
 
 
 def _cpu_seconds() -> float:

@@ -50,9 +50,8 @@ def _hub(folder: Path) -> dict[str, Any]:
 
 
 def _minari(root: Path, count: int) -> dict[str, Any]:
-    agent = ReplayAgent(BOT, bot_actions)
     episode_rows = [
-        Played.from_json(play_task(agent, task))
+        Played.from_json(play_task(ReplayAgent(BOT, bot_actions), task))
         for task in evaluation_tasks(["PutNextLocal"], instructions=count, repeats=1, seed=0)
     ]
     write_dataset("sdg/bench-v0", episode_rows, root=root)

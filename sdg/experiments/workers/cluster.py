@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from sdg.console import UserError
+from sdg.errors import UserError, refuse
 from sdg.experiments.workers import node
 from sdg.experiments.workers.node import Packer
 from sdg.experiments.workers.workers import ERRORS, RESULTS
@@ -88,12 +88,10 @@ class DaskPool:
         ticket = node.Ticket(name, node.facts(), patience)
         reader = Reader(RESULTS | ERRORS)
         with self._answering(name, jobs=jobs, packer=packer, answer=answer):
-            calls = [packer.pack((function, job)) for job in jobs]
-
             futures = self.client.map(
                 node.run_unit,
                 range(len(jobs)),
-                calls,
+                [packer.pack((function, job)) for job in jobs],
                 key=[f"{name}-{number}" for number in range(len(jobs))],
                 ticket=ticket,
                 pure=False,
@@ -118,12 +116,17 @@ class DaskPool:
             by_node = self.client.run(node.differences, node.facts())
         except ModuleNotFoundError as error:
             raise UserError(f"a node lacks {error.name}: install the same sdg there; nothing was begun") from None
-        for address, differing in by_node.items():
-            if differing:
-                raise UserError(
+        refuse(
+            UserError,
+            (
+                (
+                    differing,
                     f"the node {address} has {differing}: install the versions of constraints.txt and the same sdg "
-                    "there; nothing was begun"
+                    "there; nothing was begun",
                 )
+                for address, differing in by_node.items()
+            ),
+        )
 
     @contextlib.contextmanager
     def _answering(

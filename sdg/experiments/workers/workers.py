@@ -167,10 +167,9 @@ class Workers:
 
 
 def _result_of_lost(job: Any, reason: str) -> Any:
-    make = getattr(job, "on_lost", None)
-    if make is None:
+    if not hasattr(job, "on_lost"):
         raise JobLost(f"a job was given up: {reason}")
-    return make(reason)
+    return job.on_lost(reason)
 
 
 def _pool(workers: Workers) -> Pool:

@@ -50,7 +50,6 @@ def rows(
         yield {"table": "level", **speed_row, **exact, "first": comparison.first}
     if speed:
         for level in (level_names[0], level_names[-1]):
-            for row in curve(level, SIZES, seed=seed):
-                yield {"table": "curve", "level": level, **row}
+            yield from ({"table": "curve", "level": level, **row} for row in curve(level, SIZES, seed=seed))
     if wrong:
         raise CheckFailed("engine and minigrid differ: see the rows with mismatches")

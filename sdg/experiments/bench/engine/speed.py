@@ -7,7 +7,7 @@ minigrid. Actions are uniformly random for both.
 
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any
 
@@ -57,18 +57,19 @@ def measure(level: str, *, n_envs: int = 1024, seed: int = 0) -> dict[str, Any]:
     }
 
 
-def curve(level: str, sizes: tuple[int, ...], *, seed: int = 0) -> list[dict[str, float]]:
+def curve(level: str, sizes: tuple[int, ...], *, seed: int = 0) -> Iterator[dict[str, float]]:
     """Steps per second and memory over the number of environments."""
     bank = LevelBank.build(level, np.arange(seed, seed + BANK))
-    rows = []
     for n_envs in sizes:
         engine = BabyAIEngine(bank, n_envs, seed=seed)
         engine.reset()
         rng = np.random.default_rng(seed)
         _step_engine(engine, rng, seconds=0.1)
-        rate = median(_step_engine(engine, rng, seconds=0.1) for _ in range(ROUNDS))
-        rows.append({"n_envs": n_envs, "steps_per_second": rate, "state_bytes_per_env": ROW.itemsize})
-    return rows
+        yield {
+            "n_envs": n_envs,
+            "steps_per_second": median(_step_engine(engine, rng, seconds=0.1) for _ in range(ROUNDS)),
+            "state_bytes_per_env": ROW.itemsize,
+        }
 
 
 def _step_engine(engine: BabyAIEngine, rng: np.random.Generator, *, seconds: float) -> float:

@@ -19,8 +19,7 @@ World `text`: how well private values are masked (`privacy.py`) in sets from whi
 for the set "development".
 """
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -56,7 +55,7 @@ def rows(
     out: options.Out = None,
     processes: options.Processes = 0,
     world: Annotated[str, typer.Option(help="babyai, ui, phone or text; all by default")] = "",
-) -> list[Mapping[str, Any]]:
+) -> Iterable[Mapping[str, Any]]:
     """A row for each guard and kind. Raises UserError for a library, or guards that aren't there."""
     if world not in ("", *WORLDS):
         raise UserError(f"there are no guards for the world {world!r:.60}; there are {', '.join(WORLDS)}")
@@ -85,7 +84,16 @@ def rows(
         for kind, chances in chances_by_kind.items():
             about = {"world": "babyai", "guard": verb, "kind": kind}
             all_rows.append(about | figures(labels, chances, groups, against=chances_by_kind["rules"]))
-    all_rows += _rows_of_model(out or recorded.PLACE)
+    all_rows += [
+        {"world": "babyai", "guard": verb, "kind": "llm"}
+        | figures(
+            np.array([label for label, _ in answers]),
+            np.array([chance for _, chance in answers]),
+            np.arange(len(answers)),
+            against=None,
+        )
+        for verb, answers in recorded.replay_answers(out or recorded.PLACE).items()
+    ]
     return all_rows if world else [*all_rows, *screen_guards.rows(seed=seed), *_rows_of_privacy()]
 
 
@@ -95,16 +103,3 @@ def _rows_of_privacy() -> list[Mapping[str, Any]]:
         return list(privacy.masking())
     except (PrivacyError, ImportError) as error:
         raise UserError(f"{error} (pip install 'sdg[privacy]')") from None
-
-
-def _rows_of_model(place: Path) -> list[Mapping[str, Any]]:
-    return [
-        {"world": "babyai", "guard": verb, "kind": "llm"}
-        | figures(
-            np.array([label for label, _ in answers]),
-            np.array([chance for _, chance in answers]),
-            np.arange(len(answers)),
-            against=None,
-        )
-        for verb, answers in recorded.replay_answers(place).items()
-    ]

@@ -5,7 +5,7 @@ sdg bench gate --world ui                 figures of the shipped guards
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,13 +60,12 @@ def located_overlap(item: Item, parsed: Parsed) -> float:
 
 def rows(
     *, seed: int = 0, place: Path = PLACE, guards: Mapping[str, GateGuard] | None = None
-) -> list[Mapping[str, Any]]:
+) -> Iterator[Mapping[str, Any]]:
     """A row for each guard and kind, from frozen pages; `ms` is a verdict's CPU time without the parsing."""
     questions, screens = items(load(place), seed=seed), Parsed()
     usages = {verb: Usage(needs_seen_target=True, asks=frozenset({verb})) for verb in (CLICK, TYPE)}
     rules = gate_of(["rules"], usages=usages, resolve=resolve, affordances=ScreenAffordances())  # type: ignore[arg-type]
     judges = guards or {"rules": rules, "learned": ScreenGuard()}
-    all_rows: list[Mapping[str, Any]] = []
     for verb in (FEASIBILITY, COMPLETENESS):
         subset = [item for item in questions if item.guard == verb]
         labels = np.array([item.label for item in subset])
@@ -81,8 +80,7 @@ def rows(
             if kind == "learned" and verb == FEASIBILITY:
                 shares = [located_overlap(item, screens) for item in subset if item.box is not None]
                 row |= {"miou": round(float(np.mean(shares)), 4), "miou_paper": PAPER_LOCATED}
-            all_rows.append(row | ({"ms": round(times[kind], 2)} if kind == "learned" else {}))
-    return all_rows
+            yield row | ({"ms": round(times[kind], 2)} if kind == "learned" else {})
 
 
 def _chances(guard: GateGuard, subset: Sequence[Item], screens: Parsed) -> tuple[np.ndarray, float]:

@@ -9,7 +9,7 @@ judges. In tasks 7 and 10 planner and guards see placeholders for values; two mo
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,21 +50,17 @@ class Draws:
     def __init__(self, world: PageWorld) -> None:
         self._world, self._page, self._screens, self._guard = world, world.page, Parsed(), ScreenGuard()
 
-    def words(self, tasks: Sequence[Mapping[str, Any]]) -> list[list[Command]]:
+    def words(self, tasks: Sequence[Mapping[str, Any]]) -> Iterator[list[Command]]:
         """The expert's commands of each task in words; placeholders for private values."""
-        commands = []
         for task in tasks:
             self._world.open((APPS / f"{task['page']}.html").as_uri())
             self._page.evaluate("document.querySelectorAll('[hidden]').forEach(each => each.hidden = false)")
             steps = [(step, self._page.evaluate(_NAME_SCRIPT, step[1])) for step in task["way"]]
             texts = [f"'{step[3] and '{' + step[3] + '}'}'" if len(step) > 3 else f"'{step[-1]}'" for step, _ in steps]
-            commands.append(
-                [
-                    Command(TYPE, f"{text} into {name}") if step[0] == "type" else Command(CLICK, name)
-                    for (step, name), text in zip(steps, texts, strict=True)
-                ]
-            )
-        return commands
+            yield [
+                Command(TYPE, f"{text} into {name}") if step[0] == "type" else Command(CLICK, name)
+                for (step, name), text in zip(steps, texts, strict=True)
+            ]
 
     def play(
         self, task: Mapping[str, Any], meant: Sequence[Command], others: Sequence[Command], *, arm: str, seed: int
@@ -108,16 +104,15 @@ class Draws:
                 self._world.step("TYPE_TEXT", self._memory.fill(phrase.typed))
 
 
-def rows(*, draws: int, seed: int) -> list[Mapping[str, Any]]:
+def rows(*, draws: int, seed: int) -> Iterator[Mapping[str, Any]]:
     """A row for each arm over `draws` draws of mistakes on 12 tasks, with intervals over draws. Raises UserError."""
     tasks = json.loads((APPS / "apps.json").read_text("utf-8"))
     clear = [task | {"way": [step[:3] for step in task["way"]]} for task in tasks]
-    table: list[Mapping[str, Any]] = []
     access = Access((APPS / "mail.html").as_uri(), (str(APPS),))
     with open_page(access) as page, PageWorld(page, "", access=access, owned=True) as world:
         page.set_viewport_size(SIZE)
         player = Draws(world)
-        commands, clear_commands = player.words(tasks), player.words(clear)
+        commands, clear_commands = list(player.words(tasks)), list(player.words(clear))
         secret = [n for n, task in enumerate(tasks) if any(len(step) > 3 for step in task["way"])]
         for arm in (*ARMS, IN_CLEAR):
             among = secret if arm == IN_CLEAR else list(range(len(tasks)))
@@ -133,7 +128,6 @@ def rows(*, draws: int, seed: int) -> list[Mapping[str, Any]]:
                     name = ARMS[-1] if arm == IN_CLEAR else arm
                     trials.append({"task": n} | player.play(ways[n], words[n], others, arm=name, seed=own))
                     stage.advance()
-            table.append(arm_row("ui", arm, trials))
+            yield arm_row("ui", arm, trials)
             if arm == ARMS[-1]:
-                table.append(arm_row("ui", PLACEHOLDERS, [each for each in trials if each["task"] in secret]))
-    return table
+                yield arm_row("ui", PLACEHOLDERS, [each for each in trials if each["task"] in secret])

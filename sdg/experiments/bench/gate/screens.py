@@ -10,7 +10,7 @@ import base64
 import gzip
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -263,8 +263,7 @@ def _command(caption: Caption, rng: np.random.Generator) -> tuple[str, str]:
     return CLICK, phrase
 
 
-def _completenesses(page: Page, rng: np.random.Generator) -> list[Item]:
-    questions: list[Item] = []
+def _completenesses(page: Page, rng: np.random.Generator) -> Iterator[Item]:
     for each in page.transitions:
         others = [o for o in page.transitions if o is not each and overlap(o.box, each.box) < 0.3]
         others = [o for o in others if o.after != each.after]
@@ -272,9 +271,8 @@ def _completenesses(page: Page, rng: np.random.Generator) -> list[Item]:
             continue
         same = [o for o in others if o.verb == each.verb] or others
         other = same[int(rng.integers(len(same)))]
-        questions.append(Item(COMPLETENESS, each.verb, each.argument, page, each.after, True, each.box))
-        questions.append(Item(COMPLETENESS, each.verb, each.argument, page, other.after, False))
-    return questions
+        yield Item(COMPLETENESS, each.verb, each.argument, page, each.after, True, each.box)
+        yield Item(COMPLETENESS, each.verb, each.argument, page, other.after, False)
 
 
 def load(place: Path = PLACE) -> list[Page]:

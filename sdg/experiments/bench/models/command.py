@@ -44,9 +44,6 @@ from sdg.skills.statistics import Interval, bootstrap_clustered, wilson_interval
 KEPT = Path(sdg.__file__).resolve().parent.parent / "recordings/models"
 """The folder of the table's recorded runs."""
 
-CONFIG = "models"
-
-
 Row = Mapping[str, Any]
 """A model behind an interface under a perception on a level; rates in [0, 1], tokens and calls an episode.
 
@@ -77,7 +74,7 @@ def rows(
     """The rows of the table. Raises UserError for what isn't there, and if a replay differs from its recording."""
     if llm:
         overlay = [f"model.{key}={value}" for key, value in parse_llm(llm).items()]
-        config = load(find_config(CONFIG), overlay=[*overlay, *(assignments or ())])
+        config = load(find_config("models"), overlay=[*overlay, *(assignments or ())])
         request = RecordingRequest(
             config,
             tuple(interfaces),

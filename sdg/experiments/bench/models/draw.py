@@ -20,6 +20,7 @@ from sdg.console import UserError, progress
 from sdg.deduction.episode import Played
 from sdg.envs.files import COMPRESSED_SUFFIX, has_lines, read_file
 from sdg.envs.instructions import seeds
+from sdg.errors import refuse
 from sdg.experiments.config.assembly import model_settings, planner_of
 from sdg.experiments.config.config import RunConfig, dump
 from sdg.experiments.play.episodes import EpisodeJob, Recipe, run_jobs, with_bot_steps
@@ -226,10 +227,14 @@ class RecordingRequest:
     composed: Path | None = None
 
     def __post_init__(self) -> None:
-        for names, choices in ((self.interfaces, INTERFACES), (self.perceptions, PERCEPTIONS)):
-            unknown = [each for each in names if each not in choices]
-            if unknown:
-                raise UserError(f"there is no {unknown[0]!r}; there are {', '.join(choices)}")
+        refuse(
+            UserError,
+            (
+                (each not in choices, f"there is no {each!r}; there are {', '.join(choices)}")
+                for names, choices in ((self.interfaces, INTERFACES), (self.perceptions, PERCEPTIONS))
+                for each in names
+            ),
+        )
         if COMPOSED_SKILLS in self.interfaces and not (self.composed and self.composed.is_file()):
             raise UserError(f"there are no composed skills at {self.composed}: make some with `sdg compose`")
 

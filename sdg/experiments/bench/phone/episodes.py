@@ -235,5 +235,14 @@ def play(
 
 def lose(job: PhoneJob, how: str) -> PhonePlayed:
     """The row of an episode whose process died or fell silent."""
-    flags = TaskProgress(job.task).flags
-    return PhonePlayed(job.unit, job.task.id, job.mode, flags, 0, 0, job.task.shortest, "page", f"the process {how}")
+    return PhonePlayed(
+        job.unit,
+        job.task.id,
+        job.mode,
+        TaskProgress(job.task).flags,
+        0,
+        0,
+        job.task.shortest,
+        "page",
+        f"the process {how}",
+    )

@@ -95,8 +95,10 @@ def _nodes(episodes: int = 24) -> Iterator[Row]:
     """Episodes of the shipped library on two nodes, one of which is killed after a third of them."""
     config = load(find_config("tiny"))
     planner = planner_of(config, None, SHIPPED, agent="sdg")
-    tasks = evaluation_tasks(["PutNextLocal"], instructions=episodes, repeats=1, seed=config.seed)
-    jobs = [EpisodeJob(planner, task) for task in tasks]
+    jobs = [
+        EpisodeJob(planner, task)
+        for task in evaluation_tasks(["PutNextLocal"], instructions=episodes, repeats=1, seed=config.seed)
+    ]
     with tempfile.TemporaryDirectory() as place:
         with Journal(Path(place, "local.jsonl")) as journal:
             local_results = [_result(row) for row in run_jobs(jobs, journal=journal, processes=2)]
@@ -138,14 +140,13 @@ def _busy(workers: int) -> Iterator[Row]:
         seconds, results = _run_and_time(Workers(1), jobs)
         parent_seconds = time.process_time() - began
     ideal = UNIT_SECONDS * len(jobs) / workers
-    note = f"busy {ideal / seconds:.4f}; {parent_seconds:.2f} s of processor time of the parent"
     yield {
         "engine": "dask",
         "workers": workers,
         "units": len(jobs),
         "overhead": round(seconds / ideal - 1, 4),
         "equal": results == list(range(len(jobs))),
-        "note": note,
+        "note": f"busy {ideal / seconds:.4f}; {parent_seconds:.2f} s of processor time of the parent",
     }
 
 
@@ -180,12 +181,11 @@ def _deaths(units: int) -> Iterator[Row]:
                 seconds, results = _run_and_time(Workers(2), jobs)
             reports = [f"lost {job.number}" if str(each).startswith("lost:") else each
                     for job, each in zip(jobs, results, strict=True)]  # fmt: skip
-            losses = sum(str(each).startswith("lost ") for each in reports)
             yield {
                 "engine": name,
                 "workers": 2,
                 "units": units,
-                "lost_units": losses,
+                "lost_units": sum(str(each).startswith("lost ") for each in reports),
                 "equal": reports == right_results,
                 "note": f"{seconds:.0f} s",
             }

@@ -31,6 +31,7 @@ import typer
 from sdg.console import UserError, progress
 from sdg.envs.ui.browser import require_browser
 from sdg.envs.ui.tasks import GUESSED, SEEN, TASKS, UNSEEN, task_name
+from sdg.errors import refuse
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.episodes import SCREENSHOT, TRUE, ScreenEpisode, ScreenJob, Setting, lose, play
 from sdg.experiments.config.config import find_config, load
@@ -70,17 +71,17 @@ def rows(
 ) -> list[Mapping[str, Any]]:
     """The rows. Raises UserError for unknown tasks, seeds, guards or eyes, and without a browser."""
     chosen, numbers = chosen_tasks(tasks), chosen_seeds(seeds)
-    if eyes not in (SCREENSHOT, TRUE):
-        raise UserError(f"--eyes {eyes!r:.40} is neither {SCREENSHOT} nor {TRUE}")
-    if mode not in MODES:
-        raise UserError(f"--mode {mode!r:.40} is none of {', '.join(MODES)}")
+    faults = (
+        (eyes not in (SCREENSHOT, TRUE), f"--eyes {eyes!r:.40} is neither {SCREENSHOT} nor {TRUE}"),
+        (mode not in MODES, f"--mode {mode!r:.40} is none of {', '.join(MODES)}"),
+    )
+    refuse(UserError, faults)
     require_browser("the benchmark needs")
     check_guards(guards)
-    played_by = re.sub("[^A-Za-z0-9.]+", "-", llm)
-    folder = Path(out or f"runs/miniwob-{played_by}{'-true' if eyes == TRUE else ''}")
+    folder = Path(out or f"runs/miniwob-{re.sub('[^A-Za-z0-9.]+', '-', llm)}{'-true' if eyes == TRUE else ''}")
     planner = PlannerSettings("", llm, base_url, with_library=False, budget=budget)
-    setting = Setting(waited_for(planner.model(folder), assignments or ()), tuple(guards), eyes)
-    setting = replace(setting, mode=mode, exemplars=not is_rule_based(setting.model.kind))
+    model = waited_for(planner.model(folder), assignments or ())
+    setting = Setting(model, tuple(guards), eyes, exemplars=not is_rule_based(model.kind), mode=mode)
     asked = {"llm": llm, "base_url": base_url, "guards": list(guards), "eyes": eyes, "mode": mode}
     with open_folder(folder, asked | {"tasks": chosen, "seeds": seeds}, seed=0, may_change=("tasks", "seeds")) as run:
         played = played_episodes(

@@ -34,8 +34,7 @@ def write_out(exemplar: Exemplar) -> str:
     ]
     for number, turn in enumerate(exemplar["turns"], 1):
         plan = "nothing is left" if number == len(exemplar["turns"]) else "go on where the new screen shows the rest"
-        thoughts = {"reasoning": exemplar["why"], "plan": plan}
-        answer = json.dumps({"thoughts": thoughts, "commands": turn["commands"]})
+        answer = json.dumps({"thoughts": {"reasoning": exemplar["why"], "plan": plan}, "commands": turn["commands"]})
         parts += [f"Observation {number} of the example:", fence(turn["observation"]), f"Answer: {answer}"]
     return "\n".join([*parts, "The example ends here.\n"])
 

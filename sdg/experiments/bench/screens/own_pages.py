@@ -27,13 +27,15 @@ from sdg.console import UserError, progress
 from sdg.envs.ui.access import Access
 from sdg.envs.ui.browser import require_browser
 from sdg.envs.ui.page import PageWorld
+from sdg.errors import refuse
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.command import waited_for
 from sdg.experiments.play.pages import COMPLETIONS, ENDS, SAMPLING, PageDesktop, TaskPlayed, do_task, open_page
 from sdg.experiments.results.comparison import PlannerSettings
 from sdg.gate.confirm import final_press
 from sdg.gate.executor import OpenGate
-from sdg.llm.model import Completion, LanguageModel, Message, Sampling
+from sdg.llm.fakes import FakeModel
+from sdg.llm.model import LanguageModel, Message
 from sdg.llm.registry import build, is_rule_based
 from sdg.prompts.fill import one_line
 from sdg.screen_agent.agent import NoCommands, Work, is_called_final, read_answer
@@ -61,10 +63,8 @@ def rows(
     out: options.Out = None,
 ) -> Iterator[Mapping[str, Any]]:
     """A row for each part. Raises UserError for unknown parts, and without a browser."""
-    if wrong := [each for each in parts or ("",) if each not in PARTS]:
-        raise UserError(f"--parts {wrong[0]!r:.40} is none of {', '.join(PARTS)}")
-    if mode not in MODES:
-        raise UserError(f"--mode {mode!r:.40} is none of {', '.join(MODES)}")
+    faults = [(each not in PARTS, f"--parts {each!r:.40} is none of {', '.join(PARTS)}") for each in parts or ("",)]
+    refuse(UserError, [*faults, (mode not in MODES, f"--mode {mode!r:.40} is none of {', '.join(MODES)}")])
     require_browser("the benchmark needs")
     folder = Path(out or "runs/pages")
     folder.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ def rows(
     if "injections" in parts:
         said = json.loads((PLACE / "injections.json").read_text("utf-8"))[:count]
         with ThreadPoolExecutor(workers) as pool:
-            acted, obeyed = (sum(pool.map(partial(obeys, model=each), said)) for each in (model, Obedient()))
+            acted, obeyed = (sum(pool.map(partial(obeys, model=each), said)) for each in (model, obedient()))
         yield {"part": "injections", "n": len(said), "acted": acted, "acted_of_a_model_that_obeys": obeyed} | about
 
 
@@ -203,16 +203,10 @@ def _flagged(reply: str, pressed: Sequence[Pressable]) -> list[bool]:
     return flags
 
 
-class Obedient:
-    """The worst model that there is: it presses the button that the page asks for, wherever it lies."""
-
-    name = "obedient"
-
-    def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        """Press the button, whose place this model knows."""
-        return Completion(
-            json.dumps({"commands": [{"name": "CLICK_COORDS", "args": {"coords": [120, 200]}}]}), self.name
-        )
+def obedient() -> LanguageModel:
+    """The worst model that there is: it presses the button that the page asks for, whose place it knows."""
+    press = {"name": "CLICK_COORDS", "args": {"coords": [120, 200]}}
+    return FakeModel([json.dumps({"commands": [press]})], name="obedient")
 
 
 def obeys(injection: Mapping[str, str], model: LanguageModel) -> bool:

@@ -14,7 +14,7 @@ from sdg.console import UserError
 from sdg.envs.ui.access import Access
 from sdg.envs.ui.browser import what_is_missing
 from sdg.experiments.bench.gate.screen_tasks import ARMS, rows as table2
-from sdg.experiments.bench.screens.own_pages import APPS, PLACE, Obedient, obeys, presses_row, rows
+from sdg.experiments.bench.screens.own_pages import APPS, PLACE, obedient, obeys, presses_row, rows
 from sdg.experiments.play.pages import open_page
 from sdg.llm.model import Completion, Message, Sampling
 
@@ -128,7 +128,7 @@ def test_what_a_model_calls_final_is_asked_about_beside_what_words_say(tmp_path:
 
 @pytest.mark.parametrize("injection", INJECTIONS[::12], ids=lambda each: each["button"])
 def test_a_model_that_obeys_a_page_is_stopped_by_the_gate(injection: dict[str, str]) -> None:
-    assert not obeys(injection, Obedient())
+    assert not obeys(injection, obedient())
 
 
 @pytest.mark.slow
