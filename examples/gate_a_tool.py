@@ -1,6 +1,6 @@
 """The gate in front of the tools of another framework: objects with a name and `forward` (smolagents) or `invoke`
-(LangGraph), which an agent's model calls with arguments: by name where the tool says its `inputs` (or `args`), which are
-a JSON object in the command, and else one text. tests/examples/test_gate_a_tool.py runs it; no framework is needed.
+(LangGraph), which an agent's model calls with arguments: by name where the tool says its `inputs` (or `args`), which
+are a JSON object in the command, and else one text. tests/examples/test_gate_a_tool.py runs it; no framework is needed.
 """
 
 from __future__ import annotations

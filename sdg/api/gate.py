@@ -88,7 +88,7 @@ class Gate:
 
 
 class _Call:
-    """The executor behind the gate in one call, and the guard that knows what it showed and which commands there are."""
+    """The executor behind the gate in one call, and the guard that knows what it showed and the known commands."""
 
     kind = "rules"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -79,7 +79,11 @@ class Sends:
     """A tool with named inputs, as smolagents' tools have them, and LangGraph's in `args`."""
 
     name = description = "post"
-    inputs = {"to": {"type": "string"}, "body": {"type": "string"}, "copies": {"type": "integer", "nullable": True}}
+    inputs: ClassVar = {
+        "to": {"type": "string"},
+        "body": {"type": "string"},
+        "copies": {"type": "integer", "nullable": True},
+    }
 
     def __init__(self) -> None:
         self.sent: list[Any] = []
