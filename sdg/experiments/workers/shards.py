@@ -58,8 +58,8 @@ def merge(shards: Sequence[Path], out: Path) -> list[dict[str, Any]]:
     for part in parts[1:]:
         if apart := [text for key in ("git", "versions") for _, text in differences(parts[0][key], part[key], key=key)]:
             progress().note(
-                f"{part['folder']} is of other versions than {parts[0]['folder']}: {'; '.join(apart[:4])}. Their results "
-                "may differ: install the same everywhere."
+                f"{part['folder']} is of other versions than {parts[0]['folder']}: {'; '.join(apart[:4])}. "
+                "Their results may differ: install the same everywhere."
             )
     with RunFolder.start(out, settings) as folder:
         folder.write_json("shards.json", {"shards": parts})
