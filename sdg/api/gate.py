@@ -1,6 +1,9 @@
 """The gate in front of any executor, from Python: `sdg.Gate`."""
 
+import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -25,7 +28,8 @@ class Gate:
         outcome = gate.execute("send", "{iban} to Ann")     # refused, or done and checked; outcome.reason says why
 
     `executor` has `observe()`, which returns text or an `Observation`, and `perform(command)` with `command.name` and
-    `command.argument`, which raises `IllegalCommand` for what it can't do; `result` is what it returned last.
+    `command.argument`, which raises `IllegalCommand` for what it can't do; `outcome.result` is what it returned. One
+    command is let through at a time, whichever thread it comes from.
     `commands` are the known commands ((): any); those in `reads` change nothing. `confirm` is asked in words before a
     command whose name says that it can't be undone (send, buy, delete, pay); without `confirm` the answer is no.
     `guards` are further guards, as objects or names, such as "screens" for observations with a screenshot. `model`
@@ -46,21 +50,21 @@ class Gate:
     ) -> None:
         self._protector = Protector((), Placeholders())  # `admit` makes recognisers, which need an extra
         self._protector.mask = self._protector.memory.mask_parts  # what an executor shows may be cut
-        self._body = body = _Body(executor, commands, reads)
+        self._lock, self._call = threading.RLock(), partial(_Call, executor, commands, reads)
+        self._last = call = self._call()
         asked = {} if model is None else {"model": as_model(model)}
         known = {"confirm": confirm, "about": about} | asked
-        members = [
-            body,
-            ConfirmGuard(confirm, body.press_of),
+        self._guards = [
+            ConfirmGuard(confirm, call.press_of),
             *(make(each, known) if isinstance(each, str) else each for each in guards),
             *(LlmGuard(each, about) for each in asked.values()),
         ]
-        self._gate = GatedExecutor(ProtectedBody(body, self._protector), chain_of(members))
+        chain_of(self._guards)
 
     @property
     def result(self) -> str:
         """What the executor returned last, values masked."""
-        return self._protector.mask(self._body.last_result)
+        return self._protector.mask(self._last.result)
 
     def admit(self, instruction: str) -> str:
         """The instruction with placeholders for sensitive values. Raises PrivacyError if it can't be searched."""
@@ -71,21 +75,25 @@ class Gate:
 
         `final`: your planner says that it can't be undone, so `confirm` is asked whatever its name is.
         """
-        self._body.acted, command = False, Command(name, argument, final)
-        try:
-            return self._gate.execute(command)
-        except Exception as error:  # masked: a planner that gets an exception in its place would try again
-            did = "may have been carried out, look before you repeat it" if self._body.acted else "wasn't carried out"
-            return Outcome(command, False, int(self._body.acted), error=f"{name} {did}: {error}")
+        command, call = Command(name, argument, final), self._call()
+        with self._lock:
+            try:
+                gate = chain_of([call, *self._guards])
+                outcome = GatedExecutor(ProtectedBody(call, self._protector), gate).execute(command)
+            except Exception as error:  # masked: a planner that gets an exception in its place would try again
+                did = "may have been carried out, look before you repeat it" if call.acted else "wasn't carried out"
+                outcome = Outcome(command, False, int(call.acted), error=f"{name} {did}: {error}")
+            self._last = call if call.acted else self._last
+            return replace(outcome, result=self._protector.mask(call.result))
 
 
-class _Body:
-    """The executor behind the gate, and the guard that knows what it showed and which commands there are."""
+class _Call:
+    """The executor behind the gate in one call, and the guard that knows what it showed and the known commands."""
 
     kind = "rules"
 
     def __init__(self, executor: Any, commands: Sequence[str], reads: Sequence[str]) -> None:
-        self._executor, self._commands, self._reads, self.last_result = executor, commands, reads, ""
+        self._executor, self._commands, self._reads, self.result = executor, commands, reads, ""
         self._seen, self.acted, self._held = (Observation(""), Observation("")), False, False
 
     def observe(self) -> Observation:
@@ -99,7 +107,7 @@ class _Body:
         """Carry out a command, ungated. It counts as done unless a returned SkillResult says otherwise."""
         self.acted = True
         result = self._executor.perform(command)
-        self.last_result = "" if result is None or isinstance(result, SkillResult) else str(result)
+        self.result = "" if result is None or isinstance(result, SkillResult) else str(result)
         done = result if isinstance(result, SkillResult) else SkillResult(True, 1, 1)
         self._held = done.steps == 0
         return done

@@ -169,7 +169,10 @@ class Body(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one command; `error` isn't empty if it was refused or illegal, so that nothing was done."""
+    """The outcome of one command; `error` isn't empty if it was refused or illegal, so that nothing was done.
+
+    `result`: what the executor behind a `sdg.Gate` returned for it, as text.
+    """
 
     command: Command
     success: bool
@@ -177,6 +180,7 @@ class Outcome:
     error: str = ""
     reason: str = ""
     verdicts: tuple[Verdict, ...] = ()
+    result: str = ""
 
 
 class GatedExecutor:

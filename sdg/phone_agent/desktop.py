@@ -221,7 +221,7 @@ def _known(target: ScreenElement | None, press: Press) -> tuple[object, ...]:
     beside it what isn't a letter, because numbers run, as on a stopwatch."""
     letters = "".join(filter(str.isalpha, f"{press.labels}\n{press.dialog}"))
     shown = target and (target.id, target.kind, target.look, "" if target.kind == "textbox" else target.text)
-    return shown, press.role, press.words, press.hints, press.unseen, letters
+    return shown, press.role, press.words, press.classes, press.unseen, letters
 
 
 def _words(tree: UiTree) -> list[str]:

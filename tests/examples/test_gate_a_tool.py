@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -49,10 +49,75 @@ def test_an_agent_s_tools_are_gated(call: str) -> None:
     assert read("lunch") == "Friday?"
     assert delete("invoice") == "not done: 'delete' can't be undone and wasn't confirmed"
     assert delete.invoke("lunch") == "deleted 'Friday?'"
-    assert delete("dinner") == "not done: delete('dinner') changed nothing that can be seen"
+    assert delete("dinner") == (
+        "done, but delete('dinner') changed nothing that can be seen; it said: deleted 'nothing'"
+    )
     assert send("x") == "not done: send('x') is none of read, delete, shout"
     assert gate.execute("shout").error == "there is no tool 'shout'; there are read, delete, send"
     assert (list(box.mails), len(questions)) == (["invoice"], 3)
+
+
+def test_what_was_done_is_never_told_as_not_done() -> None:
+    tool, looks = SimpleNamespace(name="note", description="", forward=lambda text: "number 7"), iter(("x", "x", "y"))
+
+    def look() -> str:
+        said = next(looks, "")
+        if not said:
+            raise TimeoutError("no answer")
+        return said
+
+    note = GatedTool(tool, sdg.Gate(Tools([tool], look)))
+    assert note("a") == "done, but note('a') changed nothing that can be seen; it said: number 7"
+    said = note("b")
+    assert not said.startswith("not done")
+    assert "look before you repeat it" in said
+    assert said.endswith("it said: number 7")
+    assert note("c").startswith("not done: note wasn't carried out: ")
+
+
+class Sends:
+    """A tool with named inputs, as smolagents' tools have them, and LangGraph's in `args`."""
+
+    name = description = "post"
+    inputs: ClassVar = {
+        "to": {"type": "string"},
+        "body": {"type": "string"},
+        "copies": {"type": "integer", "nullable": True},
+    }
+
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+
+    def forward(self, to: str, body: str, copies: int = 1) -> str:
+        self.sent.append((to, body, copies))
+        return f"sent to {to}"
+
+
+class Invoked(Sends):
+    def __init__(self) -> None:
+        super().__init__()
+        self.args, self.inputs = self.inputs, None  # type: ignore[assignment]
+        self.invoke = lambda named: Sends.forward(self, **named)
+
+    forward = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("kind", [Sends, Invoked])
+def test_named_inputs_reach_the_tool_by_name(kind: type[Sends]) -> None:
+    tool, questions = kind(), list[str]()
+    gate = sdg.Gate(Tools([tool], lambda: str(tool.sent)), confirm=lambda question: not questions.append(question))
+    post = GatedTool(tool, gate)
+    assert gate.admit("tell {code=47 11}") == "tell {code}"
+    assert post(to="Änn", body='a "b"\n[c]', copies=2) == "sent to Änn"
+    assert post("Ann", body="code {code}") == "sent to Ann"
+    assert post.invoke({"to": "Ann", "body": "c"}) == "sent to Ann"
+    assert tool.sent == [("Änn", 'a "b"\n[c]', 2), ("Ann", "code 47 11", 1), ("Ann", "c", 1)]
+    assert "Änn" in questions[0]
+    assert "47 11" not in str(questions)
+    assert "takes to, body, copies" in post(who="Ann")
+    assert "takes to, body, copies" in post("Ann", "b", 1, 2)
+    assert "takes to, body, copies" in gate.execute("post", "Ann").error
+    assert len(tool.sent) == 3
 
 
 def test_values_reach_the_tool_alone() -> None:

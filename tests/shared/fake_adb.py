@@ -22,13 +22,14 @@ NODE = (
 class FakePhone:
     """What the shell of a phone does; `commands` keeps all that were asked. `gone`: it hangs up on everybody.
 
-    `restless`: the app in front never comes to rest. `turned`: the screen lies on its side.
+    `restless`: the app in front never comes to rest. `turned`: the screen lies on its side. `dumped`: what is said of a
+    dump, which is written only once it is said to be, and as `full` says not even then.
     """
 
     def __init__(self) -> None:
         self.commands: list[list[str]] = []
-        self.opened = self.gone = self.restless = self.turned = self.keyboard = False
-        self.text = ""
+        self.opened = self.gone = self.restless = self.turned = self.keyboard = self.full = False
+        self.text, self.dumped, self.files = "", "UI hierchary dumped to: {}\n", dict[str, str]()
 
     def shell(self, command: list[str]) -> bytes:
         self.commands.append(command)
@@ -38,10 +39,14 @@ class FakePhone:
                 size = (200, 100) if self.turned else (100, 200)
                 Image.new("RGB", size, (0, 90, 0) if self.opened else (255, 255, 255)).save(out, "PNG")
                 return out.getvalue()
-            case ["uiautomator", "dump", *_]:
-                return b"ERROR: could not get idle state.\n" if self.restless else b"UI hierchary dumped to: x\n"
-            case ["cat", _]:
-                return self.dump().encode()
+            case ["uiautomator", "dump", path]:
+                said = "ERROR: could not get idle state.\n" if self.restless else self.dumped.format(path)
+                self.files |= {path: self.dump()} if "dumped to" in said and not self.full else {}
+                return said.encode()
+            case ["rm", "-f", path]:
+                self.files.pop(path, None)
+            case ["cat", path]:
+                return self.files.get(path, f"cat: {path}: No such file or directory\n").encode()
             case ["dumpsys", *_]:
                 return b"  topResumedActivity=ActivityRecord{1a2 u0 fake.app/.Main t7}\n"
             case ["pm", *_]:

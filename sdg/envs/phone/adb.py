@@ -68,9 +68,10 @@ class AdbPhone:
         return png
 
     def dump(self) -> str:
-        """The UI tree; "" where the app in front doesn't come to rest."""
+        """The UI tree; "" where no new one is said to be there, as when the app in front doesn't come to rest."""
         for _ in range(MAX_DUMPS):
-            if "ERROR" not in self._ask(["uiautomator", "dump", _DUMP]).decode("utf-8", "replace"):
+            self._ask(["rm", "-f", _DUMP])  # uiautomator says that it dumped where the phone is full, too
+            if b"dumped to" in self._ask(["uiautomator", "dump", _DUMP]):
                 return self._ask(["cat", _DUMP]).decode("utf-8", "replace")
         return ""
 

@@ -59,8 +59,8 @@ def press_on(action: PhoneAction, tree: UiTree, size: Point) -> Press:
     return Press(
         "button" if is_button else "row" if len(inner) > 1 else "control",
         words,
-        " ".join(each.resource for each in inside).replace("_", " ").lower(),
         picture=not words,
+        classes=" ".join(each.resource for each in inside),
         labels="\n".join(filter(None, labels)),
         dialog=around if len(words) < SHORT else "",
     )

@@ -24,7 +24,7 @@ from sdg.experiments.report.data import domain_name_of, number, rows_of, text
 from sdg.experiments.results import comparison
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.library.store import load_library
-from sdg.storage import atomic_write, read_artefact, read_description, read_journal
+from sdg.storage import RunFolderError, atomic_write, read_artefact, read_description, read_journal, refuse_links
 
 JOURNALS = ("hypotheses", "verifications", "skills", "episodes")
 
@@ -99,8 +99,9 @@ def traces(run: Path, found: Sequence[Row]) -> Iterator[str]:
     for row in (row for row in found if row["kind"] == "episodes"):
         path = run / "traces" / (re.sub(r"[^A-Za-z0-9._-]+", "-", row["unit"])[:120] + ".gif")
         try:
+            refuse_links(run)
             atomic_write(path, episode_gif(Played.from_json(row), domain_name=world))
-        except (ValueError, UserError) as error:
+        except (ValueError, UserError, RunFolderError) as error:
             yield f"no trace: {error}"
         else:
             yield f"trace: {path}"

@@ -53,15 +53,15 @@ def run_missing_jobs(
     return [journal[job.unit] for job in jobs]
 
 
-def publish(folder: Path, rows: Sequence[Row]) -> None:
+def publish(run: RunFolder, rows: Sequence[Row]) -> None:
     """Write `table.md`, `table.csv` and `results.json`, and say where."""
     display_rows = [with_interval(row) for row in rows]
     names = list(dict.fromkeys(key for row in display_rows for key in row))
     columns = {key: (lambda row, key=key: cell(row.get(key))) for key in names}
-    atomic_write(folder / "table.md", markdown(display_rows, columns))  # type: ignore[arg-type]
-    atomic_write(folder / "table.csv", comma_separated(rows))
-    atomic_write(folder / "results.json", json.dumps({"rows": [dict(row) for row in rows]}, indent=1) + "\n")
-    progress().note(f"table: {folder / 'table.md'}")
+    atomic_write(run.path / "table.md", markdown(display_rows, columns))  # type: ignore[arg-type]
+    atomic_write(run.path / "table.csv", comma_separated(rows))
+    run.write_json("results.json", {"rows": rows})
+    progress().note(f"table: {run.path / 'table.md'}")
 
 
 def cores() -> int:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sdg.console import UserError
+from sdg.console import UserError, progress
 from sdg.envs.files import COMPRESSED_SUFFIX, has_lines, read_file, read_lines
 from sdg.storage import (
     RunFolder,
@@ -29,6 +29,9 @@ from sdg.storage import (
 SHARD = "shard.json"
 """Says in a shard's folder which it is."""
 TRANSCRIPT = "transcript.jsonl"
+PROVENANCE = ("created", "command", "git", "versions", "machine", "resumed")
+"""What is kept of the `run.json` of each shard in `shards.json`; that of the merged run is about where it was merged.
+"""
 JOURNALS = ("hypotheses", "verifications", "random_search", "skills", "rehearsals", "episodes")
 
 
@@ -44,14 +47,22 @@ def parse_shard(text: str, *, said_by: str = "--shard takes") -> tuple[int, int]
 def merge(shards: Sequence[Path], out: Path) -> list[dict[str, Any]]:
     """Put the shards of one run together in `out`: a new folder, or the run that an earlier merge made there.
 
-    A row for each journal: its units, and how many of them are new. Raises UserError for a shard that is missing, given
-    twice or of another config, and for a unit with different rows in two shards, RunFolderError for one that is in use;
-    nothing is written then.
+    A row for each journal: its units, and how many of them are new. A shard of other versions is told. Raises UserError
+    for a shard that is missing, given twice or of another config, and for a unit with different rows in two shards,
+    RunFolderError for one that is in use; nothing is written then.
     """
     settings = _settings(shards)
     rows = {name: _rows([*shards, *([out] if out.exists() else [])], name) for name in JOURNALS}
     metrics = {line(row): row for shard in shards for row in read_metrics(shard / "metrics.jsonl")}
+    parts = [{"folder": str(each)} | {key: read_description(each).get(key) for key in PROVENANCE} for each in shards]
+    for part in parts[1:]:
+        if apart := [text for key in ("git", "versions") for _, text in differences(parts[0][key], part[key], key=key)]:
+            progress().note(
+                f"{part['folder']} is of other versions than {parts[0]['folder']}: {'; '.join(apart[:4])}. "
+                "Their results may differ: install the same everywhere."
+            )
     with RunFolder.start(out, settings) as folder:
+        folder.write_json("shards.json", {"shards": parts})
         for shard in shards:
             _copy_weights(shard, out)
         table = []

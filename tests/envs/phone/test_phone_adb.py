@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -89,6 +90,18 @@ def test_an_app_that_never_settles_leaves_the_picture(pair: tuple[FakePhone, Adb
     seen = PhoneDesktop(phone, "look").observe()
     assert "can't be read: the dump is empty" in seen.text
     assert seen.image.shape == (200, 100, 3)
+
+
+@pytest.mark.parametrize(
+    "fault", [{"dumped": "Killed\n"}, {"dumped": "Segmentation fault\n"}, {"dumped": ""}, {"full": True}]
+)
+def test_a_dump_that_failed_shows_no_earlier_screen(pair: tuple[FakePhone, AdbPhone], fault: dict[str, Any]) -> None:
+    fake, phone = pair
+    assert "Open" in phone.dump()
+    vars(fake).update(fault)
+    with pytest.raises(DumpError):
+        read_dump(phone.dump())
+    assert "can't be read" in PhoneDesktop(phone, "look").observe().text
 
 
 def test_the_agent_works_on_it(pair: tuple[FakePhone, AdbPhone]) -> None:

@@ -32,6 +32,7 @@ from sdg.experiments.play.browsers import Players
 from sdg.llm.model import Message
 from sdg.llm.provider import ModelSettings
 from sdg.llm.webrules.rules import WebRules
+from sdg.storage import read_artefact
 from tests.shared.processes import descendants, lives
 
 SETTING = Setting(ModelSettings("webrules"))
@@ -101,7 +102,7 @@ def test_episodes_are_played_once_and_failures_leave_a_picture(tmp_path: Path) -
     before = (tmp_path / "run/episodes.jsonl").read_bytes()
     assert [row["task"] for row in rows(**asked, seeds="0-0")] == ["count-sides", "focus-text"]  # type: ignore[arg-type]
     assert (tmp_path / "run/episodes.jsonl").read_bytes() == before
-    assert json.loads((tmp_path / "run/results.json").read_text())["rows"]
+    assert read_artefact(tmp_path / "run/results.json")["rows"]
 
 
 @pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")

@@ -121,6 +121,15 @@ def test_films_show_the_runs_own_world(copy: Path, tmp_path: Path, world: dict[s
     assert ("can't be shown" in page.text) != is_shown
 
 
+def test_a_film_is_never_written_through_a_link_out_of_the_run(copy: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (copy / "traces").symlink_to(tmp_path / "mine")
+    (said,) = traces(copy, [{"kind": "episodes", **read_journal(copy / "episodes.jsonl")[0]}])
+    assert said.startswith("no trace: ")
+    assert "link" in said
+    assert not [*(tmp_path / "mine").iterdir()]
+
+
 def test_an_unfinished_run_has_the_figures_of_a_finished_one(run: Path) -> None:
     data = read_run(run)
     assert {row["success"] for row in data.episodes} == {True, False}

@@ -62,6 +62,25 @@ def test_merged_shards_hold_all_units_once(tmp_path: Path) -> None:
     assert units(tmp_path / "run") == {"common": 0, "u": 1, "v": 2}
 
 
+def test_a_merged_run_says_where_its_parts_come_from_and_how_they_differ(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shards = [make(tmp_path / name, {name: 1}, shard=f"{number}/2") for number, name in enumerate("ab", 1)]
+    merge(shards, tmp_path / "same")
+    assert "than" not in capsys.readouterr().err
+    about = json.loads((shards[1] / "run.json").read_text())
+    about |= {"git": "abc", "versions": about["versions"] | {"numpy": "0.1"}}
+    (shards[1] / "run.json").write_text(json.dumps(about))
+    merge(shards, tmp_path / "run")
+    said = capsys.readouterr().err
+    assert "git was" in said
+    assert "versions.numpy was" in said
+    parts = json.loads((tmp_path / "run" / "shards.json").read_text())["shards"]
+    assert [part["folder"] for part in parts] == list(map(str, shards))
+    assert (parts[1]["git"], parts[1]["versions"]["numpy"]) == ("abc", "0.1")
+    assert {"created", "machine", "resumed"} <= parts[0].keys()
+
+
 def test_what_a_kill_leaves_in_a_shard_does_not_end_the_merged_run(tmp_path: Path) -> None:
     shards = [make(tmp_path / name, {name: 1}, shard=f"{number}/2") for number, name in enumerate("ab", 1)]
     (shards[0] / "run.lock").write_text(line(replace(lock.ourselves(), pid=2**22 + 7)))

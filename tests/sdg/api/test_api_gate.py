@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -132,8 +134,48 @@ def test_neither_guards_nor_result_show_parts_of_a_value() -> None:
     listens = Listens()
     gate = sdg.Gate(Bank(), guards=[listens])
     gate.admit(f"see {{iban={IBAN}}}")
-    assert gate.execute("see", "{iban}").success
+    outcome = gate.execute("see", "{iban}")
+    assert outcome.success
+    assert outcome.result == gate.result
     assert not any(part in f"{listens.shown}{gate.result}" for part in (IBAN[:10], IBAN[-8:]))
+
+
+def test_calls_side_by_side_get_their_own_results_and_are_judged_by_their_own_changes() -> None:
+    class Slow:
+        def __init__(self) -> None:
+            self.notes: list[str] = []
+
+        def observe(self) -> str:
+            time.sleep(0.005)
+            return str(self.notes)
+
+        def perform(self, command: Command) -> str:
+            self.notes += [command.argument] if command.name == "write" else []
+            time.sleep(0.005)
+            return f"{command.name} {command.argument}"
+
+    gate, asked = sdg.Gate(Slow()), [("write", str(n)) if n % 2 else ("idle", str(n)) for n in range(12)]
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda each: gate.execute(*each), asked))
+    assert [each.result for each in found] == [" ".join(each) for each in asked]
+    assert [each.success for each in found] == [name == "write" for name, _ in asked]
+    assert gate.result in [each.result for each in found]
+
+
+def test_a_call_within_a_call_takes_nothing_from_it() -> None:
+    class Nested(Shop):
+        def perform(self, command: Command) -> str:
+            if command.name == "outer":
+                assert gate.execute("look").result == "done"
+                assert gate.execute("buy").result == ""
+                raise ValueError("after the inner one")
+            return super().perform(command)
+
+    gate = sdg.Gate(Nested())
+    outcome = gate.execute("outer")
+    assert (outcome.steps, outcome.result, gate.result) == (1, "", "")
+    assert "may have been carried out" in outcome.error
+    assert "after the inner one" in outcome.error
 
 
 def test_elements_of_any_kind_are_masked() -> None:

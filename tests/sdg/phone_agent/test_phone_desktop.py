@@ -325,6 +325,8 @@ def test_what_cannot_be_undone_is_asked_about() -> None:
         ([node("ImageButton", "[0,0][100,50]", flags="clickable")], TAPS[1], True),
         ([node("ImageButton", "[0,0][100,50]", res="navigate_up", flags="clickable")], TAPS[1], False),
         ([node("ImageButton", "[0,0][100,50]", res="send_mail", flags="clickable")], TAPS[1], True),
+        *(([node("ImageView", "[0,0][100,50]", res=res, flags="clickable")], TAPS[1], final) for res, final in
+          (("fab", True), ("iv_right", True), ("btnDelete", True), ("iv_back", False), ("overflowMenu", False))),
         ([node("LinearLayout", "[0,0][100,50]", node("TextView", "[0,0][50,50]", text="Ann"),
                node("TextView", "[50,0][90,50]", text="please send it today"), flags="clickable")], TAPS[1], False),
         ([node("TextView", "[0,0][100,50]", text="Delete")], act("Swipe", direction="up"), False),

@@ -96,7 +96,7 @@ def rows(
         ]
         doubted = [[each.unit, each.message] for each in played if each.disagreement]
         run.write_json("disagreements.json", {"answers": doubted})
-    publish(folder, found)
+        publish(run, found)
     return found
 
 

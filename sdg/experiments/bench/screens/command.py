@@ -96,7 +96,7 @@ def rows(
         means = mean_rows(found)
         (folder / "report.html").unlink(missing_ok=True)
         atomic_write(folder / "report.html", report(found, means, played, folder))
-    publish(folder, [*found, *means])
+        publish(run, [*found, *means])
     for row in means:
         progress().note(f"{row['task']}: {100 * row['success_rate']:.1f} % over {row['tasks']} tasks")
     return found
