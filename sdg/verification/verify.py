@@ -5,10 +5,11 @@ actions are kept. A hypothesis is verified when every check fired and the enviro
 T_verify searched steps.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated
 
+import numpy as np
 from annotated_types import Ge, Le
 
 from sdg.envs.domain import Domain
@@ -17,11 +18,13 @@ from sdg.hypothesis.hypothesis import Hypothesis, SubgoalRow
 from sdg.sandbox.guard import Refused
 from sdg.skills.checks.alternatives import reached_by
 from sdg.skills.checks.check import compile_check
-from sdg.skills.practice.agreement import Agreement, agreement, faults
+from sdg.skills.practice.agreement import Agreement, agreement, faults, pays_for_nothing
 from sdg.skills.practice.starts import Starts
 from sdg.skills.search.trial import Search, Searched, hold_when_done
 from sdg.skills.settings import Count
 from sdg.skills.subgoal import CheckFunction, Experience, Subgoal
+
+PAYS_FOR_NOTHING = "is checked by what is true after any one action: let its check ask for what the goal changes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,12 @@ def verify(
                 seed=random_seed + index,
             )
         )
+        if outcome.actions:
+            asked = Starts(start.rows, start.targets, (check,), np.zeros(1, np.int64))
+            is_idle, steps = pays_for_nothing(asked, seed=random_seed)
+            outcome = replace(outcome, steps=outcome.steps + steps)
+            if is_idle:
+                outcome = replace(outcome, reached=False, actions=(), after=start, cause=PAYS_FOR_NOTHING)
         search_steps += outcome.steps
         replay_steps += outcome.episodes * len(restore)
         part = _part_that_fired(check, outcome, start.domain) if outcome.reached else check
