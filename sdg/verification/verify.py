@@ -140,12 +140,7 @@ def verify(
                 seed=random_seed + index,
             )
         )
-        if outcome.actions:
-            asked = Starts(start.rows, start.targets, (check,), np.zeros(1, np.int64))
-            is_idle, steps = pays_for_nothing(asked, seed=random_seed)
-            outcome = replace(outcome, steps=outcome.steps + steps)
-            if is_idle:
-                outcome = replace(outcome, reached=False, actions=(), after=start, cause=PAYS_FOR_NOTHING)
+        outcome = _unless_it_pays_for_nothing(outcome, start, check, seed=random_seed)
         search_steps += outcome.steps
         replay_steps += outcome.episodes * len(restore)
         part = _part_that_fired(check, outcome, start.domain) if outcome.reached else check
@@ -172,6 +167,16 @@ def verify(
         before, start, is_done = before if is_done else start, outcome.after, outcome.done
     verdict = agreement(before, hypothesis.subgoals[-1].check, steps=settings.judged_steps, seed=random_seed)
     return result(True, search_steps, replay_steps, "", verdict, tuple(results))
+
+
+def _unless_it_pays_for_nothing(outcome: Searched, start: Starts, check: CheckFunction, *, seed: int) -> Searched:
+    """The same, or the failure of a check that any one action makes true, with the steps of that trial."""
+    if not outcome.actions:
+        return outcome
+    asked = Starts(start.rows, start.targets, (check,), np.zeros(1, np.int64))
+    is_idle, steps = pays_for_nothing(asked, seed=seed)
+    outcome = replace(outcome, steps=outcome.steps + steps)
+    return replace(outcome, reached=False, actions=(), after=start, cause=PAYS_FOR_NOTHING) if is_idle else outcome
 
 
 def _part_that_fired(check: CheckFunction, outcome: Searched, domain: Domain) -> CheckFunction:

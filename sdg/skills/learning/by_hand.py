@@ -89,7 +89,6 @@ def learn_library(
             raise ValueError(f"{spec.name} comes after {', '.join(absent)}, which isn't learned yet: put it first")
         after = partial(starts_after, domain, level, before=before, policies=policies, spec=spec, seed=seed)
         starts = {split: after(pool) for split, pool in pools.items()}
-        tried = _try_steps(starts["training"], spec.name, seed=seed) if len(starts["training"]) else 0
         result = train(
             starts["training"],
             starts["validation"],
@@ -107,7 +106,7 @@ def learn_library(
                 learner=settings.learner,
                 seed=seed,
                 argument=next(iter(spec.arguments), ""),
-                steps=tried + result.environment_steps,
+                steps=result.environment_steps,
             )
         )
     weights = {name: policy.weights for name, policy in policies.items()}
@@ -171,7 +170,11 @@ def learn_skill(
     }
     if not all(map(len, starts.values())):
         raise ValueError(f"{template.check.name} is true wherever {level} begins: there is nothing to learn")
-    tried = _try_steps(starts["training"], template.check.name, seed=seed)
+    is_idle, tried = pays_for_nothing(starts["training"].take(np.arange(len(starts["training"]))[:TRIED]), seed=seed)
+    if is_idle:
+        raise ValueError(
+            f"{template.check.name} is true after any one action: there is nothing to learn, ask for what it changes"
+        )
     result = train(starts["training"], starts["validation"], settings, seed=seed, on_evaluation=on_evaluation)
     skill = measure_skill(
         SkillSpec(name, description, template.check, settings.horizon),
@@ -185,14 +188,6 @@ def learn_skill(
     )
     curve = tuple((point.environment_steps, point.validation_success) for point in result.curve)
     return LearnedSkill(skill, result.weights, domain.name, curve)
-
-
-def _try_steps(starts: Starts, name: str, *, seed: int) -> int:
-    """The environment steps of a trial of a check at some starts. Raises ValueError where it pays for nothing."""
-    is_idle, steps = pays_for_nothing(starts.take(np.arange(min(TRIED, len(starts)))), seed=seed)
-    if is_idle:
-        raise ValueError(f"{name} is true after any one action: there is nothing to learn, ask for what it changes")
-    return steps
 
 
 def measure_skill(

@@ -21,7 +21,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from annotated_types import Ge
 
 from sdg.console import Row, UserError
 from sdg.deduction.library_skills import options_of, random_options_of
@@ -72,7 +71,7 @@ FLAT = ("flat-ppo", "sac", "sac-her")
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class WorldFigures:
     """A row, as the folder keeps it: a level's success rate in [0, 1] with its interval, and what training took."""
 
     unit: str
@@ -83,11 +82,11 @@ class Measured:
     low: Share
     high: Share
     episodes: Count
-    environment_steps: Annotated[int, Ge(0)]
+    environment_steps: int
     training_seeds: Count
 
 
-FIELDS = tuple(field.name for field in fields(Measured))[1:]
+FIELDS = tuple(field.name for field in fields(WorldFigures))[1:]
 
 
 def rows(
@@ -131,7 +130,7 @@ def rows(
         return _success(world, agent, level, number, folder=folder, steps=steps, episodes=episodes, seed=seed)
 
     with open_folder(folder, names | asked, seed=seed, may_change=tuple(names)) as kept:
-        journal = Rows(kept.journal("rows"), Measured)
+        journal = Rows(kept.journal("rows"), WorldFigures)
         units = [(world, level, agent) for world in worlds for agent in agents for level in _levels(world, levels)]
         found = [
             journal.get("/".join(unit))
@@ -145,11 +144,11 @@ def _levels(world: str, levels: Sequence[str]) -> list[str]:
     return [domain(world).level_name(level) for level in levels or domain(world).levels()]
 
 
-def _measured(unit: tuple[str, str, str], results: Sequence[tuple[int, int]], *, episodes: int) -> Measured:
+def _measured(unit: tuple[str, str, str], results: Sequence[tuple[int, int]], *, episodes: int) -> WorldFigures:
     """The row of how many episodes were solved after each training, and the environment steps of each."""
     sure = wilson_interval(sum(count for count, _ in results), episodes * len(results))
     steps = round(float(np.mean([steps for _, steps in results])))
-    return Measured("/".join(unit), *unit, sure.value, sure.low, sure.high, episodes, steps, len(results))
+    return WorldFigures("/".join(unit), *unit, sure.value, sure.low, sure.high, episodes, steps, len(results))
 
 
 def _success(

@@ -15,7 +15,6 @@ from typing import Any
 from sdg.agents.agents import Task, open_world
 from sdg.console import UserError
 from sdg.deduction.episode import Played
-from sdg.envs.files import read_file
 from sdg.experiments.config.assembly import library_of, model_settings, planner_of
 from sdg.experiments.config.config import RunConfig, load
 from sdg.experiments.play.episodes import EpisodeJob, evaluation_tasks, run_jobs
@@ -23,7 +22,7 @@ from sdg.experiments.play.players import ProgramRecipe
 from sdg.experiments.run.runs import library_costs
 from sdg.llm.registry import build, parse_llm
 from sdg.skills.library.store import library_checksum
-from sdg.storage import Journal, of_file, plain, read_journal
+from sdg.storage import Journal, line, of_file, plain, read_journal
 
 ASKED, PLAYED = "asked", "played"
 """Journals of the folder: the episodes in which the model was asked for a program, and those that are counted."""
@@ -51,11 +50,11 @@ class RunWords:
     @property
     def question(self) -> dict[str, Any]:
         """What decides the figures beside the levels: the run's skills, its episodes and its config, with the model."""
-        config, episodes = plain(self.config), self.run / "episodes.jsonl"
+        known = line(read_journal(self.run / "episodes.jsonl"))
         return {
             "library": library_checksum(self.library),
-            "known": hashlib.sha256(read_file(episodes)).hexdigest() if episodes.is_file() else None,
-            "config": {key: value for key, value in config.items() if key not in ("budget", "processes")},
+            "known": hashlib.sha256(known.encode()).hexdigest(),
+            "config": {key: each for key, each in plain(self.config).items() if key not in ("budget", "processes")},
         }
 
     @property
