@@ -64,7 +64,8 @@ class Spent:
 
 
 class Budgeted:
-    """A model that refuses to go on when the budget is spent. Cached replies cost nothing.
+    """A model that refuses to go on when the budget is spent. Cached replies cost nothing; an answer that broke off
+    costs what was sent of it.
 
     `ledger` is a file that keeps what was spent, shared by the processes of a run and by its resumptions.
     """
@@ -96,9 +97,10 @@ class Budgeted:
         cost = Spent()
         try:
             completion = self._model.complete(messages, sampling=sampling)
-            if not completion.cached:
-                prompt, reply = exchange.tokens_of(messages, completion)
-                cost = Spent(prompt + reply, self._prices.of(prompt, reply, cached_tokens=completion.cached_tokens))
+            cost = self._cost_of(messages, completion)
+        except ModelError as error:
+            cost = self._cost_of(messages, error.billed) if error.billed is not None else cost
+            raise
         finally:
             with self._turn:
                 self._under_way -= 1
@@ -106,6 +108,12 @@ class Budgeted:
                 if cost.tokens:
                     self._spending = self._add(cost)
         return completion
+
+    def _cost_of(self, messages: Sequence[Message], completion: Completion) -> Spent:
+        if completion.cached:
+            return Spent()
+        prompt, reply = exchange.tokens_of(messages, completion)
+        return Spent(prompt + reply, self._prices.of(prompt, reply, cached_tokens=completion.cached_tokens))
 
     def _fits_budget(self, most: Spent) -> bool:
         """Whether the questions under way and one more may all cost `most` within the limits."""

@@ -80,14 +80,21 @@ class LanguageModel(Protocol):
 
 
 class ModelError(SDGError, RuntimeError):
-    """No usable reply: says who was asked, for what, what came back and what to do about it."""
+    """No usable reply: says who was asked, for what, what came back and what to do about it.
+
+    `billed` is what a server sent before it failed, which it bills although nobody can use it; None where it sent none.
+    """
+
+    def __init__(self, message: str = "", *, billed: Completion | None = None) -> None:
+        super().__init__(message)
+        self.billed = billed
 
 
 class Unavailable(ModelError):
     """No reply this time, though the same question may get one later; `after_seconds` is the server's own wish."""
 
-    def __init__(self, message: str, after_seconds: float | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, after_seconds: float | None = None, *, billed: Completion | None = None) -> None:
+        super().__init__(message, billed=billed)
         self.after_seconds = after_seconds
 
 

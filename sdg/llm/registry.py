@@ -39,10 +39,10 @@ WRAPPERS = Registry[Callable[[LanguageModel, str], LanguageModel]](
 
 
 def build(settings: ModelSettings) -> LanguageModel:
-    """The model with its wrappers, from the inside out: retries, budget, cache, transcript, privacy.
+    """The model with its wrappers, from the inside out: budget, retries, cache, transcript, privacy.
 
-    The budget counts only what reaches the model, so cached replies are free; the transcript has what callers received.
-    Raises ModelError for a kind that doesn't exist or settings that don't fit it.
+    The budget counts each attempt that reaches the model, so cached replies are free; the transcript has what callers
+    received. Raises ModelError for a kind that doesn't exist or settings that don't fit it.
     """
     try:
         provider = provider_of(settings.kind)
@@ -52,10 +52,10 @@ def build(settings: ModelSettings) -> LanguageModel:
         if not getattr(settings, need):
             raise ModelError(f"A model of kind {settings.kind} needs a {need}: set model.{need}.")
     model: LanguageModel = provider.make(settings)
-    if settings.retries:
-        model = Retried(model, retries=settings.retries)
     if settings.limits != BudgetLimits():
         model = Budgeted(model, settings.limits, prices=prices_of(settings), ledger=settings.ledger)
+    if settings.retries:
+        model = Retried(model, retries=settings.retries)
     if settings.cache is not None:
         model = Cached(model, settings.cache)
     if settings.record is not None:

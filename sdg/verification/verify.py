@@ -5,10 +5,11 @@ actions are kept. A hypothesis is verified when every check fired and the enviro
 T_verify searched steps.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated
 
+import numpy as np
 from annotated_types import Ge, Le
 
 from sdg.envs.domain import Domain
@@ -17,11 +18,13 @@ from sdg.hypothesis.hypothesis import Hypothesis, SubgoalRow
 from sdg.sandbox.guard import Refused
 from sdg.skills.checks.alternatives import reached_by
 from sdg.skills.checks.check import compile_check
-from sdg.skills.practice.agreement import Agreement, agreement, faults
+from sdg.skills.practice.agreement import Agreement, agreement, faults, pays_for_nothing
 from sdg.skills.practice.starts import Starts
 from sdg.skills.search.trial import Search, Searched, hold_when_done
 from sdg.skills.settings import Count
 from sdg.skills.subgoal import CheckFunction, Experience, Subgoal
+
+PAYS_FOR_NOTHING = "is checked by what is true after any one action: let its check ask for what the goal changes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,7 @@ def verify(
                 seed=random_seed + index,
             )
         )
+        outcome = _unless_it_pays_for_nothing(outcome, start, check, seed=random_seed)
         search_steps += outcome.steps
         replay_steps += outcome.episodes * len(restore)
         part = _part_that_fired(check, outcome, start.domain) if outcome.reached else check
@@ -163,6 +167,16 @@ def verify(
         before, start, is_done = before if is_done else start, outcome.after, outcome.done
     verdict = agreement(before, hypothesis.subgoals[-1].check, steps=settings.judged_steps, seed=random_seed)
     return result(True, search_steps, replay_steps, "", verdict, tuple(results))
+
+
+def _unless_it_pays_for_nothing(outcome: Searched, start: Starts, check: CheckFunction, *, seed: int) -> Searched:
+    """The same, or the failure of a check that any one action makes true, with the steps of that trial."""
+    if not outcome.actions:
+        return outcome
+    asked = Starts(start.rows, start.targets, (check,), np.zeros(1, np.int64))
+    is_idle, steps = pays_for_nothing(asked, seed=seed)
+    outcome = replace(outcome, steps=outcome.steps + steps)
+    return replace(outcome, reached=False, actions=(), after=start, cause=PAYS_FOR_NOTHING) if is_idle else outcome
 
 
 def _part_that_fired(check: CheckFunction, outcome: Searched, domain: Domain) -> CheckFunction:

@@ -146,7 +146,15 @@ def compose(
     options: dict[str, Documented] = {**primitive_skills(world, beside_skills=True), **options_of(load_library(place))}
     rules = Prompts(world).rules(tuple(options.values()), budget=config.deduce.budget).strip()
     _require_same(config, source, programs, library=place, rules=rules)
-    with open_folder(folder, {"programs": str(source), "layouts": layouts, "count": count}, seed=seed) as run:
+    question = {
+        "programs": str(source),
+        "layouts": layouts,
+        "count": count,
+        "library": library_checksum(place),
+        "perception": perception,
+        "model": {name: getattr(config.model, name) for name in ("kind", "name", "temperature", "max_tokens")},
+    }
+    with open_folder(folder, question, seed=seed) as run:
         guard = program_guard(
             options, world, {**world.perceivable.functions, **SIGNATURES}, budget=1, source_bytes=2**18
         )

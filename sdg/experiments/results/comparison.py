@@ -177,11 +177,19 @@ def _expected_cost(recipes: Sequence[Recipe], *, episodes: int) -> str:
     return estimate.describe(prices_of(model), concurrency=concurrency_of(model)) if model else ""
 
 
+MOST_GROUNDED = 10_000
+"""Most grounding instructions that are made again, in a minute: a library's provenance may count any number."""
+
+
 def grounding_texts(provenance: Mapping[str, Any]) -> frozenset[str] | None:
-    """Texts of the grounding instructions that a library's provenance counts; None where it says nothing usable."""
+    """Texts of the grounding instructions that a library's provenance counts; None where it says nothing usable, or
+    counts more than MOST_GROUNDED, which a note says."""
     try:
         levels, seed = list(provenance["levels"]), int(provenance["seed"])
         count = int(provenance["instructions_per_level"])
+        if (total := len(levels) * max(1, count)) > MOST_GROUNDED:
+            progress().note(f"which instructions are new isn't told: the library counts {total}, over {MOST_GROUNDED}")
+            return None
         parts = [instructions(level, split="grounding", count=count, seed=seed) for level in levels]
     except (KeyError, TypeError, ValueError):
         return None

@@ -12,8 +12,8 @@ import re
 import threading
 import time
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -34,6 +34,8 @@ OWN_ADDRESS = "https://api.openai.com/v1"
 _ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
 """Headers for OpenAI itself, and the variables that hold them."""
 
+_ASKED = frozenset({"ReadError", "ReadTimeout", "RemoteProtocolError", "TimeoutError"})
+"""Failures after the question was sent."""
 _TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _DRAWING = frozenset({"seed", "temperature"})
 _OPTIONAL = ("stream_options", "stream", "max_completion_tokens", *sorted(_DRAWING))
@@ -103,21 +105,29 @@ class OpenAIModel:
         """
         import openai
 
+        sent, status = bytearray(), 0
         try:
             with self._open().chat.completions.with_streaming_response.create(**request) as response:
                 until = time.monotonic() + self._limit()
-                return response.status_code, response.headers, response.read(), until
+                status = response.status_code
+                for part in response.iter_bytes():
+                    sent += part
+                return status, response.headers, bytes(sent), until
         except openai.APIStatusError as error:
             return error.status_code, error.response.headers, _body_of(error), math.inf
-        except ModelError:
+        except ModelError as error:
+            error.billed = _billed(bytes(sent))
             raise
         except Exception as error:
             # The client doesn't translate what the HTTP library raises while the body is read.
             cause = error.__cause__ or error if isinstance(error, openai.APIConnectionError) else error
+            # A question that was read whole is billed, however the answer ends.
+            billed = _billed(bytes(sent)) if status == 200 or type(cause).__name__ in _ASKED else None
             if isinstance(cause, TimeoutError):
                 raise Unavailable(
                     f"{self._who()} did not finish within {self._limit():g} s: raise model.reply_seconds "
-                    "or lower model.max_tokens."
+                    "or lower model.max_tokens.",
+                    billed=billed,
                 ) from None
             reason = self._hide(str(cause) or type(cause).__name__)
             if "timeout" in type(error).__name__.lower():
@@ -127,7 +137,7 @@ class OpenAIModel:
                 raise ModelError(f"{self._who()} could not be asked: {reason}.") from None
             else:
                 problem = f"can't be reached ({reason:.200}): is the server running, is base_url right?"
-            raise Unavailable(f"{self._who()} {problem}") from None
+            raise Unavailable(f"{self._who()} {problem}", billed=billed) from None
 
     def _limit(self) -> float:
         return max(self.settings.reply_seconds, self.settings.timeout_seconds)
@@ -168,7 +178,8 @@ class OpenAIModel:
             answer = read_answer(body, until=until)
         except Unreadable as error:
             kind = ModelError if isinstance(error, Flood) else Unavailable
-            raise kind(f"{self._who()} {self._hide(str(error))[:MOST_MESSAGE]}: try again or another model.") from None
+            message = f"{self._who()} {self._hide(str(error))[:MOST_MESSAGE]}: try again or another model."
+            raise kind(message, billed=error.billed) from None
         # If a server repeats the key, the key must not get into journals and reports.
         reason = self._hide(answer.finish_reason)[:MOST_REASON]
         return replace(answer, text=self._hide(answer.text), finish_reason=reason, model=self.name)
@@ -242,7 +253,12 @@ PROVIDER = Provider(_make, needs=("name",), network=True, key_variable=KEY_VARIA
 
 
 class Unreadable(SDGError, ValueError):
-    """The bytes hold no whole answer; the message says why, as the end of a sentence about the server."""
+    """The bytes hold no whole answer; the message says why, as the end of a sentence about the server.
+
+    `billed` is the answer as far as it was read.
+    """
+
+    billed = Completion("", "")
 
 
 class Flood(Unreadable):
@@ -269,33 +285,64 @@ def read_answer(body: bytes, *, until: float = math.inf) -> Completion:
     Raises Unreadable: a Flood for a large body without an answer, for too many pieces, and for those that aren't read
     `until` then, on the monotonic clock.
     """
-    unreadable = Flood if len(body) > LARGE_BYTES else Unreadable
-    if count_values(body) > MAX_LINE_VALUES:  # which take thirty times the memory once they are parsed
-        raise Flood("sent an answer of too many values")
-    text = body.decode("utf-8", "replace").lstrip()
-    streamed = text.startswith(("data:", "event:", "id:", "retry:", ":"))
+    answer = _Answer([], "", None)
     try:
-        pieces = _pieces(text) if streamed else [json.loads(text)]
-    except (ValueError, RecursionError):
-        raise unreadable("answered with something that isn't JSON") from None
-    texts, reason, usage = list[str](), "", None
-    for number, piece in enumerate(pieces):
-        if number >= MAX_PIECES or time.monotonic() > until:
-            raise Flood(f"sent an answer whose pieces are too many or take too long ({number} were read)")
-        if streamed and _at(piece, "error"):
-            raise Unreadable(f"broke off: {message_of(json.dumps(piece).encode())}")
-        usage, choice = _at(piece, "usage") or usage, _at(piece, "choices", 0)
-        message = _at(choice, "delta" if streamed else "message")
-        if isinstance(choice, dict) and (streamed or isinstance(message, dict)):
-            texts.append(_text(message))
-            finish = choice.get("finish_reason")
-            reason = _whole_letters(finish) if isinstance(finish, str) and finish else reason
-    if not texts:
-        raise unreadable("answered without any choice")
-    if streamed and not reason:
-        raise Unreadable("broke off in the middle of its answer")
-    counts = {name: _at(usage, *place) for name, place in _USAGE.items()}
-    return Completion("".join(texts), "", finish_reason=reason, **counts)
+        answer.read(body, until=until)
+    except Unreadable as error:
+        sent = answer.completion()
+        # Thoughts have no text, but each piece is a token at least.
+        tokens = sent.completion_tokens or max(len(answer.texts), len(sent.text) // 4)
+        error.billed = replace(sent, completion_tokens=tokens)
+        raise
+    return answer.completion()
+
+
+def _billed(body: bytes) -> Completion:
+    """What was sent of an answer that was lost, as far as it can be read."""
+    try:
+        return read_answer(body)
+    except Unreadable as error:
+        return error.billed
+
+
+@dataclass(slots=True)
+class _Answer:
+    """An answer, as far as it was read."""
+
+    texts: list[str]
+    reason: str
+    usage: object
+
+    def completion(self) -> Completion:
+        counts = {name: _at(self.usage, *place) for name, place in _USAGE.items()}
+        return Completion("".join(self.texts), "", finish_reason=self.reason, **counts)
+
+    def read(self, body: bytes, *, until: float) -> None:
+        """Read a body. Raises as `read_answer` does."""
+        unreadable = Flood if len(body) > LARGE_BYTES else Unreadable
+        text = body.decode("utf-8", "replace").lstrip()
+        streamed = text.startswith(("data:", "event:", "id:", "retry:", ":"))
+        try:
+            pieces: Iterable[object] = _pieces(text) if streamed else [_parse(text)]
+        except Flood:
+            raise
+        except (ValueError, RecursionError):
+            raise unreadable("answered with something that isn't JSON") from None
+        for number, piece in enumerate(pieces):
+            if number >= MAX_PIECES or time.monotonic() > until:
+                raise Flood(f"sent an answer whose pieces are too many or take too long ({number} were read)")
+            if streamed and _at(piece, "error"):
+                raise Unreadable(f"broke off: {message_of(json.dumps(piece).encode())}")
+            self.usage, choice = _at(piece, "usage") or self.usage, _at(piece, "choices", 0)
+            message = _at(choice, "delta" if streamed else "message")
+            if isinstance(choice, dict) and (streamed or isinstance(message, dict)):
+                self.texts.append(_text(message))
+                finish = choice.get("finish_reason")
+                self.reason = _whole_letters(finish) if isinstance(finish, str) and finish else self.reason
+        if not self.texts:
+            raise unreadable("answered without any choice")
+        if streamed and not self.reason:
+            raise Unreadable("broke off in the middle of its answer")
 
 
 def _pieces(text: str) -> Iterator[object]:
@@ -305,9 +352,18 @@ def _pieces(text: str) -> Iterator[object]:
         if data == "[DONE]":
             return
         try:
-            yield json.loads(data)
+            yield _parse(data)
+        except Flood:
+            raise
         except (ValueError, RecursionError):
             return
+
+
+def _parse(text: str) -> object:
+    """The JSON value of a text. Raises Flood for too many values, which take thirty times the memory once parsed."""
+    if count_values(text.encode()) > MAX_LINE_VALUES:
+        raise Flood("sent an answer of too many values")
+    return json.loads(text)
 
 
 def _at(value: Any, *place: str | int) -> Any:

@@ -21,6 +21,7 @@ from sdg.skills.learning import policy_of
 from sdg.skills.learning.train import Point, TrainSettings, open_starts, train
 from sdg.skills.library.library import CheckTemplate, LearnedSkill, Skill, SkillLibrary
 from sdg.skills.policy.network import Policy
+from sdg.skills.practice.agreement import pays_for_nothing
 from sdg.skills.practice.env import play, success_of
 from sdg.skills.practice.starts import Starts
 from sdg.skills.statistics import wilson_interval
@@ -28,6 +29,9 @@ from sdg.skills.subgoal import CheckFunction
 
 MEASURED = 400
 """Seeds of the evaluation split on which a finished skill is measured."""
+
+TRIED = 8
+"""Starts at which it is tried whether a check pays for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +162,7 @@ def learn_skill(
 ) -> LearnedSkill:
     """Learn one skill from a level's first states; if its check has an argument, about the thing each mission names.
 
-    Raises ValueError where the check is true in every first state, or no mission names anything.
+    Raises ValueError where the check is true in every first state or after any one step, or no mission names anything.
     """
     starts = {
         split: beginnings(domain, level, seeds(split, count=count, seed=seed), template=template)
@@ -166,6 +170,11 @@ def learn_skill(
     }
     if not all(map(len, starts.values())):
         raise ValueError(f"{template.check.name} is true wherever {level} begins: there is nothing to learn")
+    is_idle, tried = pays_for_nothing(starts["training"].take(np.arange(len(starts["training"]))[:TRIED]), seed=seed)
+    if is_idle:
+        raise ValueError(
+            f"{template.check.name} is true after any one action: there is nothing to learn, ask for what it changes"
+        )
     result = train(starts["training"], starts["validation"], settings, seed=seed, on_evaluation=on_evaluation)
     skill = measure_skill(
         SkillSpec(name, description, template.check, settings.horizon),
@@ -175,7 +184,7 @@ def learn_skill(
         argument=template.argument,
         learner=settings.learner,
         seed=seed,
-        steps=result.environment_steps,
+        steps=tried + result.environment_steps,
     )
     curve = tuple((point.environment_steps, point.validation_success) for point in result.curve)
     return LearnedSkill(skill, result.weights, domain.name, curve)

@@ -1,4 +1,5 @@
-"""Tests of a check before and after it is trusted: its health, and its agreement with the world's judge."""
+"""Tests of a check before and after it is trusted: its health, whether it asks anything, and its agreement with the
+world's judge."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,6 +51,22 @@ def agreement(start: Starts, check: CheckFunction, *, steps: int, seed: int) -> 
         rows = np.flatnonzero(over | fired | (t % 10 == 9))
         env.restore(rows, np.zeros(len(rows), np.int64))
     return Agreement(*counts.tolist())
+
+
+def pays_for_nothing(starts: Starts, *, seed: int) -> tuple[bool, int]:
+    """Whether the checks of all these starts are false there and true after one step whatever the step is, so that
+    nothing can be learned from them; and the environment steps of the trial, which ends with the first that isn't."""
+    bounds, everyone = starts.domain.inputs.bounds, np.arange(len(starts))
+    env = PracticeEnv(starts, len(starts), horizon=1, seed=seed)
+    actions = range(len(starts.domain.actions)) if bounds is None else (np.clip(0, *bounds), *bounds)
+    env.restore(everyone, everyone)
+    pays = not env.reward(env.memory, starts.check_of).any()
+    for action in actions:
+        if not pays:
+            break
+        env.restore(everyone, everyone)
+        pays = bool(env.step(np.array([action] * len(starts)))[0].all())
+    return pays, env.steps
 
 
 def _walkers(start: Starts, checks: Sequence[CheckFunction], seed: int) -> PracticeEnv:

@@ -19,6 +19,7 @@ from sdg.deduction.planner import describe_skill
 from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
 from sdg.experiments.baselines.world_env import GOALS, WorldEnv, success_of_flat, train_flat
+from sdg.experiments.bench.worlds import command
 from sdg.experiments.bench.worlds.command import FIELDS, play, rows
 from sdg.experiments.bench.worlds.run_words import RunWords, programs_of
 from sdg.experiments.bench.worlds.words import WORDS
@@ -27,7 +28,7 @@ from sdg.skills.checks.check import compile_check
 from sdg.skills.learning.by_hand import SkillSpec
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
 from sdg.skills.library.store import save_library
-from sdg.storage import Journal, RunFolderError, read_journal
+from sdg.storage import Journal, RunFolderError, hold, read_journal
 
 
 def untrained(world: str) -> SkillLibrary:
@@ -106,14 +107,29 @@ def test_a_prompt_says_what_ends_a_call_and_a_failure_how_far_it_came() -> None:
     assert re.fullmatch(r"distance was \d.\d\d and is \d.\d\d", robot.perform(Command("push", pair)).note)
 
 
-def test_a_measured_row_is_kept(tmp_path: Path) -> None:
-    save_library(untrained("table"), tmp_path / "table-0")
-    asked = {"measure": True, "worlds": ("table",), "levels": ("Touch",), "episodes": 2, "out": tmp_path}
+def test_a_measured_row_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "learn_library", lambda *_, **__: untrained("table"))
+    asked: dict[str, Any] = {
+        "measure": True,
+        "worlds": ("table",),
+        "levels": ("Touch",),
+        "episodes": 2,
+        "out": tmp_path,
+    }
     (one, other) = rows(**asked, agents=("by-hand", "random-skills"))
     assert (one["environment_steps"], one["episodes"], one["agent"]) == (7 * len(WORDS["table"].skills), 2, "by-hand")
     assert other["environment_steps"] == 0
     (tmp_path / "table-0" / "library.json").unlink()
     assert rows(**asked, agents=("by-hand",)) == [one]
+    for other_question in ({"seed": 77}, {"episodes": 3}, {"training_seeds": 2}, {"steps": 1000}):
+        with pytest.raises(RunFolderError, match="was begun with"):
+            rows(**asked | other_question, agents=("by-hand",))
+    with hold(tmp_path / "run.lock"), pytest.raises(RunFolderError, match="in use"):
+        rows(**asked)
+    journal = tmp_path / "rows.jsonl"
+    journal.write_text(re.sub(r'"success_rate":[^,]*|,"crc32":\d+', "", journal.read_text()).replace("{,", "{"))
+    with pytest.raises(RunFolderError, match=r"rows.jsonl"):
+        rows(**asked, agents=("by-hand",))
 
 
 CONFIG = """
@@ -133,17 +149,22 @@ def run_folder(place: Path) -> Path:
 
 def test_a_run_s_words_are_measured_with_one_question_an_instruction(tmp_path: Path) -> None:
     run = run_folder(tmp_path / "run")
-    asked = {"measure": True, "run": str(run), "levels": ("Touch",), "episodes": 6, "out": tmp_path}
+    asked = {"measure": True, "run": str(run), "levels": ("Touch",), "episodes": 6, "out": tmp_path / "out"}
     (row,) = rows(**asked)
     assert set(row) == set(FIELDS)
     assert (row["agent"], row["level"], row["episodes"]) == ("words-of-somebody", "Touch", 6)
-    (kept,) = tmp_path.glob("words-*")
-    questions, played = (read_journal(kept / f"{name}.jsonl") for name in ("asked", "played"))
+    questions, played = (read_journal(tmp_path / f"out/{name}.jsonl") for name in ("asked", "played"))
     assert len({each["instruction"] for each in played}) == len(questions) <= 4
     assert {each["instruction"]: each["program"] for each in questions}.items() >= {
         (each["instruction"], each["program"]) for each in played
     }
     assert rows(**asked) == [row]
+    for other in ({"llm": "examples.worlds.by_hand:TABLE:another"}, {"assignments": ["deduce.attempts=2"]}):
+        with pytest.raises(RunFolderError, match="was begun with another config"):
+            rows(**asked | other)
+    save_library(replace(untrained("table"), provenance={"another": 1}), tmp_path / "run/library")
+    with pytest.raises(RunFolderError, match="library was"):
+        rows(**asked)
 
 
 def played(*, program: str, first: str, **more: Any) -> dict[str, Any]:
@@ -158,10 +179,9 @@ def test_programs_that_the_run_holds_are_not_asked_for_again(tmp_path: Path) -> 
         for colour in ("red", "green", "blue", "yellow"):
             mission = f"touch the {colour} block"
             journal.append(played(unit=colour, instruction=mission, program="later", first=program))
-    rows(measure=True, run=str(run), levels=("Touch",), episodes=3, out=tmp_path)
-    (kept,) = tmp_path.glob("words-*")
-    assert not (kept / "asked.jsonl").exists()
-    assert {each["program"] for each in read_journal(kept / "played.jsonl")} == {program}
+    rows(measure=True, run=str(run), levels=("Touch",), episodes=3, out=tmp_path / "out")
+    assert not (tmp_path / "out/asked.jsonl").exists()
+    assert {each["program"] for each in read_journal(tmp_path / "out/played.jsonl")} == {program}
 
 
 @pytest.mark.parametrize("row", [{}, {"trace": [{}]}, {"trace": 5}, {"program": 5}])

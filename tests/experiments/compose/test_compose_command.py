@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,6 +24,7 @@ from sdg.experiments.results.comparison import SHIPPED
 from sdg.llm.provider import ModelSettings
 from sdg.skills.library.composed import Figures, load_composed, save_composed
 from sdg.skills.library.library import LibraryError
+from sdg.skills.library.store import load_library, save_library
 from sdg.storage import RunFolder, RunFolderError, RunSettings
 
 MODEL = '''
@@ -118,6 +120,17 @@ def test_what_recurs_is_composed_verified_and_used(model: str, tmp_path: Path) -
     (tmp_path / "edited.json").write_text((tmp_path / "composed.json").read_text().replace("search_for", "scan_room"))
     with pytest.raises(LibraryError, match="damaged or edited"):
         replace(mixed, composed=tmp_path / "edited.json").build()
+
+    warmer = load(find_config("models"), overlay=[f"model.kind={model}", "model.temperature=0.9"])
+    with pytest.raises(RunFolderError, match=r"model.temperature was"):
+        list(compose(warmer, **asked, folder=tmp_path / "c", to=tmp_path / "e.json"))
+    described = (practice / "run.json").read_text()
+    (practice / "run.json").write_text(re.sub(r'"library": "\w+"', '"library": null', described))
+    save_library(
+        replace(load_library(SHIPPED), provenance={**load_library(SHIPPED).provenance, "seed": 9}), tmp_path / "lib"
+    )
+    with pytest.raises(RunFolderError, match=r"library was"):
+        list(compose(config, **asked, library=str(tmp_path / "lib"), folder=tmp_path / "c", to=tmp_path / "e.json"))
 
     transcript = practice / "kept/transcript.jsonl.xz"
     text = lzma.decompress(transcript.read_bytes())

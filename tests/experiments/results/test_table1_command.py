@@ -148,12 +148,15 @@ def test_another_library_needs_another_folder(
     assert "library" in capsys.readouterr().err
 
 
-def test_new_texts_are_those_that_no_grounding_instruction_has() -> None:
+def test_new_texts_are_those_that_no_grounding_instruction_has(capsys: pytest.CaptureFixture[str]) -> None:
     provenance = {"levels": ["GoToLocal"], "instructions_per_level": 40, "seed": 2, "model": "x"}
     known = grounding_texts(provenance) or frozenset()
     assert set(known) == {each.text for each in instructions("GoToLocal", split="grounding", count=40, seed=2)}
     assert grounding_texts({"levels": ["GoToLocal"], "seed": 2}) is None
     assert grounding_texts(provenance | {"levels": ["GoToMars"]}) is None
+    for much in ({"instructions_per_level": 10**6}, {"levels": ["GoToLocal"] * 300}):
+        assert grounding_texts(provenance | much) is None
+        assert "which instructions are new isn't told" in capsys.readouterr().err
     shared = {"unit": "u", "seed": 1, "agent": "a", "level": "L", "repeat": 0,
               "success": True, "steps": 1, "max_steps": 9,
               "bot_steps": 1, "interactions": 1, "skill_calls": 0, "llm_calls": 0, "tokens": 0,

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from sdg.llm.model import Message, ModelError
+from sdg.llm.budget import Budgeted, BudgetLimits, Prices, Spent
+from sdg.llm.model import BudgetExceeded, Message, ModelError, Unavailable
 from sdg.llm.openai import client
 from sdg.llm.openai.client import LARGE_BYTES, Flood, OpenAIModel, read_answer
 from sdg.llm.openai.transport import MAX_BODY_BYTES
 from sdg.llm.provider import ModelSettings
-from tests.sdg.llm.chat_server import Handler, Server, ask, chat, close, ok, piece, sends, streamed
+from sdg.llm.registry import build
+from tests.sdg.llm.chat_server import ASKED, Answer, Handler, Server, ask, chat, close, ok, piece, says, sends, streamed
 
 USAGE = {
     "prompt_tokens": 900,
@@ -132,6 +135,45 @@ def test_the_time_for_a_reply_covers_its_reading(server: Server, monkeypatch: py
     assert (len(server.requests), pauses) == (1, [])
 
 
+def hangs_up(body: bytes) -> Answer:
+    def answer(handler: Handler, _: dict[str, Any]) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(body) + 9))
+        handler.end_headers()
+        handler.wfile.write(body)
+        handler.close_connection = True
+
+    return answer
+
+
+HALF = (piece("def program"), {"choices": [], "usage": {"prompt_tokens": 4000, "completion_tokens": 1000}})
+THOUGHTS = [{"choices": [{"delta": {"reasoning_content": "hm"}}]}] * 5000
+
+
+@pytest.mark.parametrize("answer", [sends(streamed(*HALF)), hangs_up(streamed(*HALF)), sends(streamed(*THOUGHTS))])
+def test_answers_that_break_off_are_charged_each(server: Server, answer: Answer, tmp_path: Path) -> None:
+    server.script = [answer]
+    place: dict[str, Any] = {"name": "tiny", "base_url": server.url, "timeout_seconds": 5.0, "ledger": tmp_path / "l"}
+    model = build(ModelSettings("openai", **place, limits=BudgetLimits(tokens=10_000), retries=5))
+    with pytest.raises(BudgetExceeded):
+        model.complete(ASKED)
+    assert len(server.requests) == 2
+    assert sum(json.loads(line)["tokens"] for line in (tmp_path / "l").read_text().splitlines()) >= 10_000
+
+
+def test_what_a_server_refuses_costs_nothing(server: Server) -> None:
+    server.script = [says(429), says(503), ok]
+    model = OpenAIModel(ModelSettings(name="tiny", base_url=server.url, timeout_seconds=5.0))
+    counted = Budgeted(model, BudgetLimits(tokens=100), prices=Prices())
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            counted.complete(ASKED)
+    assert counted.spending == Spent()
+    assert counted.complete(ASKED).text == "hello"
+    assert counted.spending.tokens == 10
+    close(model)
+
+
 def test_tokens_of_hundreds_of_digits_are_not_told(server: Server) -> None:
     completion, _ = ask(server, sends(chat(prompt_tokens=10**400, completion_tokens=3)))
     assert (completion.text, completion.prompt_tokens, completion.completion_tokens) == ("hello", 0, 3)
@@ -162,3 +204,12 @@ def test_an_answer_of_millions_of_values_is_not_parsed() -> None:
     body = b'{"choices": [' + b"[]," * (1 << 20) + b'{"message": {"content": "hi"}}]}'
     with pytest.raises(Flood, match="too many values"):
         read_answer(body)
+
+
+def test_a_long_answer_in_ordinary_pieces_is_no_flood() -> None:
+    chunk = {"id": "c", "object": "chunk", "created": 1, "model": "m", "system_fingerprint": "f"} | piece("a ")
+    body = streamed(*[chunk] * 64_000, piece(reason="stop"))
+    assert read_answer(body).text == "a " * 64_000
+    beside = streamed(piece("a"), 'data: {"choices": [' + "[]," * (1 << 20) + '{"delta": {}}]}', piece(reason="stop"))
+    with pytest.raises(Flood, match="too many values"):
+        read_answer(beside)

@@ -90,6 +90,19 @@ def test_a_check_that_fires_while_the_task_isn_t_done_is_an_inconsistency() -> N
     assert "did not call the task done" in result.cause
 
 
+def test_a_check_that_any_one_action_makes_true_is_no_goal() -> None:
+    idle = subgoal("def check():\n    return get_steps() > get_start_steps()\n")
+    for goals in ((idle,), (idle, *guessed("GoToLocal", 1).subgoals)):
+        result = verified(Hypothesis("go", goals), "GoToLocal", 1)
+        assert not result.verified
+        assert "is true after any one action" in result.cause
+        assert (result.failed_goal, result.experiences()) == (0, [])
+        assert result.searched_steps == 48 + result.subgoals[0].searched_steps
+    before = start_of("GoToLocal", 1).rows.perception(0).functions()["get_front_position"]()
+    turned = subgoal(f"def check():\n    return get_front_position() != {before}\n")
+    assert verified(Hypothesis("go", (turned, *guessed("GoToLocal", 1).subgoals)), "GoToLocal", 1).verified
+
+
 def test_already_true_is_a_subgoal_of_no_actions() -> None:
     both = (subgoal("def check():\n    return True\n"), *guessed("GoToLocal", 1).subgoals)
     result = verified(Hypothesis("go", both), "GoToLocal", 1)

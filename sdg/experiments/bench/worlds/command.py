@@ -13,8 +13,8 @@ steps of practice and validation are counted. The simulator gives places and map
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,13 +33,15 @@ from sdg.envs.instructions import seeds
 from sdg.experiments.bench import options
 from sdg.experiments.bench.worlds.run_words import RunWords
 from sdg.experiments.bench.worlds.words import WORDS
+from sdg.experiments.results.comparison import open_folder
 from sdg.gate.executor import GatedExecutor
 from sdg.gate.rules import RulesGuard
 from sdg.skills.learning.by_hand import learn_library
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.library.store import load_library, save_library
+from sdg.skills.settings import Count, Share
 from sdg.skills.statistics import wilson_interval
-from sdg.storage import atomic_write
+from sdg.storage import Rows
 
 BUDGET = 50_000_000
 """Guard steps that a program may take: programs over a body ask for its place at every turn."""
@@ -66,7 +68,25 @@ RECORDED = "recorded.json"
 """The rows that are kept beside this file."""
 BY_HAND, RANDOM = "by-hand", "random-skills"
 FLAT = ("flat-ppo", "sac", "sac-her")
-FIELDS = ("world", "level", "agent", "success_rate", "low", "high", "episodes", "environment_steps", "training_seeds")
+
+
+@dataclass(frozen=True, slots=True)
+class WorldFigures:
+    """A row, as the folder keeps it: a level's success rate in [0, 1] with its interval, and what training took."""
+
+    unit: str
+    world: str
+    level: str
+    agent: str
+    success_rate: Share
+    low: Share
+    high: Share
+    episodes: Count
+    environment_steps: int
+    training_seeds: Count
+
+
+FIELDS = tuple(field.name for field in fields(WorldFigures))[1:]
 
 
 def rows(
@@ -86,49 +106,49 @@ def rows(
     assignments: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="as in sdg run")] = None,
     out: options.Out = None,
 ) -> list[Row]:
-    """The rows. Raises UserError for unknown worlds, levels or agents."""
+    """The rows. Raises UserError for unknown worlds, levels or agents, RunFolderError for --out of another question."""
     if run and not measure:
         raise UserError("a run's words are played anew: add --measure to --run")
     if not measure:
         return list(json.loads((Path(__file__).parent / RECORDED).read_text("utf-8"))["rows"])
     if unknown := (set(worlds) - set(WORDS)) | (set(agents) - {BY_HAND, RANDOM, *FLAT}):
         raise UserError(f"there is no {', '.join(sorted(unknown))}; agents are {', '.join((BY_HAND, RANDOM, *FLAT))}")
-    folder, all_rows = Path(out or "runs/worlds"), []
+    folder, names = Path(out or ("runs/worlds-words" if run else "runs/worlds")), {"levels": list(levels)}
+    asked: dict[str, Any] = {"episodes": episodes}
     if run:
         words = RunWords.open(Path(run), folder, llm=llm, base_url=base_url, assignments=assignments or ())
-        about: dict[str, Any] = {"folder": words.folder, "world": words.config.world, "agent": words.agent}
-        solved = lambda level, _: (words.success_of(level, episodes=episodes, seed=seed), words.steps())  # noqa: E731
-        return list(_measure(solved, levels, numbers=range(1), episodes=episodes, **about))
-    for world in worlds:
-        for agent in agents:
-            numbers = range(first_training_seed, first_training_seed + training_seeds)
-            success = partial(_success, world, agent, folder=folder, steps=steps, episodes=episodes, seed=seed)
-            about = {"folder": folder, "world": world, "agent": agent}
-            all_rows += list(_measure(success, levels, numbers=numbers, episodes=episodes, **about))
-    return all_rows
+        worlds, agents, numbers = (words.config.world,), (words.agent,), range(1)
+        asked |= words.question
+    else:
+        numbers = range(first_training_seed, first_training_seed + training_seeds)
+        names |= {"worlds": list(worlds), "agents": list(agents)}
+        asked |= {"training_seeds": training_seeds, "first_training_seed": first_training_seed, "steps": steps}
+
+    def success(world: str, level: str, agent: str, number: int) -> tuple[int, int]:
+        if run:
+            return words.success_of(level, episodes=episodes, seed=seed), words.steps()
+        return _success(world, agent, level, number, folder=folder, steps=steps, episodes=episodes, seed=seed)
+
+    with open_folder(folder, names | asked, seed=seed, may_change=tuple(names)) as kept:
+        journal = Rows(kept.journal("rows"), WorldFigures)
+        units = [(world, level, agent) for world in worlds for agent in agents for level in _levels(world, levels)]
+        found = [
+            journal.get("/".join(unit))
+            or journal.append(_measured(unit, [success(*unit, number) for number in numbers], episodes=episodes))
+            for unit in units
+        ]
+    return [{name: getattr(row, name) for name in FIELDS} for row in found]
 
 
-def _measure(
-    success: Callable[[str, int], tuple[int, int]],
-    levels: Sequence[str],
-    *,
-    folder: Path,
-    world: str,
-    agent: str,
-    numbers: Sequence[int],
-    episodes: int,
-) -> Iterator[Row]:
-    """A row a level, kept in the folder; `success(level, number)` is how many of `episodes` were solved after a
-    training, and its environment steps."""
-    for level in [domain(world).level_name(level) for level in levels or domain(world).levels()]:
-        place = folder / f"{world}-{level}-{agent}.json"
-        if not place.is_file():
-            results = [success(level, number) for number in numbers]
-            sure = wilson_interval(sum(count for count, _ in results), episodes * len(results))
-            steps = round(float(np.mean([steps for _, steps in results])))
-            values = (world, level, agent, sure.value, sure.low, sure.high, episodes, steps, len(results))
-            atomic_write(place, json.dumps(dict(zip(FIELDS, values, strict=True))) + "\n")
-        yield json.loads(place.read_text("utf-8"))
+def _levels(world: str, levels: Sequence[str]) -> list[str]:
+    return [domain(world).level_name(level) for level in levels or domain(world).levels()]
+
+
+def _measured(unit: tuple[str, str, str], results: Sequence[tuple[int, int]], *, episodes: int) -> WorldFigures:
+    """The row of how many episodes were solved after each training, and the environment steps of each."""
+    sure = wilson_interval(sum(count for count, _ in results), episodes * len(results))
+    steps = round(float(np.mean([steps for _, steps in results])))
+    return WorldFigures("/".join(unit), *unit, sure.value, sure.low, sure.high, episodes, steps, len(results))
 
 
 def _success(

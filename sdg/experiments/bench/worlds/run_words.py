@@ -6,9 +6,11 @@ program then plays every episode of its instruction, from any start.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from sdg.agents.agents import Task, open_world
 from sdg.console import UserError
@@ -20,7 +22,7 @@ from sdg.experiments.play.players import ProgramRecipe
 from sdg.experiments.run.runs import library_costs
 from sdg.llm.registry import build, parse_llm
 from sdg.skills.library.store import library_checksum
-from sdg.storage import Journal, of_file, read_journal
+from sdg.storage import Journal, line, of_file, plain, read_journal
 
 ASKED, PLAYED = "asked", "played"
 """Journals of the folder: the episodes in which the model was asked for a program, and those that are counted."""
@@ -43,8 +45,17 @@ class RunWords:
             raise UserError(f"{run} is no run folder with a library: `sdg run --out {run}` makes one")
         model_settings = parse_llm(llm) | {"base_url": base_url or "null", "transcript": "null"} if llm else {}
         overlay = [*(f"model.{key}={value}" for key, value in model_settings.items()), *assignments]
-        checksum = library_checksum(run / "library")
-        return cls(run, load(run / "config.yaml", overlay=overlay), folder / f"words-{checksum[:8]}")
+        return cls(run, load(run / "config.yaml", overlay=overlay), folder)
+
+    @property
+    def question(self) -> dict[str, Any]:
+        """What decides the figures beside the levels: the run's skills, its episodes and its config, with the model."""
+        known = line(read_journal(self.run / "episodes.jsonl"))
+        return {
+            "library": library_checksum(self.library),
+            "known": hashlib.sha256(known.encode()).hexdigest(),
+            "config": {key: each for key, each in plain(self.config).items() if key not in ("budget", "processes")},
+        }
 
     @property
     def agent(self) -> str:
@@ -90,8 +101,8 @@ class RunWords:
             planner = planner_of(self.config, self.folder, self.library, agent=ASKED)
             once = replace(planner, settings=replace(planner.settings, interactions=1))
             with Journal(self.folder / f"{ASKED}.jsonl") as journal:
-                run_jobs([EpisodeJob(once, task) for task in missing], journal=journal, processes=self.config.processes)
-                by_instruction |= programs_of(Played.from_json(journal[task.unit(ASKED)]) for task in missing)
+                jobs = [EpisodeJob(once, task) for task in missing]
+                by_instruction |= programs_of(run_jobs(jobs, journal=journal, processes=self.config.processes))
         return by_instruction
 
 
