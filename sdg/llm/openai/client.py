@@ -12,8 +12,8 @@ import re
 import threading
 import time
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -252,7 +252,7 @@ def _make(settings: ModelSettings) -> OpenAIModel:
 PROVIDER = Provider(_make, needs=("name",), network=True, key_variable=KEY_VARIABLE)
 
 
-class Unreadable(SDGError, ValueError):
+class Unreadable(SDGError):
     """The bytes hold no whole answer; the message says why, as the end of a sentence about the server.
 
     `billed` is the answer as far as it was read.
@@ -285,16 +285,38 @@ def read_answer(body: bytes, *, until: float = math.inf) -> Completion:
     Raises Unreadable: a Flood for a large body without an answer, for too many pieces, and for those that aren't read
     `until` then, on the monotonic clock.
     """
-    answer = _Answer([], "", None)
+    unreadable = Flood if len(body) > LARGE_BYTES else Unreadable
+    text = body.decode("utf-8", "replace").lstrip()
+    streamed = text.startswith(("data:", "event:", "id:", "retry:", ":"))
+    texts, reason, usage, fault = list[str](), "", None, None
     try:
-        answer.read(body, until=until)
+        for number, piece in enumerate(_pieces(text) if streamed else [_parse(text)]):
+            if number >= MAX_PIECES or time.monotonic() > until:
+                raise Flood(f"sent an answer whose pieces are too many or take too long ({number} were read)")
+            if streamed and _at(piece, "error"):
+                raise Unreadable(f"broke off: {message_of(json.dumps(piece).encode())}")
+            usage, choice = _at(piece, "usage") or usage, _at(piece, "choices", 0)
+            message = _at(choice, "delta" if streamed else "message")
+            if isinstance(choice, dict) and (streamed or isinstance(message, dict)):
+                texts.append(_text(message))
+                finish = choice.get("finish_reason")
+                reason = _whole_letters(finish) if isinstance(finish, str) and finish else reason
+        if not texts:
+            raise unreadable("answered without any choice")
+        if streamed and not reason:
+            raise Unreadable("broke off in the middle of its answer")
     except Unreadable as error:
-        sent = answer.completion()
+        fault = error
+    except (ValueError, RecursionError):
+        fault = unreadable("answered with something that isn't JSON")
+    counts = {name: _at(usage, *place) for name, place in _USAGE.items()}
+    answer = Completion("".join(texts), "", finish_reason=reason, **counts)
+    if fault is not None:
         # Thoughts have no text, but each piece is a token at least.
-        tokens = sent.completion_tokens or max(len(answer.texts), len(sent.text) // 4)
-        error.billed = replace(sent, completion_tokens=tokens)
-        raise
-    return answer.completion()
+        tokens = answer.completion_tokens or max(len(texts), len(answer.text) // 4)
+        fault.billed = replace(answer, completion_tokens=tokens)
+        raise fault
+    return answer
 
 
 def _billed(body: bytes) -> Completion:
@@ -305,46 +327,6 @@ def _billed(body: bytes) -> Completion:
         return error.billed
 
 
-@dataclass(slots=True)
-class _Answer:
-    """An answer, as far as it was read."""
-
-    texts: list[str]
-    reason: str
-    usage: object
-
-    def completion(self) -> Completion:
-        counts = {name: _at(self.usage, *place) for name, place in _USAGE.items()}
-        return Completion("".join(self.texts), "", finish_reason=self.reason, **counts)
-
-    def read(self, body: bytes, *, until: float) -> None:
-        """Read a body. Raises as `read_answer` does."""
-        unreadable = Flood if len(body) > LARGE_BYTES else Unreadable
-        text = body.decode("utf-8", "replace").lstrip()
-        streamed = text.startswith(("data:", "event:", "id:", "retry:", ":"))
-        try:
-            pieces: Iterable[object] = _pieces(text) if streamed else [_parse(text)]
-        except Flood:
-            raise
-        except (ValueError, RecursionError):
-            raise unreadable("answered with something that isn't JSON") from None
-        for number, piece in enumerate(pieces):
-            if number >= MAX_PIECES or time.monotonic() > until:
-                raise Flood(f"sent an answer whose pieces are too many or take too long ({number} were read)")
-            if streamed and _at(piece, "error"):
-                raise Unreadable(f"broke off: {message_of(json.dumps(piece).encode())}")
-            self.usage, choice = _at(piece, "usage") or self.usage, _at(piece, "choices", 0)
-            message = _at(choice, "delta" if streamed else "message")
-            if isinstance(choice, dict) and (streamed or isinstance(message, dict)):
-                self.texts.append(_text(message))
-                finish = choice.get("finish_reason")
-                self.reason = _whole_letters(finish) if isinstance(finish, str) and finish else self.reason
-        if not self.texts:
-            raise unreadable("answered without any choice")
-        if streamed and not self.reason:
-            raise Unreadable("broke off in the middle of its answer")
-
-
 def _pieces(text: str) -> Iterator[object]:
     """The JSON values of a stream; what isn't JSON was left by a lost connection, and ends it."""
     for match in _PIECE.finditer(text):
@@ -353,8 +335,6 @@ def _pieces(text: str) -> Iterator[object]:
             return
         try:
             yield _parse(data)
-        except Flood:
-            raise
         except (ValueError, RecursionError):
             return
 
