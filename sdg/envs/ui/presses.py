@@ -18,9 +18,9 @@ Point = Sequence[float | None]
 DEEPEST = 8
 """Frames within frames that are looked into."""
 CLICKS, DROPS, ENTERS, BREAKS, SPACES, TYPES = "click", "drop", "enter", "break", "space", "type"
-CHOOSES, DELETES = "choose", "delete"
+CHOOSES, DELETES, COPIES = "choose", "delete", "copy"
 """The ways of pressing: at a point, letting go of a drag there, or by Enter, a line break in a text, Space, typing, an
-arrow or a key that deletes where the focus is."""
+arrow, a key that deletes or one that copies (whose words are what is marked) where the focus is."""
 WAYS: Mapping[str, str] = {
     "<Enter>": ENTERS,
     "<Space>": SPACES,
@@ -37,8 +37,8 @@ _IN_FIELDS = (TYPES, CHOOSES, DELETES)
 class Press:
     """What a command presses: its `role` (button, control, row of a phone's list, option, checkbox, slider, drop, or a
     tag), the words on it, the names of its icon (`hints`, and `classes` with those of styles and files), whether it
-    shows a picture or nothing that names it, whether it takes text; its `labels`, a line each: other texts that the command may set off, and the
-    words of the `dialog` around it.
+    shows a picture or nothing that names it, whether it takes text; its `labels`, a line each: other texts that the
+    command may set off, and the words of the `dialog` around it.
 
     `unseen`: it lies where nobody can see. `modal`: the page itself calls what is around it a dialog. `lines`: a line
     break is text there, in a field of many lines. `row`: a sign of all that stands in its row, which tells it from its
@@ -251,6 +251,8 @@ _NAMES = rf"""([x, y, way, typed]) => {{ {_DEEP} {_HELP}
   const canvas = node && way === 'click' && is(node, 'canvas');
   if (!node) return {{}};
   if (is(node, 'iframe, frame, object, embed')) return {{frame: true}};
+  if (way === 'copy') return {{words: is(node, '[type=password]') ? '' : Number.isInteger(node.selectionStart) ?
+    node.value.slice(node.selectionStart, node.selectionEnd) : String(getSelection())}};
   const types = field(node), keys = x === null, radio = is(node, 'input[type=radio]'), select = is(node, 'select');
   if (way === 'delete') return {{role: 'button', words: edits(node) ? '' : 'Delete', field: types}};
   const slides = is(node, 'input[type=range], [role=slider]');
@@ -305,7 +307,8 @@ _NAMES = rf"""([x, y, way, typed]) => {{ {_DEEP} {_HELP}
     unseen: button && said.length >= most || canvas && bare,
     labels: named, hints: names(told(bare)), classes: names(classes), dialog: asks ? around(node) : '',
     picture: !fills && inner.some(each => is(each, 'svg, img, i, canvas, input[type=image]') ||
-      !shown && drawn(each).some(Boolean)) || !(shown || named || labelled(node) || labels(node, inner)) && taken(node)}};
+      !shown && drawn(each).some(Boolean)) ||
+      !(shown || named || labelled(node) || labels(node, inner)) && taken(node)}};
 }}"""
 """What lies at a point, or has the focus (x is null): what is pressed there, in words and by the names of its icon."""
 _NODE = f"([x, y]) => {{ {_DEEP} return deep(document); }}"

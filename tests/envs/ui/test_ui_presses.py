@@ -293,7 +293,8 @@ NOT_ASKED = {
     "a code that signs in": (f"<p>Your code, please<input id=i maxlength=6>{FOCUS}", "TYPE_TEXT", "471142"),
     "Enter on an open shadow root": (SHUT.replace("closed", "open").replace("Buy", "See"), "PRESS_KEY", "<Enter>"),
     "a button over harmless words": (f"<div {AT}>{OVER}<b>See this project and all its data</b></div>", *CLICK),
-    "a button over a part": (f"<div><button title=Next {AT}></button><p style=height:200px><p>Delete it all</div>", *CLICK),
+    "a button over a part": (
+        f"<div><button title=Next {AT}></button><p style=height:200px><p>Delete it all</div>", *CLICK),
     "a clear class": (f"<button class=search-toggle {AT}><svg></svg></button>", *CLICK),
     "a harmless sign": (f"<button class=like {AT}>★</button>", *CLICK),
     "a slotted word": (f"{NATIVE}<x-native {AT}>Next</x-native>", "CLICK_COORDS", "200,30"),
@@ -449,6 +450,41 @@ def test_a_task_that_ends_in_a_drag_drops_nothing_in_the_next(page: Any, drag: s
     with PageWorld(page, "") as world:
         world.step("CLICK_COORDS", "60,40")
     assert page.title() != "gone"
+
+
+def test_a_move_with_the_button_down_is_judged_as_a_drop(page: Any) -> None:
+    page.set_content(
+        f"<div {AT}>Slide to pay 20 EUR<div style='position:absolute;left:0;top:0;width:60px;height:60px'></div></div>"
+    )
+    with PageWorld(page, "") as world:
+        assert not final_press(world.press_of("MOVE_COORDS", "200,50"))
+        world.step("MOUSEDOWN_COORDS", "50,50")
+        assert final_press(world.press_of("MOVE_COORDS", "200,50"))
+        assert not final_press(world.press_of("MOVE_COORDS", "55,50"))
+
+
+def test_only_what_the_task_copied_is_pasted(page: Any) -> None:
+    page.set_content("<input id=u value=secret><input id=p type=password value=hidden><textarea id=i></textarea>")
+    for field, pasted in (("u", ""), ("p", ""), ("u", "secret")):
+        page.focus(f"#{field}")
+        page.keyboard.press("Control+a")
+        page.keyboard.press("Control+c")  # the user's own
+        with PageWorld(page, "") as world:
+            if pasted or field == "p":
+                world.step("PRESS_KEY", "C-c")
+            page.focus("#i")
+            world.step("PRESS_KEY", "C-v")
+            assert page.input_value("#i") == pasted
+            assert world.notices == [] if pasted else "nothing was pasted" in world.notices[0]
+    page.set_content("<iframe srcdoc='<p>A lamp</p><textarea></textarea>'></iframe>")
+    page.wait_for_timeout(200)
+    page.frames[-1].evaluate("getSelection().selectAllChildren(document.querySelector('p'));window.focus()")
+    with PageWorld(page, "") as world:
+        world.step("PRESS_KEY", "C-c")
+        page.frames[-1].focus("textarea")
+        world.step("PRESS_KEY", "C-c")  # of nothing
+        world.step("PRESS_KEY", "C-v")
+        assert page.frames[-1].input_value("textarea") == "A lamp"
 
 
 def test_common_keys_do_what_they_do_by_hand(page: Any) -> None:
