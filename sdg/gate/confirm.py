@@ -41,8 +41,11 @@ STEMS, SIGNS = tuple(WORDS["stems"]), tuple(WORDS["signs"])
 MOST_LABEL_WORDS, MOST_BUTTON_WORDS, MOST_TICK_WORDS, SIGNS_A_WORD = 3, 6, 2, 4
 """Most words of a label, of what the page itself calls a button, and beside a checkbox; more is prose, unless it
 begins with a final one. Signs that make up a word where nothing parts words."""
-LONG, SHORT = 600, 160
-"""Letters of a dialog from which each line is read by itself, and up to which a warning is about its buttons."""
+LONG, SHORT, MOST_SHOWN = 600, 160, 60
+"""Letters of a dialog from which each line is read by itself, up to which a warning is about its buttons, and of any
+text in a question."""
+_PIECES = re.compile(r"({0})|(?:(?!{0})\w)+".format("|".join(map(re.escape, SIGNS))))
+"""Signs and words."""
 _MADE_UP = re.compile(r"\b(?:css|sc|jss|svelte|emotion)-[\w-]+|\b(?=\w*[a-z]\d)(?=\w*\d[a-z])\w+")
 """Class names that a build tool made up, which say nothing about an icon."""
 PRESSED = ("button", "control", "row")
@@ -70,7 +73,7 @@ class ConfirmGuard:
         press = press_of(command) if press_of else Press()
         label = final_press(press) or final_label(command, observation)
         if not label and command.final:
-            label = f"{(press.words or press.labels or 'something')[:60]!r}, which the model calls final"
+            label = f"{_shown(press.words or press.labels or 'something')!r}, which the model calls final"
         if not label:
             return Verdict(True, "nothing final", source=self.source)
         self.asked += 1
@@ -100,7 +103,7 @@ def final_label(command: Command, observation: Observation) -> str:
     for label in labels:
         words = _folded(label).lower().replace("!", " ").replace(".", " ").split()
         if len(words) <= MOST_LABEL_WORDS and _is_final(words):
-            return f"{label[:60]!r}"
+            return repr(_shown(label))
     return ""
 
 
@@ -114,15 +117,15 @@ def final_press(press: Press) -> str:
         return "what nobody can see: a closed or drawn part of the page, or Enter where no button says what it sends"
     for text in (press.words, *press.labels.split("\n")):
         if _is_final_text(text, press.role):
-            return repr(text[:60])
+            return repr(_shown(text))
     words, hints = words_of(press.words or press.labels), words_of(f"{press.hints} {press.classes}")
     if _agrees(words, hints, press.role) and _asks(press.dialog):
-        return f"{' '.join(words) or 'an icon'!r} to {press.dialog[:60]!r}"
+        return f"{' '.join(words) or 'an icon'!r} to {_shown(press.dialog)!r}"
     if press.role in PRESSED and _answers(words, press):
-        return f"{' '.join(words)!r} beside {press.dialog[:60]!r}"
+        return f"{' '.join(words)!r} beside {_shown(press.dialog)!r}"
     slid = {"slider": press.dialog, "drop": press.words}.get(press.role, "")
     if WORDS["sliding"] & set(words_of(slid)) and _is_final(words_of(slid)):
-        return f"a slider beside {slid[:60]!r}"
+        return f"a slider beside {_shown(slid)!r}"
     if words_of(press.words):
         return ""
     if (FINAL | WORDS["icons"]) - (NOUNS if press.role == "a" else set()) & set(hints):
@@ -132,6 +135,21 @@ def final_press(press: Press) -> str:
     glyphs = any(category(each) in ("So", "Co", "Cn") and each not in WORDS["glyphs"] for each in press.words)
     acts = press.role in (*PRESSED, "drop")
     return "a picture without words" if (press.picture or glyphs) and acts and not named else ""
+
+
+def _shown(text: str) -> str:
+    """What a question shows of a text: no more than `MOST_SHOWN` letters, with those around its final word."""
+    text = _folded(text) if len(text) > MOST_SHOWN else text
+    found = max(_PIECES.finditer(text), key=_weight, default=None)
+    start = max(found.start() - MOST_SHOWN // 3, 0) if found and len(text) > MOST_SHOWN else 0
+    return text[start : start + MOST_SHOWN]
+
+
+def _weight(piece: re.Match[str]) -> int:
+    """How much a piece of a text says that a press is final."""
+    words = {*words_of(piece[0])}
+    final = bool(piece[1]) or _is_final([*words])
+    return 2 * final + (final and not words & NOUNS) + bool((ENDING | WORDS["done"]) & words)
 
 
 def _agrees(words: Sequence[str], hints: Sequence[str], role: str) -> bool:

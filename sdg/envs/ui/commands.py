@@ -99,7 +99,7 @@ def command_from_json(
 def read_point(value: object, refusal: Exception) -> tuple[int, int]:
     """A point [x, y] as a model wrote it, in whole pixels. Raises `refusal` for anything else."""
     try:
-        x, y = (round(float(part)) for part in value)  # type: ignore[attr-defined]
+        x, y = (round(float(part)) for part in (value if isinstance(value, list | tuple) else ()))
     except (TypeError, ValueError, OverflowError):
         raise refusal from None
     return x, y

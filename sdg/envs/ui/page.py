@@ -20,7 +20,7 @@ from typing import Any
 from sdg.envs.ui.access import NO_PEERS, Access, origin_of
 from sdg.envs.ui.browser import LOAD_TIMEOUT_MS, PageError, page_error
 from sdg.envs.ui.commands import ARGUMENTS, KEYS, ScreenCommand
-from sdg.envs.ui.presses import BREAKS, CLICKS, DROPS, TYPES, WAYS, Frame, Press, pressed_on
+from sdg.envs.ui.presses import BREAKS, CLICKS, COPIES, DROPS, TYPES, WAYS, Frame, Press, pressed_on
 from sdg.envs.ui.texts import Placed, texts_of
 from sdg.envs.ui.watch import Watch
 from sdg.envs.ui.windows import Windows
@@ -89,7 +89,7 @@ class PageWorld:
         self._windows = Windows(page, owned=owned)
         self._session: Any = None
         self._watch: Watch | None = None
-        self._held, self._here, self._questions, self._hasty = Press(), "", 0, False
+        self._held, self._here, self._copied, self._questions, self._hasty = Press(), "", "", 0, False
         self._listeners = {
             "dialog": self._on_dialog,
             "popup": lambda window: self._windows.opened.append(window),
@@ -165,7 +165,8 @@ class PageWorld:
     def press_of(self, name: str, argument: str) -> Press:
         """What a command of this name presses, as the page itself has it. Raises PageError."""
         with self._watched("can't be asked"):
-            return self._press(self._done_as(name), argument)
+            drags = self._held.role and name == "MOVE_COORDS"  # which may act before it is let go
+            return self._press("MOUSEUP_COORDS" if drags else self._done_as(name), argument)
 
     def _done_as(self, name: str) -> str:
         """What a command does while the mouse button is down: whatever presses at a point lets go of what is held."""
@@ -264,11 +265,19 @@ class PageWorld:
                     return
 
     def _press_key(self, key: str, judged: Press) -> None:
-        """Press a key on what was judged."""
+        """Press a key on what was judged. Only what was copied by such a key is pasted, because the clipboard is the
+        user's."""
+        if key in ("C-c", "C-x"):
+            self._copied = self._look(COPIES, key).words or self._copied
         if key in _LETTERS:
             self._strike(_LETTERS[key], lambda: self._is_still(judged, "PRESS_KEY", key))
         elif key not in WAYS or self._is_still(judged, "PRESS_KEY", key):
-            self.page.keyboard.press(PAGE_KEYS[key])
+            if key != "C-v":
+                self.page.keyboard.press(PAGE_KEYS[key])
+            elif self._copied:
+                self.page.keyboard.insert_text(self._copied)
+            else:
+                self._note("no text was copied in this task: nothing was pasted")
 
     def _strike(self, letter: str, still: Callable[[], bool]) -> bool:
         """A key goes down, its letter comes, and it goes up, as long as nothing changed; Space acts as it goes up."""
@@ -305,7 +314,7 @@ class PageWorld:
         """What the act gives; tried again where the page led elsewhere, or was loaded again, in the middle."""
         for _ in range(TRIES - 1):
             with contextlib.suppress(self.error):
-                return act()
+                return self._begin_watch().heard(act())
             self.page.wait_for_load_state("domcontentloaded", timeout=LOAD_TIMEOUT_MS)
         return act()
 

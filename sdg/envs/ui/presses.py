@@ -18,9 +18,9 @@ Point = Sequence[float | None]
 DEEPEST = 8
 """Frames within frames that are looked into."""
 CLICKS, DROPS, ENTERS, BREAKS, SPACES, TYPES = "click", "drop", "enter", "break", "space", "type"
-CHOOSES, DELETES = "choose", "delete"
+CHOOSES, DELETES, COPIES = "choose", "delete", "copy"
 """The ways of pressing: at a point, letting go of a drag there, or by Enter, a line break in a text, Space, typing, an
-arrow or a key that deletes where the focus is."""
+arrow, a key that deletes or one that copies (whose words are what is marked) where the focus is."""
 WAYS: Mapping[str, str] = {
     "<Enter>": ENTERS,
     "<Space>": SPACES,
@@ -37,8 +37,8 @@ _IN_FIELDS = (TYPES, CHOOSES, DELETES)
 class Press:
     """What a command presses: its `role` (button, control, row of a phone's list, option, checkbox, slider, drop, or a
     tag), the words on it, the names of its icon (`hints`, and `classes` with those of styles and files), whether it
-    shows a picture, whether it takes text; its `labels`, a line each: other texts that the command may set off, and the
-    words of the `dialog` around it.
+    shows a picture or nothing that names it, whether it takes text; its `labels`, a line each: other texts that the
+    command may set off, and the words of the `dialog` around it.
 
     `unseen`: it lies where nobody can see. `modal`: the page itself calls what is around it a dialog. `lines`: a line
     break is text there, in a field of many lines. `row`: a sign of all that stands in its row, which tells it from its
@@ -101,7 +101,7 @@ const all = (node, what) => [...flat(node)].filter(each => is(each, what));
 const words = (node, upto = most) => {  // those that are shown, of styles too, as innerText has them
   let said = '';
   const add = (node, style) => {
-    const quoted = said => [...said.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, text]) => text).join('');
+    const quoted = said => [...said.matchAll(/url\("[^"]*"\)|"((?:[^"\\]|\\.)*)"/g)].map(([, text]) => text).join('');
     const made = part => said += quoted(getComputedStyle(node, part).content);
     const edge = /^(inline|contents|ruby)/.test(style.display) ? '' : /cell/.test(style.display) ? '\t' : '\n';
     said += is(node, 'br') ? '\n' : edge;
@@ -139,6 +139,11 @@ const painted = node => {  // a link that is drawn as a button, with words on it
     /\p{L}/u.test(words(node, 200));
 };
 const points = node => getComputedStyle(node).cursor === 'pointer';
+const taken = node => {  // by what has no words up to where the pointer is a hand, or is made to be pressed
+  let box = node;
+  for (let at = node; at && points(at); at = above(at)) box = at;
+  return is(node, buttons) || !is(node, 'input') && !field(node) && (is(node, acting) || points(node) && !words(box));
+};
 const line = (node, list) => {  // what is read as one there: the line of a list, however it is set
   for (let at = above(node); at && at !== list && (!tidy(words(node)) || !words(at).includes('\n')); at = above(at))
     node = at;
@@ -188,8 +193,8 @@ const labels = (node, inner) => [...inner.flatMap(titles), ...inner.filter(each 
   .map(id => id && get(node, 'getRootNode').call(node).getElementById?.(id)?.textContent)].map(clean)
   .filter(Boolean).join('\n');
 const drawn = node => { const style = getComputedStyle(node);
-  return [style.backgroundImage, style.maskImage].map(each => /^url\("(?!data:)/.test(each || '') ? each.slice(5, -2)
-    .replace(/^.*\//, '') : ''); };
+  return [style.backgroundImage, style.maskImage].map(each => /^url\("/.test(each || '') ? each.slice(5, -2)
+    .replace(/^(?!data:).*\//, '') : ''); };
 const plain = text => text.startsWith('data:') ? '' : text
   .replace(/^https?:\/\/[^/]*|\.(svg|png|gif|jpe?g|webp)\b/g, ' ')
   .replace(/[\w-]*(hover|focus|active|pressed|ripple)[\w-]*/gi, '');
@@ -246,6 +251,8 @@ _NAMES = rf"""([x, y, way, typed]) => {{ {_DEEP} {_HELP}
   const canvas = node && way === 'click' && is(node, 'canvas');
   if (!node) return {{}};
   if (is(node, 'iframe, frame, object, embed')) return {{frame: true}};
+  if (way === 'copy') return {{words: is(node, '[type=password]') ? '' : Number.isInteger(node.selectionStart) ?
+    node.value.slice(node.selectionStart, node.selectionEnd) : String(getSelection())}};
   const types = field(node), keys = x === null, radio = is(node, 'input[type=radio]'), select = is(node, 'select');
   if (way === 'delete') return {{role: 'button', words: edits(node) ? '' : 'Delete', field: types}};
   const slides = is(node, 'input[type=range], [role=slider]');
@@ -293,15 +300,15 @@ _NAMES = rf"""([x, y, way, typed]) => {{ {_DEEP} {_HELP}
     way === 'drop' && !fills ? 'drop' : get(node, 'tagName').toLowerCase();
   const modal = !!up(node, dialogs);
   const asks = slides || (button || control ? modal || shown.length < 60 : is(node, 'a') && shown.length < 25);
-  const beside = [clean(tag), ...more.flatMap(each => [clean(text(each)), labels(each, [each])])].filter(Boolean);
+  const named = [...fills ? [] : [labels(node, button ? inner : [node]), bare ? covered(node) : ''], clean(tag),
+    ...more.flatMap(each => [clean(text(each)), labels(each, [each])])].filter(Boolean).join('\n');
   const names = said => clean(inner.map(each => said(each).map(plain).join(' ')).join(' '));
   return {{role, words: shown, field: types, modal, row: row(node),
     unseen: button && said.length >= most || canvas && bare,
-    labels: [...fills ? [] : [labels(node, button ? inner : [node]), bare ? covered(node) : ''], ...beside]
-      .filter(Boolean).join('\n'),
-    hints: names(told(bare)), classes: names(classes), dialog: asks ? around(node) : '',
-    picture: !fills && inner.some(each => is(each, 'svg, img, i, canvas, input[type=image]')) ||
-      !shown && drawn(node).some(Boolean)}};
+    labels: named, hints: names(told(bare)), classes: names(classes), dialog: asks ? around(node) : '',
+    picture: !fills && inner.some(each => is(each, 'svg, img, i, canvas, input[type=image]') ||
+      !shown && drawn(each).some(Boolean)) ||
+      !(shown || named || labelled(node) || labels(node, inner)) && taken(node)}};
 }}"""
 """What lies at a point, or has the focus (x is null): what is pressed there, in words and by the names of its icon."""
 _NODE = f"([x, y]) => {{ {_DEEP} return deep(document); }}"

@@ -1,6 +1,7 @@
 """`sdg do TASK --url URL`: a task on your own page."""
 
 import sys
+import termios
 from pathlib import Path
 
 from sdg.console import output, readable
@@ -66,6 +67,8 @@ def do_on_page(
 
 
 def _ask(question: str) -> bool:
-    """A person's yes in the terminal; without a terminal it is no."""
+    """A person's yes in the terminal, typed after the question; without a terminal it is no."""
+    if asks := sys.stdin is not None and sys.stdin.isatty():
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
     print(f"sdg: {readable(question)} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stdin.readline().strip().lower() in ("y", "yes")
+    return asks and sys.stdin.readline().strip().lower() in ("y", "yes")

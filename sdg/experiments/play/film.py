@@ -4,7 +4,7 @@ import base64
 import importlib.util
 import io
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -198,28 +198,34 @@ def _font(size: int) -> Any:
         return ImageFont.load_default_imagefont()
 
 
-def animate(images: Sequence[Image.Image], durations: Sequence[int]) -> bytes:
-    """Pictures of one size as a GIF, each shown for so many milliseconds."""
-    palette = _palette(images).quantize(128, dither=Image.Dither.NONE)
-    frames = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+def animate(
+    images: Sequence[Any], durations: Sequence[int], read: Callable[[Any], Image.Image] = lambda image: image
+) -> bytes:
+    """Pictures of one size as a GIF, each shown for so many milliseconds, and `read` when it is drawn."""
+    some = sorted({0, len(images) // 3, 2 * len(images) // 3, len(images) - 1})
+    palette = _palette([read(images[index]) for index in some]).quantize(128, dither=Image.Dither.NONE)
+    frames = (read(image).quantize(palette=palette, dither=Image.Dither.NONE) for image in images)
     out = io.BytesIO()
-    frames[0].save(
-        out, format="GIF", save_all=True, append_images=frames[1:], duration=list(durations), loop=0, optimize=False
+    next(frames).save(
+        out, format="GIF", save_all=True, append_images=frames, duration=list(durations), loop=0, optimize=False
     )
     return out.getvalue()
 
 
-def animate_pictures(pictures: Sequence[np.ndarray], durations: Sequence[int]) -> bytes:
-    """The same of pictures as RGB u8 (h, w, 3), those of the first one's size."""
-    same = [Image.fromarray(each) for each in pictures if each.shape == pictures[0].shape]
-    return animate(same, durations[-len(same) :])
+def animate_pictures(pictures: Sequence[bytes], durations: Sequence[int]) -> bytes:
+    """The same of PNGs, those of the first one's size."""
+
+    def read(picture: bytes) -> Image.Image:
+        return Image.open(io.BytesIO(picture))
+
+    same = [each for each in pictures if read(each).size == read(pictures[0]).size]
+    return animate(same, durations[-len(same) :], read)
 
 
-def _palette(images: Sequence[Image.Image]) -> Image.Image:
+def _palette(samples: Sequence[Image.Image]) -> Image.Image:
     """Some of the pictures and a stripe of each panel colour, because colours outside the palette come out wrong."""
-    samples = [images[index] for index in sorted({0, len(images) // 3, 2 * len(images) // 3, len(images) - 1})]
-    height = images[0].height
-    sheet = Image.new("RGB", (images[0].width, height * len(samples) + 6 * 40))
+    height = samples[0].height
+    sheet = Image.new("RGB", (samples[0].width, height * len(samples) + 6 * 40))
     for number, image in enumerate(samples):
         sheet.paste(image, (0, number * height))
     for number, colour in enumerate((WHITE, BLACK, GREY, RUNNING, GOOD, BAD)):

@@ -27,7 +27,7 @@ from sdg.envs.ui.page import PAGE_ARGUMENTS, PAGE_KEYS, POINTING, PageCommand, P
 from sdg.envs.ui.parser.screen import draw_caption, picture_of, png_of
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation
-from sdg.errors import SDGError
+from sdg.errors import SDGError, UserError
 from sdg.experiments.play.desktop import COMMANDS, FORMS, ProtectedDesktop, ScreenDesktop, broken
 from sdg.gate.executor import Command, GateGuard, IllegalCommand, SkillResult, Verdict
 from sdg.gate.registry import gate_of
@@ -223,7 +223,8 @@ def do_task(
 
     `agrees` is asked in words before anything that can't be undone. With `private`, sensitive values of the task reach
     only the page. What a page or a model does wrong is never raised: it is an `end`. Raises PrivacyError for
-    values that can't be kept, and RunError, before anything is done, for a folder that can't be written.
+    values that can't be kept; before anything is done RunError for a folder that can't be written, and UserError for
+    one with a trace of somebody else's.
     """
     if folder is not None:
         _empty(folder)
@@ -268,10 +269,24 @@ def do_task(
 
 def _empty(folder: Path) -> None:
     """Take an earlier task's trace out of a folder, before anything is done that can't be undone."""
-    atomic_write(folder / "trace.txt", "")
-    for name in ("trace.json", "film.gif"):
+    for name, (mark, begins) in _OWN.items():
+        with explaining(folder / name):
+            if (folder / name).exists() and not (
+                (folder / mark).exists() and (folder / mark).read_bytes().startswith(begins)
+            ):
+                raise UserError(f"{folder / name} wasn't written by sdg: name another folder")
+    for name in ("film.gif", "trace.json"):
         with explaining(folder / name):
             (folder / name).unlink(missing_ok=True)
+    atomic_write(folder / "trace.txt", "Task: \n")
+
+
+_OWN: Mapping[str, tuple[str, bytes]] = {
+    "trace.txt": ("trace.txt", b"Task: "),
+    "trace.json": ("trace.json", b'{\n "task": '),
+    "film.gif": ("trace.json", b'{\n "task": '),
+}
+"""The files of a trace, and by which file and which first letters each is known as one's own."""
 
 
 def _kept(found: TaskPlayed, frames: Sequence[bytes], folder: Path | None, began: float) -> TaskPlayed:
@@ -362,7 +377,7 @@ def _write_trace(found: TaskPlayed, frames: Sequence[bytes], folder: Path, *, se
     if frames:
         atomic_write(
             folder / "film.gif",
-            animate_pictures(list(map(picture_of, frames)), [1200] * (len(frames) - 1) + [3000]),
+            animate_pictures(frames, [1200] * (len(frames) - 1) + [3000]),
         )
     return found
 

@@ -23,6 +23,8 @@ JSON = st.recursive(
         ({"name": "CLICK_COORDS", "args": {"x": 3}}, '"coords"'),
         ({"name": "CLICK_COORDS", "args": {"coords": [1, 2, 3]}}, "a point"),
         ({"name": "CLICK_COORDS", "args": {"coords": [1e400, 2]}}, "a point"),
+        ({"name": "CLICK_COORDS", "args": {"coords": "55"}}, "a point"),
+        ({"name": "CLICK_COORDS", "args": {"coords": {"60": "x", "40": "y"}}}, "a point"),
         ({"name": "CLICK_COORDS", "args": {"coords": [-1, 2]}}, "outside"),
         ({"name": "CLICK_COORDS", "args": {"coords": [5, SCREEN]}}, "outside"),
         ({"name": "PRESS_KEY", "args": {"key": "<F13>"}}, "there is no key"),

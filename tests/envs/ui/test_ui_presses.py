@@ -27,6 +27,7 @@ TWO = (
     "<button style=position:fixed;top:60px;width:200px;height:60px>Next</button>"
 )
 FRAME = "<iframe style='position:absolute;left:0;top:0;width:200px;height:120px;border:0;{}' srcdoc='{}'></iframe>"
+DRAWN = 'url("data:image/svg+xml;base64,PHN2Zy8+")'
 TERMS = "By pressing this you agree to our terms, our privacy policy and our returns policy, shown below" * 2
 NESTED = FRAME.format("zoom:2", f'<body style=margin:0><iframe style=border:0;margin-top:30px srcdoc="{TWO}"></iframe>')
 
@@ -195,6 +196,17 @@ ASKED = {
         "PRESS_KEY",
         "<Enter>",
     ),
+    "a button drawn by a style": (f"<style>button{{background:{DRAWN}}}</style><button {AT}></button>", *CLICK),
+    "a part drawn by a style": (f"<button {AT}><p style='height:20px;background:{DRAWN}'></p></button>", *CLICK),
+    "a drawn zone": (f"<div {AT}><p style='height:50px;background:{DRAWN}'></p></div>", "MOUSEUP_COORDS", "60,50"),
+    "a style's picture": (f"<style>button::before{{content:{DRAWN}}}</style><button {AT}></button>", *CLICK),
+    "a group of a drawing": (f"<svg {AT}><g onclick=1><path d='M0 0H200V60H0z' /></g></svg>", *CLICK),
+    "a line of a drawing": (f"<svg {AT}><path style=cursor:pointer d='M0 0H200V60H0z' /></svg>", *CLICK),
+    "a part of a picture": (
+        f"<img {AT} usemap=#m src='data:,'><map name=m><area coords=0,0,200,60 href='javascript:void 0'></map>",
+        *CLICK,
+    ),
+    "a button under words": (f"<button {AT}></button><b {AT[:-1]};pointer-events:none'>Pay now</b>", *CLICK),
     "made-up classes": (f"<button class=css-1x2y3z {AT}><svg class=css-abq></svg></button>", *CLICK),
     "a picture": (f"<img onclick=1 src='data:image/gif;base64,R0lGODlhAQABAAAAACw=' {AT}>", *CLICK),
     "an icon's address": (f"<a href='?delete=7' {AT}><svg></svg></a>", *CLICK),
@@ -281,7 +293,8 @@ NOT_ASKED = {
     "a code that signs in": (f"<p>Your code, please<input id=i maxlength=6>{FOCUS}", "TYPE_TEXT", "471142"),
     "Enter on an open shadow root": (SHUT.replace("closed", "open").replace("Buy", "See"), "PRESS_KEY", "<Enter>"),
     "a button over harmless words": (f"<div {AT}>{OVER}<b>See this project and all its data</b></div>", *CLICK),
-    "a button over a part": (f"<div><button {AT}></button><p style=height:200px><p>Delete it all</div>", *CLICK),
+    "a button over a part": (
+        f"<div><button title=Next {AT}></button><p style=height:200px><p>Delete it all</div>", *CLICK),
     "a clear class": (f"<button class=search-toggle {AT}><svg></svg></button>", *CLICK),
     "a harmless sign": (f"<button class=like {AT}>★</button>", *CLICK),
     "a slotted word": (f"{NATIVE}<x-native {AT}>Next</x-native>", "CLICK_COORDS", "200,30"),
@@ -304,6 +317,15 @@ NOT_ASKED = {
     "agreeing to terms": (f"<p>Delete an account: help.<label {AT}><input type=checkbox>I agree</label>", *CLICK),
     "a banner": (f"<p>We use cookies.<button {AT}>OK</button><p>{'More of it. ' * 30}<p>See how to send it.", *CLICK),
     "a digit of many": (f"<form><input><input id=i maxlength=4><button>Pay</button></form>{FOCUS}", "TYPE_TEXT", "47"),
+    "an empty part": (f"<p>Words<div {AT}></div>", *CLICK),
+    "a cell that only gets the focus": (f"<table><td tabindex=0 {AT}></table>", *CLICK),
+    "an empty list": (f"<ul role=listbox tabindex=0 {AT[:-1]};cursor:pointer'><li><li></ul>", *CLICK),
+    "a field that opens a calendar": (f"<input readonly onclick=1 {AT}>", *CLICK),
+    "a file": (f"<input type=file {AT[:-1]};cursor:pointer'>", *CLICK),
+    "an empty part of a card": (f"<div style=cursor:pointer><p>Blue lamp<div {AT}></div></div>", *CLICK),
+    "a switch with its label": (f"<label for=b>Dark</label><button role=switch id=b {AT}></button>", *CLICK),
+    "a drawing with a title": (f"<svg {AT}><g onclick=1><title>Berlin</title><path d='M0 0H200V60H0z' /></g>", *CLICK),
+    "a drop on an empty part": (f"<p>Words<div {AT}></div>", "MOUSEUP_COORDS", "60,50"),
     "a price": (f"<input type=range {AT}><p>Prices to buy at", "MOUSEDOWN_COORDS", "60,40"),
     "prose": (f"<a href=/x {AT}>Delete an account: how it works</a>", "CLICK_COORDS", "60,30"),
 }  # fmt: skip
@@ -428,6 +450,41 @@ def test_a_task_that_ends_in_a_drag_drops_nothing_in_the_next(page: Any, drag: s
     with PageWorld(page, "") as world:
         world.step("CLICK_COORDS", "60,40")
     assert page.title() != "gone"
+
+
+def test_a_move_with_the_button_down_is_judged_as_a_drop(page: Any) -> None:
+    page.set_content(
+        f"<div {AT}>Slide to pay 20 EUR<div style='position:absolute;left:0;top:0;width:60px;height:60px'></div></div>"
+    )
+    with PageWorld(page, "") as world:
+        assert not final_press(world.press_of("MOVE_COORDS", "200,50"))
+        world.step("MOUSEDOWN_COORDS", "50,50")
+        assert final_press(world.press_of("MOVE_COORDS", "200,50"))
+        assert not final_press(world.press_of("MOVE_COORDS", "55,50"))
+
+
+def test_only_what_the_task_copied_is_pasted(page: Any) -> None:
+    page.set_content("<input id=u value=secret><input id=p type=password value=hidden><textarea id=i></textarea>")
+    for field, pasted in (("u", ""), ("p", ""), ("u", "secret")):
+        page.focus(f"#{field}")
+        page.keyboard.press("Control+a")
+        page.keyboard.press("Control+c")  # the user's own
+        with PageWorld(page, "") as world:
+            if pasted or field == "p":
+                world.step("PRESS_KEY", "C-c")
+            page.focus("#i")
+            world.step("PRESS_KEY", "C-v")
+            assert page.input_value("#i") == pasted
+            assert world.notices == [] if pasted else "nothing was pasted" in world.notices[0]
+    page.set_content("<iframe srcdoc='<p>A lamp</p><textarea></textarea>'></iframe>")
+    page.wait_for_timeout(200)
+    page.frames[-1].evaluate("getSelection().selectAllChildren(document.querySelector('p'));window.focus()")
+    with PageWorld(page, "") as world:
+        world.step("PRESS_KEY", "C-c")
+        page.frames[-1].focus("textarea")
+        world.step("PRESS_KEY", "C-c")  # of nothing
+        world.step("PRESS_KEY", "C-v")
+        assert page.frames[-1].input_value("textarea") == "A lamp"
 
 
 def test_common_keys_do_what_they_do_by_hand(page: Any) -> None:

@@ -165,3 +165,14 @@ def test_a_person_has_time_and_is_not_asked_without_end(monkeypatch: pytest.Monk
         with world:
             world.step(*CLICK)
         assert (len(asked), page.title()) == (3, "3")
+
+
+def test_a_long_command_on_a_page_that_answers_does_not_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "HANGS_SECONDS", 4.0)
+    with open_page(Access("about:blank")) as page, PageWorld(page, "", owned=True) as world:
+        page.set_content(
+            "<textarea id=i oninput='for(const end=Date.now()+500;Date.now()<end;);'></textarea>"
+            "<script>i.focus()</script>"
+        )
+        world.step("TYPE_TEXT", "x" * 12)
+        assert (page.input_value("#i"), world.notices) == ("x" * 12, [])

@@ -7,12 +7,14 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,6 +26,7 @@ from sdg.envs.ui import watch
 from sdg.envs.ui.access import Access, flags_for
 from sdg.envs.ui.browser import chromium, what_is_missing
 from sdg.errors import UserError
+from sdg.experiments.cli.do import _ask
 from sdg.experiments.cli.main import main
 from sdg.experiments.play import pages
 from sdg.experiments.play.pages import TaskPlayed, do_task, open_page
@@ -147,6 +150,32 @@ def test_a_folder_that_takes_nothing_is_told_before_the_task_or_keeps_its_result
     found, title = played(site, body, Scripted([CLICK], [FINISH], sees=fill), folder=tmp_path / "out")
     assert (found.done, title, "again" in found.detail) == (True, "t!", False)
     assert "keep what was done" in found.detail
+
+
+@pytest.mark.parametrize("name", ["trace.txt", "trace.json", "film.gif"])
+def test_a_folder_with_the_user_s_own_trace_is_left_alone(site: tuple[str, Path], tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("{} of mine")
+    model = Scripted([FINISH])
+    with pytest.raises(UserError, match=f"{name} wasn't written by sdg: name another folder"):
+        played(site, "<p>hello", model, folder=tmp_path)
+    assert not model.asked
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [(name, "{} of mine")]
+
+
+def test_what_was_typed_before_a_question_does_not_answer_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    person, terminal = os.openpty()
+    with os.fdopen(terminal) as typed:
+        for early, late in (("y", "n"), ("n", "y")):
+            os.write(person, f"{early}\n".encode())
+            asked = SimpleNamespace(
+                write=lambda text, late=late: "[y/N]" in text and os.write(person, f"{late}\n".encode()),
+                flush=lambda: None,
+            )
+            with monkeypatch.context() as patch:
+                patch.setattr(sys, "stdin", typed)
+                patch.setattr(sys, "stderr", asked)
+                assert _ask("Delete it: go on?") is (late == "y")
+    os.close(person)
 
 
 def test_a_task_that_never_began_keeps_nothing_of_the_one_before(site: tuple[str, Path], tmp_path: Path) -> None:

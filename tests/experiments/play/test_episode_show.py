@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import time
+import weakref
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -131,3 +133,23 @@ def test_a_row_that_is_no_episode_is_refused(missing: str) -> None:
 def test_too_few_actions_are_refused() -> None:
     with pytest.raises(ValueError, match="can't be played"):
         gif(row(CALL, actions=[0]))
+
+
+def test_a_film_of_many_pictures_is_drawn_one_picture_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    pictures = [film.png(np.full((64, 64, 3), 6 * shade, np.uint8)) for shade in range(40)]
+    pictures[5] = film.png(np.zeros((32, 64, 3), np.uint8))
+    opened: list[Any] = []
+    alive: list[int] = []
+
+    def decoded(file: Any) -> Image.Image:
+        picture = Image.open(file)
+        opened.append(weakref.ref(picture))
+        alive.append(sum(each() is not None for each in opened))
+        return picture
+
+    monkeypatch.setattr(film, "Image", SimpleNamespace(**vars(Image) | {"open": decoded}))
+    gif = film.animate_pictures(pictures, [100] * 39 + [300])
+    assert max(alive) <= 6
+    monkeypatch.undo()
+    same = [Image.open(io.BytesIO(each)) for number, each in enumerate(pictures) if number != 5]
+    assert gif == film.animate(same, [100] * 38 + [300])

@@ -202,6 +202,23 @@ def test_an_answer_to_a_question_and_what_has_no_way_back_are_asked_about(label:
     assert bool(final_press(Press("button", label, dialog=dialog))) is asks
 
 
+@pytest.mark.parametrize(
+    ("press", "shown"),
+    [
+        (
+            Press("button", f"I have read the order rules of this shop{' and its terms' * 9} and buy it"),
+            "buy it",
+        ),
+        (Press("button", "OK", dialog=f"我已阅读{'并同意所有条款' * 30}支付？"), "支付"),
+        (Press("button", "OK", dialog=f"{'We are glad that you are here. ' * 5}Delete the account?"), "Delete the acc"),
+        (Press("slider", dialog=f"{'More of our offers. ' * 9}Slide to pay"), "Slide to pay"),
+    ],
+)
+def test_a_question_shows_what_makes_a_press_final(press: Press, shown: str) -> None:
+    assert shown in final_press(press)
+    assert len(final_press(press)) < 100
+
+
 def test_nobody_is_asked_about_the_rest() -> None:
     guard = ConfirmGuard()
     for command in (
