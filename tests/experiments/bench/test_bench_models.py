@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from sdg.console import CheckFailed, UserError
 from sdg.experiments.bench.models import replay
 from sdg.experiments.bench.models.command import rows, rows_of
 from sdg.experiments.bench.models.draw import About, DrawnEpisode, RecordedRun
+from sdg.experiments.config.config import RunConfig
+from sdg.storage import RunFolderError, hold
 
 MODEL = """
 class Turns:
@@ -63,6 +65,23 @@ def test_a_draw_is_kept_counted_and_played_again(model: str, tmp_path: Path) -> 
     again = tmp_path / "draw/kept/episodes.jsonl"
     assert list(rows(drawn=kept, replay=True, processes=1)) == drawn
 
+    true = again.read_text()
+    told = [json.loads(line) for line in true.splitlines()]
+    for lie in (
+        told[1:],
+        told * 2,
+        [told[0]] * 4,
+        [told[0] | {"unit": "primitive@map/GoToLocal/5000/0", "seed": 5000, "success": True}, *told[1:]],
+        [row | {"level": "BossLevel", "unit": row["unit"].replace("GoToLocal", "BossLevel")} for row in told],
+        [row | {"level": "GoToMars"} for row in told],
+        [row | {"finished": False, "success": True} for row in told],
+        [row | {"finished": False, "success": False, "steps": 1, "programs": []} for row in told],
+    ):
+        again.write_text("".join(json.dumps(row) + "\n" for row in lie))
+        with pytest.raises(CheckFailed, match="doesn't replay"):
+            list(rows(drawn=kept, replay=True, processes=1))
+    again.write_text(true)
+
     about = kept / "draw.json"
     elsewhere = json.loads(about.read_text()) | {"commit": "gone"}
     about.write_text(json.dumps(elsewhere))
@@ -71,7 +90,6 @@ def test_a_draw_is_kept_counted_and_played_again(model: str, tmp_path: Path) -> 
     gone = [row | {"commit": "gone"} for row in drawn]
     assert list(rows(drawn=kept, replay=True, processes=1)) == gone, "a commit that isn't there, other prompts"
 
-    told = [json.loads(line) for line in again.read_text().splitlines()]
     told[0] |= {"success": not told[0].get("success", False)}
     again.write_text("".join(json.dumps(row) + "\n" for row in told))
     with pytest.raises(CheckFailed, match="doesn't replay"):
@@ -82,7 +100,8 @@ def test_only_a_recording_of_this_checkout_chooses_its_source(tmp_path: Path, mo
     """A stranger's would choose the guard that runs its programs."""
     monkeypatch.setattr(replay, "_source", lambda commit: b"archive")
     monkeypatch.setattr(replay, "_elsewhere", lambda draw, source, processes: [{"commit": draw.about.commit}])
-    monkeypatch.setattr(replay, "_play_again", lambda draw, folder, **_: [])
+    monkeypatch.setattr(replay, "_play_again", lambda draw, request, folder, **_: [])
+    monkeypatch.setattr(replay, "load", lambda path: RunConfig("models"))
     about = About("d", "m", "a" * 40, 0, 4, "evaluation")
     kept = replay.ROOT / "recordings"
     for folder, found in ((kept / "models/d", [{"commit": "a" * 40}]), (tmp_path, []), (kept / "../d", [])):
@@ -96,6 +115,35 @@ def test_what_a_budget_ends_counts_as_not_solved_and_goes_on(model: str, tmp_pat
     whole = list(rows(**asked, instructions=2, out=tmp_path / "d"))  # type: ignore[arg-type]
     assert whole[0]["episodes"] == 2
     assert whole[0]["unfinished"] == 0
+
+
+def test_a_recorded_run_is_only_written_over_itself(model: str, tmp_path: Path) -> None:
+    asked = {"llm": model, "interfaces": ("primitive",), "levels": ("GoToLocal",), "instructions": 1, "processes": 1}
+    record: Callable[..., object] = lambda out, keep, **more: list(rows(**asked | more, out=out, keep=keep))  # noqa: E731
+    mine, run, kept = tmp_path / "mine", tmp_path / "run", tmp_path / "kept"
+    mine.mkdir()
+    for name in ("transcript.jsonl", "config.yaml"):
+        (mine / name).write_text("mine")
+    with pytest.raises(RunFolderError, match="Name another folder"):
+        record(run, mine)
+    assert [(mine / name).read_text() for name in ("transcript.jsonl", "config.yaml")] == ["mine", "mine"]
+    with pytest.raises(UserError, match="another folder"):
+        record(run, tmp_path / "mine/../run")
+    with pytest.raises(UserError, match="another folder"):
+        record(tmp_path / "new", tmp_path / "new")
+    record(run, kept)
+    (kept / "link").symlink_to(mine)
+    with pytest.raises(RunFolderError, match="link"):
+        record(run, kept)
+    (kept / "link").unlink()
+    with hold(kept / "run.lock"), pytest.raises(RunFolderError, match="in use"):
+        record(run, kept)
+    record(run, kept, instructions=2)
+    recorded = (kept / "episodes.jsonl").read_text()
+    assert recorded.count("\n") == 2
+    with pytest.raises(UserError, match="another recorded run"):
+        record(tmp_path / "other", kept, seed=1)
+    assert (kept / "episodes.jsonl").read_text() == recorded
 
 
 def test_intervals_know_who_answered(tmp_path: Path) -> None:

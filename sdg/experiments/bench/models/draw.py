@@ -10,7 +10,7 @@ import hashlib
 import json
 import lzma
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -32,7 +32,17 @@ from sdg.llm.registry import concurrency_of, prices_of
 from sdg.llm.transcript import entries, first_answers
 from sdg.skills.library.store import library_checksum
 from sdg.skills.strict_json import decode, loads
-from sdg.storage import Rows, RunFolder, atomic_write, line, plain, revision, to_json
+from sdg.storage import (
+    Rows,
+    RunFolder,
+    atomic_write,
+    hold,
+    line,
+    plain,
+    refuse_strangers,
+    revision,
+    to_json,
+)
 
 TRANSCRIPT, EPISODES, CONFIG, ABOUT = "transcript.jsonl", "episodes.jsonl", "config.yaml", "draw.json"
 COMPOSED = "composed.json"
@@ -162,16 +172,21 @@ def keep(
         if unit in played:
             rows.append(to_drawn_episode(played[unit]))
         elif (cell.stage, task.random_seed % 2**31) in starts:
-            rows.append(DrawnEpisode(unit, cell.interface, cell.perception, cell.level, task.seed, finished=False))
+            rows.append(unfinished_episode(cell, task))
     answers = first_answers(transcript) if has_lines(transcript) else b""
-    (folder / TRANSCRIPT).unlink(missing_ok=True)
     atomic_write(folder / (TRANSCRIPT + COMPRESSED_SUFFIX), lzma.compress(answers))
+    (folder / TRANSCRIPT).unlink(missing_ok=True)
     atomic_write(folder / CONFIG, config)
     if composed is not None:
         atomic_write(folder / COMPOSED, read_file(composed))
     atomic_write(folder / EPISODES, "".join(line(to_json(row)) + "\n" for row in rows))
     atomic_write(folder / ABOUT, json.dumps(asdict(about), indent=1) + "\n")
     return read_draw(folder)
+
+
+def unfinished_episode(cell: FigureKey, task: Task) -> DrawnEpisode:
+    """The row of an episode that has no outcome."""
+    return DrawnEpisode(task.unit(cell.agent), *astuple(cell), task.seed, finished=False)
 
 
 def to_drawn_episode(row: Played, answerers: tuple[str, ...] = ()) -> DrawnEpisode:
@@ -251,8 +266,11 @@ class RecordingRequest:
 def draw(asked: RecordingRequest, *, folder: Path, kept: Path, processes: int = 0) -> RecordedRun:
     """Play what the folder lacks and store the recorded run compactly, even if a budget ends it.
 
-    Raises ModelError as the model does, RunFolderError when the folder was begun with another model, library or commit.
+    Raises ModelError as the model does, RunFolderError when the folder was begun with another model, library or commit,
+    and where `kept` is in use or holds other things.
     """
+    if kept.resolve() == folder.resolve():
+        raise UserError(f"{kept} can't be both the run's folder and the recorded run's: name another folder to --keep.")
     library = find_library(asked.library)
     commit, checksum = revision(Path(sdg.__file__).resolve().parent) or UNKNOWN, library_checksum(library)
     model = {name: getattr(asked.config.model, name) for name in ("kind", "name", "temperature", "max_tokens")}
@@ -267,7 +285,14 @@ def draw(asked: RecordingRequest, *, folder: Path, kept: Path, processes: int = 
     settings = {name: list(getattr(asked, name)) for name in MAY_CHANGE[:3]} | {"instructions": asked.instructions}
     name = folder.name if kept.parent == folder else kept.name
     about = About(name, model["name"] or model["kind"], commit, asked.seed, asked.instructions, asked.split, checksum)
-    with open_folder(folder, settings | identity, seed=asked.seed, may_change=MAY_CHANGE) as run:
+    with (
+        open_folder(folder, settings | identity, seed=asked.seed, may_change=MAY_CHANGE) as run,
+        hold(kept / "run.lock"),
+    ):
+        refuse_strangers(kept, mark=ABOUT)
+        now = read_draw(kept).about if (kept / ABOUT).exists() else about
+        if replace(now, name=about.name, instructions=about.instructions) != about:
+            raise UserError(f"{kept} holds another recorded run: name another folder to --keep.")
         progress().note(expected_cost(asked))
         try:
             play(asked, recipes(asked, library=library, folder=folder), run=run, processes=processes)
@@ -307,13 +332,13 @@ def play(
     *,
     run: RunFolder,
     processes: int,
-    only: Collection[str] = (),
+    only: Collection[str] | None = None,
 ) -> list[Played]:
     """Play every episode of every cell, or `only` those units, all at once; recorded episodes aren't played again."""
     journal = run.journal("episodes")
     jobs: list[EpisodeJob] = []
     for cell, cell_tasks in asked.tasks():
-        tasks = [task for task in cell_tasks if not only or task.unit(cell.agent) in only]
+        tasks = [task for task in cell_tasks if only is None or task.unit(cell.agent) in only]
         jobs += with_bot_steps(chosen[cell], tasks, journal=journal, processes=processes or cores())
     with progress().stage(
         "episodes", total=len(jobs), unit="episode", done=sum(job.unit in journal for job in jobs)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import sdg
-from sdg.console import CheckFailed
+from sdg.console import CheckFailed, UserError
 from sdg.envs.files import read_lines
 from sdg.experiments.bench.models.draw import (
     COMPOSED,
@@ -34,6 +34,7 @@ from sdg.experiments.bench.models.draw import (
     play,
     recipes,
     to_drawn_episode,
+    unfinished_episode,
 )
 from sdg.experiments.config.config import load
 from sdg.experiments.results.comparison import find_library, open_folder
@@ -50,21 +51,36 @@ IN_TURN = "sdg.llm.transcript:IN_TURN"
 def replay_rows(
     draw: RecordedRun, rows_of: Callable[[RecordedRun], list[Mapping[str, Any]]], *, processes: int
 ) -> list[Mapping[str, Any]]:
-    """The table's rows after replaying the recording's finished episodes; unfinished episodes stay as they are.
+    """The table's rows after replaying the recording's finished episodes.
 
-    Raises CheckFailed where a row differs.
+    Raises CheckFailed where a row differs, and unless each episode that the recording describes is in it once.
     """
     here = (revision(ROOT) or UNKNOWN) == draw.about.commit
     is_ours = draw.folder.resolve().is_relative_to(ROOT / "recordings")
-    if not here and is_ours and (source := _source(draw.about.commit)):
-        return _elsewhere(draw, source, processes=processes)
-    with tempfile.TemporaryDirectory(prefix="sdg-replay-") as scratch:
-        again = _play_again(draw, Path(scratch) / "run", kind="replay" if here else IN_TURN, processes=processes)
+    try:
+        request = _request(draw, kind="replay" if here else IN_TURN)
+        same = {
+            row.unit: row
+            for row in (unfinished_episode(cell, task) for cell, tasks in request.tasks() for task in tasks)
+        }
+        if sorted(same) != sorted(each.unit for each in draw.episodes) or any(
+            not each.finished and each != same[each.unit] for each in draw.episodes
+        ):
+            raise CheckFailed(
+                f"the draw {draw.about.name} doesn't replay: it must have each of its {len(same)} episodes once, and "
+                "no outcome of an unfinished one; give the command that recorded it again"
+            )
+        if not here and is_ours and (source := _source(draw.about.commit)):
+            return _elsewhere(draw, source, processes=processes)
+        with tempfile.TemporaryDirectory(prefix="sdg-replay-") as scratch:
+            again = _play_again(draw, request, Path(scratch) / "run", processes=processes)
+    except (ModelError, UserError) as error:
+        raise CheckFailed(f"the draw {draw.about.name} doesn't replay: {error}") from None
     if not here:
         by_unit = {each.unit: each for each in draw.episodes}
         again = [_with_prompts_of(each, by_unit[each.unit]) for each in again]
-    same = {each.unit: each for each in again}
-    replay = replace(draw, episodes=tuple(same.get(each.unit, each) for each in draw.episodes))
+    same |= {each.unit: each for each in again}
+    replay = replace(draw, episodes=tuple(same[each.unit] for each in draw.episodes))
     for before, after in zip(rows_of(draw), rows_of(replay), strict=True):
         if before != after:
             raise CheckFailed(f"the draw {draw.about.name} doesn't replay: it had\n{before}\nand now has\n{after}")
@@ -78,12 +94,12 @@ def _with_prompts_of(again: DrawnEpisode, before: DrawnEpisode) -> DrawnEpisode:
     return replace(again, programs=programs + again.programs[len(programs) :])
 
 
-def _play_again(draw: RecordedRun, folder: Path, *, kind: str, processes: int) -> list[DrawnEpisode]:
+def _request(draw: RecordedRun, *, kind: str) -> RecordingRequest:
+    """What was asked for, with a model that repeats the transcript."""
     config = load(draw.folder / CONFIG)
     model = replace(config.model, kind=kind, transcript=str(draw.folder / TRANSCRIPT), cache=False)
-    episodes = [each for each in draw.episodes if each.finished]
-    cells = dict.fromkeys(each.cell for each in episodes)
-    request = RecordingRequest(
+    cells = dict.fromkeys(each.cell for each in draw.episodes)
+    return RecordingRequest(
         replace(config, model=model),
         tuple(dict.fromkeys(cell.interface for cell in cells)),
         tuple(dict.fromkeys(cell.perception for cell in cells)),
@@ -93,14 +109,13 @@ def _play_again(draw: RecordedRun, folder: Path, *, kind: str, processes: int) -
         split=draw.about.split,
         composed=draw.folder / COMPOSED,
     )
-    units = {each.unit for each in episodes}
+
+
+def _play_again(draw: RecordedRun, request: RecordingRequest, folder: Path, *, processes: int) -> list[DrawnEpisode]:
+    who = {each.unit: each.answerers for each in draw.episodes if each.finished}
     with open_folder(folder, {"replay": draw.about.name}, seed=draw.about.seed) as run:
-        try:
-            players = recipes(request, library=find_library(), folder=None)
-            rows = play(request, players, run=run, processes=processes, only=units)
-        except ModelError as error:
-            raise CheckFailed(f"the draw {draw.about.name} doesn't replay: {error}") from None
-    who = {each.unit: each.answerers for each in episodes}
+        players = recipes(request, library=find_library(), folder=None)
+        rows = play(request, players, run=run, processes=processes, only=who)
     return [to_drawn_episode(row, who[row.unit]) for row in rows]
 
 
