@@ -1,8 +1,8 @@
 """Records a model's episodes: every interface on the same layouts, with many questions at once; reads them again.
 
-draw.json         what was drawn: model, commit, seed, counts
+draw.json         what was recorded: model, commit, seed, counts
 config.yaml       the config, whole
-episodes.jsonl    `DrawnEpisode`, every episode that was begun
+episodes.jsonl    `RecordedEpisode`, every episode that was begun
 transcript.jsonl.xz  `sdg.llm.transcript`; an exchange's stage is `INTERFACE@PERCEPTION/LEVEL`
 """
 
@@ -82,7 +82,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnEpisode:
+class RecordedEpisode:
     """An episode that was begun; `finished` is False if the run ended first, which counts as not solved.
 
     `answerers` lists who answered its questions, where that is known.
@@ -130,27 +130,27 @@ class RecordedRun:
 
     folder: Path
     about: About
-    episodes: tuple[DrawnEpisode, ...]
+    episodes: tuple[RecordedEpisode, ...]
 
 
-def read_draw(folder: Path) -> RecordedRun:
+def read_recording(folder: Path) -> RecordedRun:
     """A recorded run. Raises UserError for a folder that is none."""
     try:
         about = decode(About, loads(read_file(folder / ABOUT)), place=ABOUT)
         lines = read_file(folder / EPISODES).splitlines()
-        return RecordedRun(folder, about, tuple(decode(DrawnEpisode, loads(each), extra="ignore") for each in lines))
+        return RecordedRun(folder, about, tuple(decode(RecordedEpisode, loads(each), extra="ignore") for each in lines))
     except OSError as error:
-        raise UserError(f"{folder} is no draw: can't read {error.filename} ({error.strerror})") from None
+        raise UserError(f"{folder} is no recorded run: can't read {error.filename} ({error.strerror})") from None
     except ValueError as error:
-        raise UserError(f"{folder} is no draw of this version: {error}") from None
+        raise UserError(f"{folder} is no recorded run of this version: {error}") from None
 
 
-def draws_below(folder: Path) -> list[RecordedRun]:
+def recordings_below(folder: Path) -> list[RecordedRun]:
     """The recorded runs in a folder, or the one that it is. Raises UserError where there is none."""
     folders = sorted(path.parent for path in (*folder.glob(ABOUT), *folder.glob(f"*/{ABOUT}")))
     if not folders:
-        raise UserError(f"no draws are kept in {folder}: make one with --llm KIND:NAME")
-    return [read_draw(each) for each in folders]
+        raise UserError(f"there are no recorded runs in {folder}: make one with --llm KIND:NAME")
+    return [read_recording(each) for each in folders]
 
 
 def keep(
@@ -170,7 +170,7 @@ def keep(
     for cell, task in asked:
         unit = task.unit(cell.agent)
         if unit in played:
-            rows.append(to_drawn_episode(played[unit]))
+            rows.append(to_recorded_episode(played[unit]))
         elif (cell.stage, task.random_seed % 2**31) in starts:
             rows.append(unfinished_episode(cell, task))
     answers = first_answers(transcript) if has_lines(transcript) else b""
@@ -181,15 +181,15 @@ def keep(
         atomic_write(folder / COMPOSED, read_file(composed))
     atomic_write(folder / EPISODES, "".join(line(to_json(row)) + "\n" for row in rows))
     atomic_write(folder / ABOUT, json.dumps(asdict(about), indent=1) + "\n")
-    return read_draw(folder)
+    return read_recording(folder)
 
 
-def unfinished_episode(cell: FigureKey, task: Task) -> DrawnEpisode:
+def unfinished_episode(cell: FigureKey, task: Task) -> RecordedEpisode:
     """The row of an episode that has no outcome."""
-    return DrawnEpisode(task.unit(cell.agent), *astuple(cell), task.seed, finished=False)
+    return RecordedEpisode(task.unit(cell.agent), *astuple(cell), task.seed, finished=False)
 
 
-def to_drawn_episode(row: Played, answerers: tuple[str, ...] = ()) -> DrawnEpisode:
+def to_recorded_episode(row: Played, answerers: tuple[str, ...] = ()) -> RecordedEpisode:
     """An episode's row in its small form."""
     interface, _, perception = row.agent.partition("@")
     programs = tuple(
@@ -202,7 +202,7 @@ def to_drawn_episode(row: Played, answerers: tuple[str, ...] = ()) -> DrawnEpiso
         )
         for each in row.trace
     )
-    return DrawnEpisode(
+    return RecordedEpisode(
         row.unit, interface, perception, row.level, row.seed, True, bool(row.success), row.steps, row.max_steps,
         row.bot_steps, row.llm_calls, row.skill_calls, row.cause, programs, answerers,
     )  # fmt: skip
@@ -263,7 +263,7 @@ class RecordingRequest:
                     yield FigureKey(interface, perception, level), tasks
 
 
-def draw(asked: RecordingRequest, *, folder: Path, kept: Path, processes: int = 0) -> RecordedRun:
+def record(asked: RecordingRequest, *, folder: Path, kept: Path, processes: int = 0) -> RecordedRun:
     """Play what the folder lacks and store the recorded run compactly, even if a budget ends it.
 
     Raises ModelError as the model does, RunFolderError when the folder was begun with another model, library or commit,
@@ -290,14 +290,14 @@ def draw(asked: RecordingRequest, *, folder: Path, kept: Path, processes: int = 
         hold(kept / "run.lock"),
     ):
         refuse_strangers(kept, mark=ABOUT)
-        now = read_draw(kept).about if (kept / ABOUT).exists() else about
+        now = read_recording(kept).about if (kept / ABOUT).exists() else about
         if replace(now, name=about.name, instructions=about.instructions) != about:
             raise UserError(f"{kept} holds another recorded run: name another folder to --keep.")
         progress().note(expected_cost(asked))
         try:
             play(asked, recipes(asked, library=library, folder=folder), run=run, processes=processes)
         except BudgetExceeded as error:
-            progress().note(f"{error} What was drawn is kept; the same command goes on.")
+            progress().note(f"{error} What was recorded is kept; the same command goes on.")
         finally:
             result = keep(
                 kept,
