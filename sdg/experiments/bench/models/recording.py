@@ -10,7 +10,7 @@ import hashlib
 import json
 import lzma
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -30,6 +30,7 @@ from sdg.llm.budget import CHAT_EPISODE, EPISODE, Estimate
 from sdg.llm.model import BudgetExceeded
 from sdg.llm.registry import concurrency_of, prices_of
 from sdg.llm.transcript import entries, first_answers
+from sdg.prompts.sources import code_lines
 from sdg.skills.library.store import library_checksum
 from sdg.skills.strict_json import decode, loads
 from sdg.storage import (
@@ -186,7 +187,9 @@ def keep(
 
 def unfinished_episode(cell: FigureKey, task: Task) -> RecordedEpisode:
     """The row of an episode that has no outcome."""
-    return RecordedEpisode(task.unit(cell.agent), *astuple(cell), task.seed, finished=False)
+    return RecordedEpisode(
+        task.unit(cell.agent), cell.interface, cell.perception, cell.level, task.seed, finished=False
+    )
 
 
 def to_recorded_episode(row: Played, answerers: tuple[str, ...] = ()) -> RecordedEpisode:
@@ -206,11 +209,6 @@ def to_recorded_episode(row: Played, answerers: tuple[str, ...] = ()) -> Recorde
         row.unit, interface, perception, row.level, row.seed, True, bool(row.success), row.steps, row.max_steps,
         row.bot_steps, row.llm_calls, row.skill_calls, row.cause, programs, answerers,
     )  # fmt: skip
-
-
-def code_lines(source: str) -> int:
-    """Lines of a program that aren't empty or a comment alone."""
-    return sum(bool(text.strip()) and not text.strip().startswith("#") for text in source.split("\n"))
 
 
 COMPOSED_SKILLS, SKILLS, PRIMITIVE, TURN = "skills+composed", "skills", "primitive", "turn"
