@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sdg.envs.domains import DEFAULT
-from sdg.experiments.bench.models.draw import COMPOSED, CONFIG, TRANSCRIPT, read_draw
+from sdg.experiments.bench.models.recording import COMPOSED, CONFIG, TRANSCRIPT, read_recording
 from sdg.experiments.bench.models.replay import IN_TURN
 from sdg.experiments.config.assembly import planner_of
 from sdg.experiments.config.config import load
@@ -20,7 +20,7 @@ from sdg.experiments.results.comparison import find_library
 
 
 def main(recording: Path, layout: int, film: Path) -> None:
-    row = next(each for each in read_draw(recording).episodes if each.seed == layout)
+    row = next(each for each in read_recording(recording).episodes if each.seed == layout)
     config = load(recording / CONFIG)
     model = replace(config.model, kind=IN_TURN, transcript=str(recording / TRANSCRIPT), cache=False)
     stage = row.unit.rsplit("/", 2)[0]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from sdg.deduction.library_skills import Option, options_of
-from sdg.experiments.cli.main import do, resolve
+from sdg.experiments.cli.main import resolve, run_stages
 from sdg.experiments.play.players import recipes
 from sdg.experiments.results.comparison import SHIPPED, PlannerSettings, compare
 from sdg.experiments.results.rows import Instructions
@@ -120,6 +120,6 @@ def with_figures(library: SkillLibrary, rows: Sequence[Mapping[str, Any]], *, le
 
 if __name__ == "__main__":
     config, folder = resolve(CONFIG, Path([*sys.argv[1:], "runs/library"][0]), overlay=[], seed=None)
-    do("induce", config, folder, fresh=True, as_json=False, quiet=False)
+    run_stages("induce", config, folder, fresh=True, as_json=False, quiet=False)
     for found in ship(folder, None, instructions=200):
         print(found)

@@ -108,7 +108,6 @@ class Discovery:
             "degenerate": {score.k: score.degenerate for score in ours.scores if score.degenerate},
             "distinct_texts": ours.n_texts,
             "stability": ours.stability,
-            "resample_stability": ours.resample_stability,
             "adjusted_rand": ours.adjusted_rand,
             "agreement": self.agreement,
             "doubt": self.doubt,

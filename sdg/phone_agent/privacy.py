@@ -69,10 +69,11 @@ class PrivateDevice:
         fields = [
             n for n, (node, name) in enumerate(places) if name == "text" and node.get("class", "").endswith(FIELDS)
         ]
-        masked = memory.mask_screen([each[2] for each in said], fields=fields, typed=self._typed)
-        changed = [n for n, each in enumerate(said) if each[2] != masked[n] or len(each[2]) >= MOST_TEXT]
+        masked = memory.mask_screen([text for _, _, text in said], fields=fields, typed=self._typed)
+        changed = [n for n, (_, _, text) in enumerate(said) if text != masked[n] or len(text) >= MOST_TEXT]
         for n in changed:
-            places[n][0].set(places[n][1], "".join(said[n][:2]) + masked[n])
+            (node, name), (package, mark, _) = places[n], said[n]
+            node.set(name, package + mark + masked[n])
         for node in nodes:
             node.text = node.tail = None
             node.attrib.update({name: memory.mask(node.attrib[name]) for name in _NAMED if name in node.attrib})

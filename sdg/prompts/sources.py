@@ -98,3 +98,8 @@ def parts_of(source: str) -> list[SourcePart]:
             parts.append(SourcePart(node, text, names, lends, frozenset(loads(node))))
         end = max(end, last)
     return parts
+
+
+def code_lines(source: str) -> int:
+    """Lines of a program that aren't empty or a comment alone."""
+    return sum(bool(text.strip()) and not text.strip().startswith("#") for text in source.split("\n"))

@@ -19,7 +19,15 @@ from sdg.storage.folder import RunFolder, set_aside
 from sdg.storage.lock import hold
 from sdg.storage.metrics import STEP, Metrics, file_name, read_metrics
 from sdg.storage.provenance import MISSING, revision, versions
-from sdg.storage.resume import SCHEMA, RunSettings, differences, read_artefact, read_description, refuse_links
+from sdg.storage.resume import (
+    SCHEMA,
+    RunSettings,
+    differences,
+    read_artefact,
+    read_description,
+    refuse_links,
+    refuse_strangers,
+)
 
 __all__ = [
     "Journal",
@@ -47,6 +55,7 @@ __all__ = [
     "read_metrics",
     "read_rows",
     "refuse_links",
+    "refuse_strangers",
     "revision",
     "set_aside",
     "to_json",

@@ -20,7 +20,6 @@ from sdg.storage.resume import (
     begin,
     damage_notices,
     read_artefact,
-    refuse_links,
     refuse_strangers,
     resume,
 )
@@ -48,11 +47,7 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
         settings, `RunError` when it can't be written.
         """
         existing = path / "run.json"
-        refuse_links(path)
-        if path.exists() and not existing.exists():
-            refuse_strangers(path)
-        with explaining(path):
-            path.mkdir(parents=True, exist_ok=True)
+        refuse_strangers(path)
         lock = Lock(path / "run.lock")
         try:
             notices = [f"took over from {lock.taken_from}, which is gone"] if lock.taken_from else []
@@ -122,9 +117,7 @@ def set_aside(path: Path) -> Path | None:
     """
     if not path.exists():
         return None
-    refuse_links(path)
-    if not (path / "run.json").exists():
-        refuse_strangers(path)
+    refuse_strangers(path)
     with hold(path / "run.lock"), explaining(path):
         places = (path.parent / f"{path.name}.old{number or ''}" for number in itertools.count())
         return path.rename(next(place for place in places if not os.path.lexists(place)))

@@ -60,12 +60,14 @@ def is_alive(holder: Holder) -> bool:
 
 @contextlib.contextmanager
 def hold(path: Path) -> Iterator[Holder | None]:
-    """Hold the kernel's lock on the folder of the lock file `path` meanwhile; gives the dead holder that it names.
+    """Hold the kernel's lock on the folder of the lock file `path` meanwhile, making the folder if it is missing; gives
+    the dead holder that the file names.
 
     The kernel drops its lock with its process, and knows who lives in other containers. Network file systems that don't
     lock have the file alone. Raises `RunFolderError` where a live process holds the folder.
     """
     with explaining(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
         folder, is_held = os.open(path.parent, os.O_RDONLY), False
     try:
         try:

@@ -83,8 +83,11 @@ def refuse_links(path: Path) -> None:
         raise RunFolderError(f"{stranger[0]} can't be used: {stranger[1]}, or name another folder.")
 
 
-def refuse_strangers(path: Path) -> None:
-    """Refuse a folder with files that no run wrote: they are somebody else's."""
+def refuse_strangers(path: Path, *, mark: str = "run.json") -> None:
+    """Refuse a folder with links, and one with files but without the one that `mark`s ours: it is somebody else's."""
+    refuse_links(path)
+    if not path.exists() or (path / mark).exists():
+        return
     if not path.is_dir():
         raise RunFolderError(f"{path} is a file. Name a folder for the run.")
     names = {entry.name for entry in path.iterdir()} - {"run.lock"}

@@ -165,12 +165,8 @@ def _hand_obstacle(aim: str, near: Sequence[Object], snapshot: BabyAIPerception)
 
 
 def _missing_effect(aim: str, targets: Sequence[Object], after: BabyAIPerception, *, began: int, opened: bool) -> str:
-    load, ahead, front, what = (
-        after.get_carried(),
-        after.get_facing(),
-        after.get_front_position(),
-        targets[0].name,
-    )
+    load, ahead, front = after.get_carried(), after.get_facing(), after.get_front_position()
+    what = targets[0].name
     drops = [thing for thing in after.get_observed_objects() if thing.dropped_at > began]
     shut = opened and ahead is not None and ahead.status != "open"
     is_done, otherwise = {

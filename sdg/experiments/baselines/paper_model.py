@@ -1,7 +1,8 @@
 """The model of the BabyAI paper: a GRU over the words, convolutions over the view, two FiLM layers; and its policy.
 
-`train_flat` is the baseline without grounding, skills or programs: one level, the mission as its text. A step pays what
-the level pays (1 - 0.9 * steps / max_steps when the mission is done, else 0), an episode lasts as long as it may.
+`train_paper_model` is the baseline without grounding, skills or programs: one level, the mission as its text. A step
+pays what the level pays (1 - 0.9 * steps / max_steps when the mission is done, else 0), an episode lasts as long as it
+may.
 
 Source: Chevalier-Boisvert et al. (2019), "BabyAI: a platform to study the sample efficiency of grounded language
 learning", section 4.1 (FiLM: Perez et al., 2018), without its LSTM memory. stable-baselines3's PPO learns it.
@@ -306,7 +307,7 @@ class FlatVecEnv(RowsVecEnv):
         return pack_observations(step.views, self._missions[self.engine.state.layout]), rewards, dones, infos
 
 
-def train_flat(
+def train_paper_model(
     bank: LevelBank, *, timesteps: int, seed: int, shape: PaperShape, ppo: PPOSettings, n_envs: int = 128
 ) -> tuple[PaperPolicy, int, int]:
     """PPO on the missions of a bank: the policy at the end, its environment steps and its episodes."""

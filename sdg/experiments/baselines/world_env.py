@@ -95,7 +95,7 @@ class WorldEnv(MissionEnv):
         return {"observation": super()._observation(), "achieved_goal": achieved, "desired_goal": desired}
 
 
-def train_flat(name: str, world: str, level: str, *, steps: int, seed: int) -> Any:
+def train_sb3_flat(name: str, world: str, level: str, *, steps: int, seed: int) -> Any:
     """stable-baselines3's PPO (`flat-ppo`), SAC (`sac`) or SAC with hindsight (`sac-her`) on a level."""
     import torch
     from stable_baselines3 import PPO, SAC

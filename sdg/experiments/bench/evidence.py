@@ -76,12 +76,12 @@ class FlatJob:
 
 def train_level(job: FlatJob) -> dict[str, Any]:
     """Train, store the weights and return a row for the journal."""
-    from sdg.experiments.baselines.paper_model import PaperShape, train_flat
+    from sdg.experiments.baselines.paper_model import PaperShape, train_paper_model
     from sdg.skills.learning.ppo import PPOSettings
 
     bank = LevelBank.build(job.unit, seeds("training", count=job.layouts))
     began, ppo = time.process_time(), PPOSettings(n_steps=32, n_epochs=4, gamma=0.99, learning_rate=LEARNING_RATE)
-    policy, steps, episodes = train_flat(bank, timesteps=job.steps, seed=0, shape=PaperShape(), ppo=ppo)
+    policy, steps, episodes = train_paper_model(bank, timesteps=job.steps, seed=0, shape=PaperShape(), ppo=ppo)
     save_policy(job.folder, job.unit, policy.weights)
     return {
         "unit": job.unit,

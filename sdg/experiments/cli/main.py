@@ -52,7 +52,7 @@ LlmOption = Annotated[
 FreshOption = Annotated[bool, typer.Option("--fresh", help="move an earlier run in the folder aside and start over")]
 
 
-def _stage(until: Until, about: str) -> None:
+def _add_stage(until: Until, about: str) -> None:
     def command(
         config: ConfigOption = None,
         out: OutOption = None,
@@ -71,14 +71,14 @@ def _stage(until: Until, about: str) -> None:
     ) -> None:
         run_config, folder = resolve(config, out, llm=llm, assignments=assignments, seed=seed)
         with workers_of(workers, shard=shard, folder=folder):
-            do(until, run_config, folder, fresh=fresh, as_json=as_json, quiet=quiet)
+            run_stages(until, run_config, folder, fresh=fresh, as_json=as_json, quiet=quiet)
 
     app.command(until, help=about)(command)
 
 
-_stage("hypothesize", "Stage 1: split instructions into subgoals with checks.")
-_stage("verify", "Stages 1 and 2: search until the checks fire.")
-_stage("induce", "Stages 1 to 3: cluster the subgoals, learn a skill from each.")
+_add_stage("hypothesize", "Stage 1: split instructions into subgoals with checks.")
+_add_stage("verify", "Stages 1 and 2: search until the checks fire.")
+_add_stage("induce", "Stages 1 to 3: cluster the subgoals, learn a skill from each.")
 
 
 @app.command()
@@ -116,7 +116,7 @@ def solve(
             {"--instruction": instruction, "--library": library, "--layout": layout}, why="needs --level"
         )
         run_config, folder = resolve(config, out, llm=llm, assignments=assignments, seed=seed)
-        do("solve", run_config, folder, fresh=fresh, as_json=as_json, quiet=quiet)
+        run_stages("solve", run_config, folder, fresh=fresh, as_json=as_json, quiet=quiet)
         return
     refuse_other_options({"--out": out, "--fresh": fresh}, why="belongs to a run, and --level makes none")
     run_config, _ = resolve(config, None, llm=llm, assignments=assignments)
@@ -134,7 +134,7 @@ def solve(
     )
 
 
-_stage("run", "Run all four stages, the baselines and the report.")
+_add_stage("run", "Run all four stages, the baselines and the report.")
 
 
 @app.command()
@@ -346,7 +346,7 @@ def resolve(
     return run_config, out if out is not None else Path("runs") / run_config.name
 
 
-def do(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_json: bool, quiet: bool) -> None:
+def run_stages(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_json: bool, quiet: bool) -> None:
     """Run the stages in the folder and print the last one's table; a whole run is also summed up and reported."""
     from sdg.experiments.config.assembly import expected_cost, run_settings
     from sdg.experiments.report.page import write

@@ -21,7 +21,7 @@ from sdg.envs.domains import domain
 from sdg.envs.files import has_lines
 from sdg.envs.instructions import SPLITS
 from sdg.errors import refuse
-from sdg.experiments.bench.models.draw import PERCEPTIONS, SKILLS, TRANSCRIPT, FigureKey
+from sdg.experiments.bench.models.recording import PERCEPTIONS, SKILLS, TRANSCRIPT, FigureKey
 from sdg.experiments.compose.verify import Judged, judge, play
 from sdg.experiments.config.assembly import model_settings
 from sdg.experiments.config.config import RunConfig
@@ -76,7 +76,7 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
     if not mine or place is None:
         raise UserError(
             f"there is nothing to compose of in {folder}: {len(rows)} episodes, none of them a practice instruction "
-            f"that one program over {cell.interface} solved (draw with --split training)"
+            f"that one program over {cell.interface} solved (record with --split training)"
         )
     exchanges = _exchanges(place)
     solutions, rules = list[Solved](), set[str]()
@@ -231,12 +231,12 @@ def _require_same(config: RunConfig, source: Path, programs: Programs, *, librar
             ),
             (
                 programs.library not in (None, library_checksum(library)),
-                f"the programs of {source} call other skills than those of {library}: draw them again",
+                f"the programs of {source} call other skills than those of {library}: record them again",
             ),
             (
                 programs.rules != {rules},
                 f"the prompts have changed since the programs of {source} were written: nothing is learned from "
-                "them, draw again",
+                "them, record again",
             ),
         ),
     )

@@ -12,10 +12,10 @@ from sdg.composition.distil import Solved
 from sdg.console import progress
 from sdg.deduction.episode import Played
 from sdg.envs.instructions import seeds
-from sdg.experiments.bench.models.draw import code_lines
 from sdg.experiments.play.episodes import EpisodeJob, run_jobs
 from sdg.experiments.play.players import ProgramRecipe
 from sdg.experiments.results.comparison import cores
+from sdg.prompts.sources import code_lines
 from sdg.skills.library.composed import ComposedSkill, Figures, linked_source
 from sdg.storage import Journal
 

@@ -1,8 +1,8 @@
 """k-means over subgoals, k by the Calinski-Harabasz score (SDG, section 4.4 and Figs 8, 9).
 
 Only distinct texts (API names) are clustered and scored, because equal texts would make the within-cluster variance
-vanish and the score meaningless. Measures of trust are recorded with a clustering: its stability over restarts and
-resamples, and the adjusted Rand index against the true kinds where they are known.
+vanish and the score meaningless. Measures of trust are recorded with a clustering: its stability over restarts, and
+the adjusted Rand index against the true kinds where they are known.
 """
 
 import warnings
@@ -38,7 +38,6 @@ class Score:
 class Clustering:
     """Which cluster each item is in (0 to k - 1 by first appearance, -1 rejected), with measures of trust.
 
-    `resample_stability` is the mean adjusted Rand index between this clustering and those of random 80 % of the texts;
     `points` are 2-d positions of the items for a figure, `reason` says why this k.
     """
 
@@ -48,7 +47,6 @@ class Clustering:
     scores: tuple[Score, ...]
     n_texts: int
     stability: float
-    resample_stability: float
     adjusted_rand: float | None
     points: tuple[tuple[float, float], ...]
     seed: int
@@ -72,8 +70,7 @@ def cluster(
     rows, members = distinct(embed_items(items, parts if parts is not None else REPRESENTATIONS["mix"]), items)
     scores = tuple(_score(rows, k, seed=seed) for k in range(2, min(max_k, len(rows) - 1) + 1))
     k, reason = _choose(scores, n_texts=len(rows), max_k=max_k)
-    of_rows = _kmeans(rows, k, seed=seed).labels_
-    labels = _number(of_rows[members])
+    labels = _number(_kmeans(rows, k, seed=seed).labels_[members])
     return Clustering(
         k=len(set(labels)),
         labels=labels,
@@ -81,7 +78,6 @@ def cluster(
         scores=scores,
         n_texts=len(rows),
         stability=_restart_stability(rows, k, seed=seed),
-        resample_stability=_resample_stability(rows, of_rows.tolist(), k, seed=seed),
         adjusted_rand=None if kinds is None else adjusted_rand(kinds, labels),
         points=tuple((float(x), float(y)) for x, y in project(rows, seed=seed)[members]),
         seed=seed,
@@ -148,16 +144,6 @@ def _kmeans(rows: np.ndarray, k: int, *, seed: int, n_init: int = 10) -> Any:
 def _restart_stability(rows: np.ndarray, k: int, *, seed: int, n_restarts: int = 5) -> float:
     runs = [_kmeans(rows, k, seed=seed + restart, n_init=1).labels_ for restart in range(n_restarts)]
     return float(np.mean([adjusted_rand(a.tolist(), b.tolist()) for a, b in combinations(runs, 2)]))
-
-
-def _resample_stability(
-    rows: np.ndarray, whole: list[int], k: int, *, seed: int, n_resamples: int = 10, share: float = 0.8
-) -> float:
-    rng = np.random.default_rng(seed)
-    size = max(1, round(share * len(rows)))
-    parts = (rows[rng.choice(len(rows), size, replace=False)] for _ in range(n_resamples))
-    labels = (_kmeans(part, k, seed=seed).predict(rows).tolist() for part in parts)
-    return float(np.mean([adjusted_rand(whole, each) for each in labels]))
 
 
 def _number(labels: np.ndarray) -> tuple[int, ...]:

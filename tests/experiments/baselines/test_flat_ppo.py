@@ -6,7 +6,7 @@ import numpy as np
 
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.practice.inputs import CELLS
-from sdg.experiments.baselines.paper_model import FlatVecEnv, PaperShape, train_flat
+from sdg.experiments.baselines.paper_model import FlatVecEnv, PaperShape, train_paper_model
 from sdg.skills.learning.ppo import PPOSettings
 
 
@@ -36,7 +36,7 @@ def test_the_environment_pays_what_the_level_pays() -> None:
 def test_a_policy_is_trained_for_so_many_steps() -> None:
     bank = LevelBank.build("GoToObj", range(30))
     ppo, shape = PPOSettings(n_steps=16, batch_size=256), PaperShape(8, 8)
-    policy, steps, episodes = train_flat(bank, timesteps=1000, seed=0, shape=shape, ppo=ppo, n_envs=16)
+    policy, steps, episodes = train_paper_model(bank, timesteps=1000, seed=0, shape=shape, ppo=ppo, n_envs=16)
     assert steps == 1024
     assert episodes > 0
     assert policy.weights["head.weight"].shape[0] > 0

@@ -1,11 +1,11 @@
-"""`sdg bench models`: episodes drawn from a model, kept small, counted, and played again without it."""
+"""`sdg bench models`: episodes recorded of a model, kept small, counted, and played again without it."""
 
 from __future__ import annotations
 
 import json
 import lzma
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,9 @@ import pytest
 from sdg.console import CheckFailed, UserError
 from sdg.experiments.bench.models import replay
 from sdg.experiments.bench.models.command import rows, rows_of
-from sdg.experiments.bench.models.draw import About, DrawnEpisode, RecordedRun
+from sdg.experiments.bench.models.recording import About, RecordedEpisode, RecordedRun
+from sdg.experiments.config.config import RunConfig
+from sdg.storage import RunFolderError, hold
 
 MODEL = """
 class Turns:
@@ -42,51 +44,68 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     sys.modules.pop("turns_and_goes", None)
 
 
-def test_a_draw_is_kept_counted_and_played_again(model: str, tmp_path: Path) -> None:
-    drawn = list(
+def test_a_recorded_run_is_kept_counted_and_played_again(model: str, tmp_path: Path) -> None:
+    recorded = list(
         rows(
             llm=model,
             interfaces=("primitive", "skills"),
             levels=("GoToLocal",),
             instructions=2,
             seed=777,
-            out=tmp_path / "draw",
+            out=tmp_path / "run",
             processes=1,
         )
     )
-    assert [row["interface"] for row in drawn] == ["primitive", "skills"]
-    assert all(row.keys() >= NEEDED and row["episodes"] == 2 and row["unfinished"] == 0 for row in drawn)
-    assert drawn[0]["program_lines"] == 2, "comments aren't lines of a program"
-    assert drawn[1]["ahead_of_primitive"] == drawn[1]["success_rate"] - drawn[0]["success_rate"]
-    kept = tmp_path / "draw/kept"
-    assert list(rows(drawn=kept)) == drawn
-    again = tmp_path / "draw/kept/episodes.jsonl"
-    assert list(rows(drawn=kept, replay=True, processes=1)) == drawn
+    assert [row["interface"] for row in recorded] == ["primitive", "skills"]
+    assert all(row.keys() >= NEEDED and row["episodes"] == 2 and row["unfinished"] == 0 for row in recorded)
+    assert recorded[0]["program_lines"] == 2, "comments aren't lines of a program"
+    assert recorded[1]["ahead_of_primitive"] == recorded[1]["success_rate"] - recorded[0]["success_rate"]
+    kept = tmp_path / "run/kept"
+    assert list(rows(recordings=kept)) == recorded
+    again = tmp_path / "run/kept/episodes.jsonl"
+    assert list(rows(recordings=kept, replay=True, processes=1)) == recorded
+
+    true = again.read_text()
+    told = [json.loads(line) for line in true.splitlines()]
+    for lie in (
+        told[1:],
+        told * 2,
+        [told[0]] * 4,
+        [told[0] | {"unit": "primitive@map/GoToLocal/5000/0", "seed": 5000, "success": True}, *told[1:]],
+        [row | {"level": "BossLevel", "unit": row["unit"].replace("GoToLocal", "BossLevel")} for row in told],
+        [row | {"level": "GoToMars"} for row in told],
+        [row | {"finished": False, "success": True} for row in told],
+        [row | {"finished": False, "success": False, "steps": 1, "programs": []} for row in told],
+    ):
+        again.write_text("".join(json.dumps(row) + "\n" for row in lie))
+        with pytest.raises(CheckFailed, match="doesn't replay"):
+            list(rows(recordings=kept, replay=True, processes=1))
+    again.write_text(true)
 
     about = kept / "draw.json"
     elsewhere = json.loads(about.read_text()) | {"commit": "gone"}
     about.write_text(json.dumps(elsewhere))
     transcript = kept / "transcript.jsonl.xz"
     transcript.write_bytes(lzma.compress(lzma.decompress(transcript.read_bytes()).replace(b"robot", b"machine")))
-    gone = [row | {"commit": "gone"} for row in drawn]
-    assert list(rows(drawn=kept, replay=True, processes=1)) == gone, "a commit that isn't there, other prompts"
+    gone = [row | {"commit": "gone"} for row in recorded]
+    assert list(rows(recordings=kept, replay=True, processes=1)) == gone, "a commit that isn't there, other prompts"
 
-    told = [json.loads(line) for line in again.read_text().splitlines()]
     told[0] |= {"success": not told[0].get("success", False)}
     again.write_text("".join(json.dumps(row) + "\n" for row in told))
     with pytest.raises(CheckFailed, match="doesn't replay"):
-        list(rows(drawn=kept, replay=True, processes=1))
+        list(rows(recordings=kept, replay=True, processes=1))
 
 
 def test_only_a_recording_of_this_checkout_chooses_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stranger's would choose the guard that runs its programs."""
     monkeypatch.setattr(replay, "_source", lambda commit: b"archive")
-    monkeypatch.setattr(replay, "_elsewhere", lambda draw, source, processes: [{"commit": draw.about.commit}])
-    monkeypatch.setattr(replay, "_play_again", lambda draw, folder, **_: [])
+    monkeypatch.setattr(replay, "_elsewhere", lambda recording, source, processes: [{"commit": recording.about.commit}])
+    monkeypatch.setattr(replay, "_play_again", lambda recording, request, folder, **_: [])
+    monkeypatch.setattr(replay, "load", lambda path: RunConfig("models"))
     about = About("d", "m", "a" * 40, 0, 4, "evaluation")
     kept = replay.ROOT / "recordings"
     for folder, found in ((kept / "models/d", [{"commit": "a" * 40}]), (tmp_path, []), (kept / "../d", [])):
-        assert replay.replay_rows(RecordedRun(folder, about, ()), lambda draw: [], processes=1) == found
+        assert replay.replay_rows(RecordedRun(folder, about, ()), lambda recording: [], processes=1) == found
 
 
 def test_what_a_budget_ends_counts_as_not_solved_and_goes_on(model: str, tmp_path: Path) -> None:
@@ -98,9 +117,38 @@ def test_what_a_budget_ends_counts_as_not_solved_and_goes_on(model: str, tmp_pat
     assert whole[0]["unfinished"] == 0
 
 
+def test_a_recorded_run_is_only_written_over_itself(model: str, tmp_path: Path) -> None:
+    asked = {"llm": model, "interfaces": ("primitive",), "levels": ("GoToLocal",), "instructions": 1, "processes": 1}
+    record: Callable[..., object] = lambda out, keep, **more: list(rows(**asked | more, out=out, keep=keep))  # noqa: E731
+    mine, run, kept = tmp_path / "mine", tmp_path / "run", tmp_path / "kept"
+    mine.mkdir()
+    for name in ("transcript.jsonl", "config.yaml"):
+        (mine / name).write_text("mine")
+    with pytest.raises(RunFolderError, match="Name another folder"):
+        record(run, mine)
+    assert [(mine / name).read_text() for name in ("transcript.jsonl", "config.yaml")] == ["mine", "mine"]
+    with pytest.raises(UserError, match="another folder"):
+        record(run, tmp_path / "mine/../run")
+    with pytest.raises(UserError, match="another folder"):
+        record(tmp_path / "new", tmp_path / "new")
+    record(run, kept)
+    (kept / "link").symlink_to(mine)
+    with pytest.raises(RunFolderError, match="link"):
+        record(run, kept)
+    (kept / "link").unlink()
+    with hold(kept / "run.lock"), pytest.raises(RunFolderError, match="in use"):
+        record(run, kept)
+    record(run, kept, instructions=2)
+    two = (kept / "episodes.jsonl").read_text()
+    assert two.count("\n") == 2
+    with pytest.raises(UserError, match="another recorded run"):
+        record(tmp_path / "other", kept, seed=1)
+    assert (kept / "episodes.jsonl").read_text() == two
+
+
 def test_intervals_know_who_answered(tmp_path: Path) -> None:
     about = About("d", "m", "c", 0, 4, "evaluation")
-    episodes = [DrawnEpisode(str(n), "skills", "map", "GoToLocal", n, success=n < 2) for n in range(4)]
+    episodes = [RecordedEpisode(str(n), "skills", "map", "GoToLocal", n, success=n < 2) for n in range(4)]
     alone, known = (
         rows_of(RecordedRun(tmp_path, about, tuple(replace(each, answerers=who(each)) for each in episodes)))[0]
         for who in (lambda each: (), lambda each: ("one",) if each.success else ("other",))
@@ -116,7 +164,7 @@ def test_intervals_know_who_answered(tmp_path: Path) -> None:
         ({"interfaces": ("telepathy",)}, "there is no 'telepathy'"),
         ({"perceptions": ("x-ray",)}, "there is no 'x-ray'"),
         ({"levels": ("GoToMars",)}, "GoToMars"),
-        ({"llm": "", "drawn": Path("nowhere")}, "no draws are kept"),
+        ({"llm": "", "recordings": Path("nowhere")}, "there are no recorded runs"),
     ],
 )
 def test_what_there_is_not_is_said(model: str, options: dict[str, object], says: str) -> None:

@@ -18,7 +18,7 @@ from sdg.deduction.library_skills import options_of
 from sdg.deduction.planner import describe_skill
 from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
-from sdg.experiments.baselines.world_env import GOALS, WorldEnv, success_of_flat, train_flat
+from sdg.experiments.baselines.world_env import GOALS, WorldEnv, success_of_flat, train_sb3_flat
 from sdg.experiments.bench.worlds import command
 from sdg.experiments.bench.worlds.command import FIELDS, play, rows
 from sdg.experiments.bench.worlds.run_words import RunWords, programs_of
@@ -233,5 +233,5 @@ def test_flat_learners_get_the_mission_and_its_own_reward(world: str) -> None:
 
 
 def test_a_flat_policy_is_trained_and_played() -> None:
-    model = train_flat("flat-ppo", "table", "Touch", steps=1, seed=0)
+    model = train_sb3_flat("flat-ppo", "table", "Touch", steps=1, seed=0)
     assert 0 <= success_of_flat(model, "table", "Touch", episodes=1, seed=0) <= 1

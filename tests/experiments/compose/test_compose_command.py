@@ -1,4 +1,4 @@
-"""`sdg compose`: from a draw of practice programs to composed skills that are kept, and a draw that uses them."""
+"""`sdg compose`: from recorded practice programs to composed skills that are kept, and a run that uses them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 from sdg.console import UserError
 from sdg.experiments.bench.models.command import rows
-from sdg.experiments.bench.models.draw import SKILLS, FigureKey
+from sdg.experiments.bench.models.recording import SKILLS, FigureKey
 from sdg.experiments.compose.command import compose, read_programs
 from sdg.experiments.compose.verify import _no_help, _own_fault
 from sdg.experiments.config.config import find_config, load
@@ -82,9 +82,9 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_what_recurs_is_composed_verified_and_used(model: str, tmp_path: Path) -> None:
-    drawn = {"llm": model, "levels": ("PickupLoc",), "seed": 777, "processes": 1}
+    played = {"llm": model, "levels": ("PickupLoc",), "seed": 777, "processes": 1}
     practice = tmp_path / "practice"
-    list(rows(**drawn, interfaces=("skills",), instructions=6, split="training", out=practice))  # type: ignore[arg-type]
+    list(rows(**played, interfaces=("skills",), instructions=6, split="training", out=practice))  # type: ignore[arg-type]
     config = load(find_config("models"), overlay=[f"model.kind={model}"])
     asked: dict[str, Any] = {"source": practice, "count": 4, "layouts": 2, "seed": 778}
     found = list(compose(config, **asked, folder=tmp_path / "c", to=tmp_path / "composed.json", processes=1))
@@ -97,12 +97,12 @@ def test_what_recurs_is_composed_verified_and_used(model: str, tmp_path: Path) -
     assert library.skills[0].origins[0].startswith("practice line ")
     assert not library.rule_based
 
-    more = {"interfaces": ("skills+composed", "skills"), "instructions": 2, "out": tmp_path / "draw"}
-    with_it, without = rows(**drawn, **more, composed=tmp_path / "composed.json")  # type: ignore[arg-type]
+    more = {"interfaces": ("skills+composed", "skills"), "instructions": 2, "out": tmp_path / "run"}
+    with_it, without = rows(**played, **more, composed=tmp_path / "composed.json")  # type: ignore[arg-type]
     assert with_it["program_lines"] == 2 < without["program_lines"]
     assert with_it["success_rate"] >= without["success_rate"]
     assert with_it["calls_per_episode"] >= 1, "its inner calls are calls"
-    assert list(rows(drawn=tmp_path / "draw/kept", replay=True, processes=1)) == [with_it, without]
+    assert list(rows(recordings=tmp_path / "run/kept", replay=True, processes=1)) == [with_it, without]
 
     mixed = PlannerRecipe("sdg", SHIPPED, model=ModelSettings("babylang"), composed=tmp_path / "composed.json")
     with pytest.raises(LibraryError, match="only planners of that kind"):

@@ -30,6 +30,7 @@ from sdg.experiments.play.parent_model import answer
 from sdg.experiments.play.players import PlannerRecipe, gate_by_names
 from sdg.experiments.workers.workers import Workers
 from sdg.gate.executor import Command, GatedExecutor, GateGuard, IllegalCommand, Outcome, Verdict
+from sdg.gate.learned import COMPLETENESS, FEASIBILITY
 from sdg.gate.llm import question
 from sdg.llm.provider import ModelSettings
 from sdg.prompts.replies import extract_code
@@ -41,7 +42,6 @@ from sdg.skills.library.store import load_library
 
 PROGRAMS = Path(__file__).parent / "programs.jsonl.gz"
 """Programs of a real model over the shipped skills, as it wrote them; set S1 is learned from, P1 is held out."""
-FEASIBILITY, COMPLETENESS = "feasibility", "completeness"
 CALLS, BUDGET = 40, 400_000
 """Most commands of one rollout, and its program's budget."""
 MISTAKES = ("elsewhere", "unknown", "order", "aimless")

@@ -56,9 +56,9 @@ class Draws:
             self._world.open((APPS / f"{task['page']}.html").as_uri())
             self._page.evaluate("document.querySelectorAll('[hidden]').forEach(each => each.hidden = false)")
             steps = [(step, self._page.evaluate(_NAME_SCRIPT, step[1])) for step in task["way"]]
-            texts = [f"'{step[3] and '{' + step[3] + '}'}'" if len(step) > 3 else f"'{step[-1]}'" for step, _ in steps]
+            texts = ["{" + step[3] + "}" if len(step) > 3 else step[-1] for step, _ in steps]
             yield [
-                Command(TYPE, f"{text} into {name}") if step[0] == "type" else Command(CLICK, name)
+                Command(TYPE, f"'{text}' into {name}") if step[0] == "type" else Command(CLICK, name)
                 for (step, name), text in zip(steps, texts, strict=True)
             ]
 

@@ -23,17 +23,17 @@ import typer
 import sdg
 from sdg.envs.domains import domain
 from sdg.experiments.bench import options
-from sdg.experiments.bench.models.draw import (
+from sdg.experiments.bench.models.recording import (
     COMPOSED,
     COMPOSED_SKILLS,
     EVALUATION,
     INTERFACES,
     PRIMITIVE,
-    DrawnEpisode,
+    RecordedEpisode,
     RecordedRun,
     RecordingRequest,
-    draw,
-    draws_below,
+    record,
+    recordings_below,
 )
 from sdg.experiments.bench.models.replay import replay_rows
 from sdg.experiments.config.config import find_config, load
@@ -53,7 +53,7 @@ the same layouts, compared with programs over primitive actions; None where unkn
 
 def rows(
     *,
-    llm: Annotated[str, typer.Option(metavar="KIND[:NAME]", help="draw episodes from this model")] = "",
+    llm: Annotated[str, typer.Option(metavar="KIND[:NAME]", help="record episodes of this model")] = "",
     assignments: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="as in sdg run")] = None,
     interfaces: Annotated[Sequence[str], options.list_option("what programs are made of")] = INTERFACES[1:3],
     perceptions: Annotated[Sequence[str], options.list_option("what is perceived: map, paper, pixels")] = ("map",),
@@ -67,7 +67,7 @@ def rows(
     keep: Annotated[
         Path | None, typer.Option(metavar="DIR", help="where a recorded run is kept; OUT/kept by default")
     ] = None,
-    drawn: Annotated[Path, typer.Option(metavar="DIR", help="the recorded runs to read")] = KEPT,
+    recordings: Annotated[Path, typer.Option(metavar="DIR", help="the recorded runs to read")] = KEPT,
     replay: Annotated[bool, typer.Option("--replay", help="play the recorded runs again without a model")] = False,
     processes: options.Processes = 0,
 ) -> Iterator[Row]:
@@ -87,21 +87,22 @@ def rows(
             composed if COMPOSED_SKILLS in interfaces else None,
         )
         folder = out or Path(f"runs/models-{seed}")
-        draws = [draw(request, folder=folder, kept=keep or folder / "kept", processes=processes)]
+        runs = [record(request, folder=folder, kept=keep or folder / "kept", processes=processes)]
     else:
-        draws = draws_below(drawn)
-    for each in draws:
+        runs = recordings_below(recordings)
+    for each in runs:
         yield from replay_rows(each, rows_of, processes=processes) if replay else rows_of(each)
 
 
-def rows_of(draw: RecordedRun) -> list[Row]:
+def rows_of(run: RecordedRun) -> list[Row]:
     """A recorded run's rows, in the order of its episodes."""
-    cells = dict.fromkeys(each.cell for each in draw.episodes)
-    return [_row(draw, [each for each in draw.episodes if each.cell == cell]) for cell in cells]
+    cells = dict.fromkeys(each.cell for each in run.episodes)
+    return [_row(run, [each for each in run.episodes if each.cell == cell]) for cell in cells]
 
 
-def _row(draw: RecordedRun, episodes: Sequence[DrawnEpisode]) -> Row:
-    mean: Callable[[Callable[[DrawnEpisode], float]], float] = lambda of: round(statistics.fmean(map(of, episodes)), 4)  # noqa: E731
+def _row(run: RecordedRun, episodes: Sequence[RecordedEpisode]) -> Row:
+    mean: Callable[[Callable[[RecordedEpisode], float]], float]
+    mean = lambda of: round(statistics.fmean(map(of, episodes)), 4)  # noqa: E731
     first, rate = episodes[0], _rate(episodes)
     programs = [each for episode in episodes for each in episode.programs if each.lines]
     # A failed episode counts as one that used all its steps.
@@ -110,9 +111,9 @@ def _row(draw: RecordedRun, episodes: Sequence[DrawnEpisode]) -> Row:
         for each in episodes
         if each.finished and each.bot_steps
     ]
-    ahead = [each.success - other.success for each in episodes for other in draw.episodes if _is_pair(each, other)]
+    ahead = [each.success - other.success for each in episodes for other in run.episodes if _is_pair(each, other)]
     return {
-        "model": draw.about.model,
+        "model": run.about.model,
         "interface": first.interface,
         "perception": first.perception,
         "level": first.level,
@@ -130,17 +131,17 @@ def _row(draw: RecordedRun, episodes: Sequence[DrawnEpisode]) -> Row:
         "steps_to_bot": round(statistics.median(ratios), 3) if ratios else None,
         "program_lines": statistics.median(each.lines for each in programs) if programs else None,
         "ahead_of_primitive": round(statistics.fmean(ahead), 4) if ahead else None,
-        "draw": draw.about.name,
-        "commit": draw.about.commit,
+        "draw": run.about.name,
+        "commit": run.about.commit,
     }
 
 
-def _is_pair(episode: DrawnEpisode, other: DrawnEpisode) -> bool:
+def _is_pair(episode: RecordedEpisode, other: RecordedEpisode) -> bool:
     same = (episode.seed, episode.level, episode.perception) == (other.seed, other.level, other.perception)
     return same and other.interface == PRIMITIVE != episode.interface
 
 
-def _rate(episodes: Sequence[DrawnEpisode]) -> Interval:
+def _rate(episodes: Sequence[RecordedEpisode]) -> Interval:
     """The success rate; its interval is Wilson's, or wider where a bootstrap over `answerers` is."""
     outcomes = [float(each.success) for each in episodes]
     rate = wilson_interval(int(sum(outcomes)), len(outcomes))

@@ -21,19 +21,20 @@ from pathlib import Path
 from typing import Any
 
 import sdg
-from sdg.console import CheckFailed
+from sdg.console import CheckFailed, UserError
 from sdg.envs.files import read_lines
-from sdg.experiments.bench.models.draw import (
+from sdg.experiments.bench.models.recording import (
     COMPOSED,
     CONFIG,
     TRANSCRIPT,
     UNKNOWN,
-    DrawnEpisode,
+    RecordedEpisode,
     RecordedRun,
     RecordingRequest,
     play,
     recipes,
-    to_drawn_episode,
+    to_recorded_episode,
+    unfinished_episode,
 )
 from sdg.experiments.config.config import load
 from sdg.experiments.results.comparison import find_library, open_folder
@@ -48,60 +49,76 @@ IN_TURN = "sdg.llm.transcript:IN_TURN"
 
 
 def replay_rows(
-    draw: RecordedRun, rows_of: Callable[[RecordedRun], list[Mapping[str, Any]]], *, processes: int
+    recording: RecordedRun, rows_of: Callable[[RecordedRun], list[Mapping[str, Any]]], *, processes: int
 ) -> list[Mapping[str, Any]]:
-    """The table's rows after replaying the recording's finished episodes; unfinished episodes stay as they are.
+    """The table's rows after replaying the recording's finished episodes.
 
-    Raises CheckFailed where a row differs.
+    Raises CheckFailed where a row differs, and unless each episode that the recording describes is in it once.
     """
-    here = (revision(ROOT) or UNKNOWN) == draw.about.commit
-    is_ours = draw.folder.resolve().is_relative_to(ROOT / "recordings")
-    if not here and is_ours and (source := _source(draw.about.commit)):
-        return _elsewhere(draw, source, processes=processes)
-    with tempfile.TemporaryDirectory(prefix="sdg-replay-") as scratch:
-        again = _play_again(draw, Path(scratch) / "run", kind="replay" if here else IN_TURN, processes=processes)
+    here = (revision(ROOT) or UNKNOWN) == recording.about.commit
+    is_ours = recording.folder.resolve().is_relative_to(ROOT / "recordings")
+    differs = f"the recorded run {recording.about.name} doesn't replay"
+    try:
+        request = _request(recording, kind="replay" if here else IN_TURN)
+        same = {
+            task.unit(cell.agent): unfinished_episode(cell, task) for cell, tasks in request.tasks() for task in tasks
+        }
+        if sorted(same) != sorted(each.unit for each in recording.episodes) or any(
+            not each.finished and each != same[each.unit] for each in recording.episodes
+        ):
+            raise CheckFailed(
+                f"{differs}: it must have each of its {len(same)} episodes once, and no "
+                "outcome of an unfinished one; give the command that recorded it again"
+            )
+        if not here and is_ours and (source := _source(recording.about.commit)):
+            return _elsewhere(recording, source, processes=processes)
+        with tempfile.TemporaryDirectory(prefix="sdg-replay-") as scratch:
+            again = _play_again(recording, request, Path(scratch) / "run", processes=processes)
+    except (ModelError, UserError) as error:
+        raise CheckFailed(f"{differs}: {error}") from None
     if not here:
-        by_unit = {each.unit: each for each in draw.episodes}
+        by_unit = {each.unit: each for each in recording.episodes}
         again = [_with_prompts_of(each, by_unit[each.unit]) for each in again]
-    same = {each.unit: each for each in again}
-    replay = replace(draw, episodes=tuple(same.get(each.unit, each) for each in draw.episodes))
-    for before, after in zip(rows_of(draw), rows_of(replay), strict=True):
+    same |= {each.unit: each for each in again}
+    replay = replace(recording, episodes=tuple(same[each.unit] for each in recording.episodes))
+    for before, after in zip(rows_of(recording), rows_of(replay), strict=True):
         if before != after:
-            raise CheckFailed(f"the draw {draw.about.name} doesn't replay: it had\n{before}\nand now has\n{after}")
+            raise CheckFailed(f"{differs}: it had\n{before}\nand now has\n{after}")
     return rows_of(replay)
 
 
-def _with_prompts_of(again: DrawnEpisode, before: DrawnEpisode) -> DrawnEpisode:
+def _with_prompts_of(again: RecordedEpisode, before: RecordedEpisode) -> RecordedEpisode:
     """An episode with the prompt tokens of another."""
     pairs = zip(again.programs, before.programs, strict=False)
     programs = tuple(replace(now, prompt_tokens=then.prompt_tokens) for now, then in pairs)
     return replace(again, programs=programs + again.programs[len(programs) :])
 
 
-def _play_again(draw: RecordedRun, folder: Path, *, kind: str, processes: int) -> list[DrawnEpisode]:
-    config = load(draw.folder / CONFIG)
-    model = replace(config.model, kind=kind, transcript=str(draw.folder / TRANSCRIPT), cache=False)
-    episodes = [each for each in draw.episodes if each.finished]
-    cells = dict.fromkeys(each.cell for each in episodes)
-    request = RecordingRequest(
+def _request(recording: RecordedRun, *, kind: str) -> RecordingRequest:
+    """What was asked for, with a model that repeats the transcript."""
+    config = load(recording.folder / CONFIG)
+    model = replace(config.model, kind=kind, transcript=str(recording.folder / TRANSCRIPT), cache=False)
+    cells = dict.fromkeys(each.cell for each in recording.episodes)
+    return RecordingRequest(
         replace(config, model=model),
         tuple(dict.fromkeys(cell.interface for cell in cells)),
         tuple(dict.fromkeys(cell.perception for cell in cells)),
         tuple(dict.fromkeys(cell.level for cell in cells)),
-        draw.about.instructions,
-        draw.about.seed,
-        split=draw.about.split,
-        composed=draw.folder / COMPOSED,
+        recording.about.instructions,
+        recording.about.seed,
+        split=recording.about.split,
+        composed=recording.folder / COMPOSED,
     )
-    units = {each.unit for each in episodes}
-    with open_folder(folder, {"replay": draw.about.name}, seed=draw.about.seed) as run:
-        try:
-            players = recipes(request, library=find_library(), folder=None)
-            rows = play(request, players, run=run, processes=processes, only=units)
-        except ModelError as error:
-            raise CheckFailed(f"the draw {draw.about.name} doesn't replay: {error}") from None
-    who = {each.unit: each.answerers for each in episodes}
-    return [to_drawn_episode(row, who[row.unit]) for row in rows]
+
+
+def _play_again(
+    recording: RecordedRun, request: RecordingRequest, folder: Path, *, processes: int
+) -> list[RecordedEpisode]:
+    who = {each.unit: each.answerers for each in recording.episodes if each.finished}
+    with open_folder(folder, {"replay": recording.about.name}, seed=recording.about.seed) as run:
+        players = recipes(request, library=find_library(), folder=None)
+        rows = play(request, players, run=run, processes=processes, only=who)
+    return [to_recorded_episode(row, who[row.unit]) for row in rows]
 
 
 def _source(commit: str) -> bytes | None:
@@ -115,12 +132,12 @@ def _source(commit: str) -> bytes | None:
     return None
 
 
-def _as_of_old(draw: RecordedRun, scratch: Path) -> str:
+def _as_of_old(recording: RecordedRun, scratch: Path) -> str:
     """A copy of the recording whose transcript the earlier source can read. If that source only knows schema 2, it is
     uncompressed and numbered as schema 2, whose texts are lists of pieces: a string reads as one per character.
     """
-    copy = scratch / "draw" / draw.folder.name
-    shutil.copytree(draw.folder, copy)
+    copy = scratch / "copy" / recording.folder.name
+    shutil.copytree(recording.folder, copy)
     reader = scratch / "sdg" / "llm" / "transcript.py"
     if not reader.is_file() or f"\nSCHEMA = {SCHEMA}\n" not in reader.read_text("utf-8"):
         lines = (line.replace(b'{"schema":3,', b'{"schema":2,', 1) for line in read_lines(copy / TRANSCRIPT))
@@ -128,13 +145,14 @@ def _as_of_old(draw: RecordedRun, scratch: Path) -> str:
     return str(copy)
 
 
-def _elsewhere(draw: RecordedRun, source: bytes, *, processes: int) -> list[Mapping[str, Any]]:
+def _elsewhere(recording: RecordedRun, source: bytes, *, processes: int) -> list[Mapping[str, Any]]:
     """The rows as another commit plays them, from a copy of its source."""
     with tempfile.TemporaryDirectory(prefix="sdg-replay-") as scratch:
         with tarfile.open(fileobj=io.BytesIO(source)) as tar:
             tar.extractall(scratch, filter="data")
-        command = [sys.executable, "-m", "sdg", "bench", "models", "--replay", "--json", "--drawn"]
-        command += [_as_of_old(draw, Path(scratch)), "--processes", str(processes)]
+        has_option = (Path(scratch) / "sdg/experiments/bench/models/recording.py").is_file()
+        command = [sys.executable, "-m", "sdg", "bench", "models", "--replay", "--json", "--processes", str(processes)]
+        command += ["--recordings" if has_option else "--drawn", _as_of_old(recording, Path(scratch))]
         path = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (scratch, os.environ.get("PYTHONPATH"))))}
         process = subprocess.run(command, cwd=scratch, env=path, capture_output=True, text=True, check=False)
     if process.returncode:

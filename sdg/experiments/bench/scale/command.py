@@ -51,7 +51,7 @@ def rows(
         "environment": _environment,
         "deaths": lambda: _deaths(units),
         # A library and 100 episodes, written in foreign formats and read back by those formats' loaders.
-        "sharing": lambda: import_module("sdg.experiments.share.measure").rows(),
+        "sharing": lambda: import_module("sdg.experiments.bench.scale.sharing").rows(),
         # The learner's updates on each device of this machine.
         "accelerator": lambda: import_module("sdg.experiments.bench.scale.accelerator").rows(),
     }

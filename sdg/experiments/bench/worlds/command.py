@@ -161,10 +161,10 @@ def _success(
         if agent == RANDOM:
             skills, training_steps = random_options_of(library, seed=number), 0
         return success_of(world, skills, level, episodes=episodes, seed=seed), training_steps
-    from sdg.experiments.baselines.world_env import success_of_flat, train_flat
+    from sdg.experiments.baselines.world_env import success_of_flat, train_sb3_flat
 
     training_steps = steps or sum(spec.total_timesteps for spec in WORDS[world].skills)
-    model = train_flat(agent, world, level, steps=training_steps, seed=number)
+    model = train_sb3_flat(agent, world, level, steps=training_steps, seed=number)
     return success_of_flat(model, world, level, episodes=episodes, seed=seed), training_steps
 
 

@@ -1,8 +1,8 @@
 """Records a model's episodes: every interface on the same layouts, with many questions at once; reads them again.
 
-draw.json         what was drawn: model, commit, seed, counts
+draw.json         what was recorded: model, commit, seed, counts
 config.yaml       the config, whole
-episodes.jsonl    `DrawnEpisode`, every episode that was begun
+episodes.jsonl    `RecordedEpisode`, every episode that was begun
 transcript.jsonl.xz  `sdg.llm.transcript`; an exchange's stage is `INTERFACE@PERCEPTION/LEVEL`
 """
 
@@ -30,9 +30,20 @@ from sdg.llm.budget import CHAT_EPISODE, EPISODE, Estimate
 from sdg.llm.model import BudgetExceeded
 from sdg.llm.registry import concurrency_of, prices_of
 from sdg.llm.transcript import entries, first_answers
+from sdg.prompts.sources import code_lines
 from sdg.skills.library.store import library_checksum
 from sdg.skills.strict_json import decode, loads
-from sdg.storage import Rows, RunFolder, atomic_write, line, plain, revision, to_json
+from sdg.storage import (
+    Rows,
+    RunFolder,
+    atomic_write,
+    hold,
+    line,
+    plain,
+    refuse_strangers,
+    revision,
+    to_json,
+)
 
 TRANSCRIPT, EPISODES, CONFIG, ABOUT = "transcript.jsonl", "episodes.jsonl", "config.yaml", "draw.json"
 COMPOSED = "composed.json"
@@ -72,7 +83,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnEpisode:
+class RecordedEpisode:
     """An episode that was begun; `finished` is False if the run ended first, which counts as not solved.
 
     `answerers` lists who answered its questions, where that is known.
@@ -120,27 +131,27 @@ class RecordedRun:
 
     folder: Path
     about: About
-    episodes: tuple[DrawnEpisode, ...]
+    episodes: tuple[RecordedEpisode, ...]
 
 
-def read_draw(folder: Path) -> RecordedRun:
+def read_recording(folder: Path) -> RecordedRun:
     """A recorded run. Raises UserError for a folder that is none."""
     try:
         about = decode(About, loads(read_file(folder / ABOUT)), place=ABOUT)
         lines = read_file(folder / EPISODES).splitlines()
-        return RecordedRun(folder, about, tuple(decode(DrawnEpisode, loads(each), extra="ignore") for each in lines))
+        return RecordedRun(folder, about, tuple(decode(RecordedEpisode, loads(each), extra="ignore") for each in lines))
     except OSError as error:
-        raise UserError(f"{folder} is no draw: can't read {error.filename} ({error.strerror})") from None
+        raise UserError(f"{folder} is no recorded run: can't read {error.filename} ({error.strerror})") from None
     except ValueError as error:
-        raise UserError(f"{folder} is no draw of this version: {error}") from None
+        raise UserError(f"{folder} is no recorded run of this version: {error}") from None
 
 
-def draws_below(folder: Path) -> list[RecordedRun]:
+def recordings_below(folder: Path) -> list[RecordedRun]:
     """The recorded runs in a folder, or the one that it is. Raises UserError where there is none."""
     folders = sorted(path.parent for path in (*folder.glob(ABOUT), *folder.glob(f"*/{ABOUT}")))
     if not folders:
-        raise UserError(f"no draws are kept in {folder}: make one with --llm KIND:NAME")
-    return [read_draw(each) for each in folders]
+        raise UserError(f"there are no recorded runs in {folder}: make one with --llm KIND:NAME")
+    return [read_recording(each) for each in folders]
 
 
 def keep(
@@ -160,21 +171,28 @@ def keep(
     for cell, task in asked:
         unit = task.unit(cell.agent)
         if unit in played:
-            rows.append(to_drawn_episode(played[unit]))
+            rows.append(to_recorded_episode(played[unit]))
         elif (cell.stage, task.random_seed % 2**31) in starts:
-            rows.append(DrawnEpisode(unit, cell.interface, cell.perception, cell.level, task.seed, finished=False))
+            rows.append(unfinished_episode(cell, task))
     answers = first_answers(transcript) if has_lines(transcript) else b""
-    (folder / TRANSCRIPT).unlink(missing_ok=True)
     atomic_write(folder / (TRANSCRIPT + COMPRESSED_SUFFIX), lzma.compress(answers))
+    (folder / TRANSCRIPT).unlink(missing_ok=True)
     atomic_write(folder / CONFIG, config)
     if composed is not None:
         atomic_write(folder / COMPOSED, read_file(composed))
     atomic_write(folder / EPISODES, "".join(line(to_json(row)) + "\n" for row in rows))
     atomic_write(folder / ABOUT, json.dumps(asdict(about), indent=1) + "\n")
-    return read_draw(folder)
+    return read_recording(folder)
 
 
-def to_drawn_episode(row: Played, answerers: tuple[str, ...] = ()) -> DrawnEpisode:
+def unfinished_episode(cell: FigureKey, task: Task) -> RecordedEpisode:
+    """The row of an episode that has no outcome."""
+    return RecordedEpisode(
+        task.unit(cell.agent), cell.interface, cell.perception, cell.level, task.seed, finished=False
+    )
+
+
+def to_recorded_episode(row: Played, answerers: tuple[str, ...] = ()) -> RecordedEpisode:
     """An episode's row in its small form."""
     interface, _, perception = row.agent.partition("@")
     programs = tuple(
@@ -187,15 +205,10 @@ def to_drawn_episode(row: Played, answerers: tuple[str, ...] = ()) -> DrawnEpiso
         )
         for each in row.trace
     )
-    return DrawnEpisode(
+    return RecordedEpisode(
         row.unit, interface, perception, row.level, row.seed, True, bool(row.success), row.steps, row.max_steps,
         row.bot_steps, row.llm_calls, row.skill_calls, row.cause, programs, answerers,
     )  # fmt: skip
-
-
-def code_lines(source: str) -> int:
-    """Lines of a program that aren't empty or a comment alone."""
-    return sum(bool(text.strip()) and not text.strip().startswith("#") for text in source.split("\n"))
 
 
 COMPOSED_SKILLS, SKILLS, PRIMITIVE, TURN = "skills+composed", "skills", "primitive", "turn"
@@ -248,11 +261,14 @@ class RecordingRequest:
                     yield FigureKey(interface, perception, level), tasks
 
 
-def draw(asked: RecordingRequest, *, folder: Path, kept: Path, processes: int = 0) -> RecordedRun:
+def record(asked: RecordingRequest, *, folder: Path, kept: Path, processes: int = 0) -> RecordedRun:
     """Play what the folder lacks and store the recorded run compactly, even if a budget ends it.
 
-    Raises ModelError as the model does, RunFolderError when the folder was begun with another model, library or commit.
+    Raises ModelError as the model does, RunFolderError when the folder was begun with another model, library or commit,
+    and where `kept` is in use or holds other things.
     """
+    if kept.resolve() == folder.resolve():
+        raise UserError(f"{kept} can't be both the run's folder and the recorded run's: name another folder to --keep.")
     library = find_library(asked.library)
     commit, checksum = revision(Path(sdg.__file__).resolve().parent) or UNKNOWN, library_checksum(library)
     model = {name: getattr(asked.config.model, name) for name in ("kind", "name", "temperature", "max_tokens")}
@@ -267,12 +283,19 @@ def draw(asked: RecordingRequest, *, folder: Path, kept: Path, processes: int = 
     settings = {name: list(getattr(asked, name)) for name in MAY_CHANGE[:3]} | {"instructions": asked.instructions}
     name = folder.name if kept.parent == folder else kept.name
     about = About(name, model["name"] or model["kind"], commit, asked.seed, asked.instructions, asked.split, checksum)
-    with open_folder(folder, settings | identity, seed=asked.seed, may_change=MAY_CHANGE) as run:
+    with (
+        open_folder(folder, settings | identity, seed=asked.seed, may_change=MAY_CHANGE) as run,
+        hold(kept / "run.lock"),
+    ):
+        refuse_strangers(kept, mark=ABOUT)
+        now = read_recording(kept).about if (kept / ABOUT).exists() else about
+        if replace(now, name=about.name, instructions=about.instructions) != about:
+            raise UserError(f"{kept} holds another recorded run: name another folder to --keep.")
         progress().note(expected_cost(asked))
         try:
             play(asked, recipes(asked, library=library, folder=folder), run=run, processes=processes)
         except BudgetExceeded as error:
-            progress().note(f"{error} What was drawn is kept; the same command goes on.")
+            progress().note(f"{error} What was recorded is kept; the same command goes on.")
         finally:
             result = keep(
                 kept,
@@ -307,13 +330,13 @@ def play(
     *,
     run: RunFolder,
     processes: int,
-    only: Collection[str] = (),
+    only: Collection[str] | None = None,
 ) -> list[Played]:
     """Play every episode of every cell, or `only` those units, all at once; recorded episodes aren't played again."""
     journal = run.journal("episodes")
     jobs: list[EpisodeJob] = []
     for cell, cell_tasks in asked.tasks():
-        tasks = [task for task in cell_tasks if not only or task.unit(cell.agent) in only]
+        tasks = [task for task in cell_tasks if only is None or task.unit(cell.agent) in only]
         jobs += with_bot_steps(chosen[cell], tasks, journal=journal, processes=processes or cores())
     with progress().stage(
         "episodes", total=len(jobs), unit="episode", done=sum(job.unit in journal for job in jobs)
