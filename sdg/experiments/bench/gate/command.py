@@ -54,7 +54,7 @@ def rows(
     draws: Annotated[int, typer.Option(min=12, help="of table 2: draws of mistakes over its 12 tasks")] = 200,
     out: options.Out = None,
     processes: options.Processes = 0,
-    world: Annotated[str, typer.Option(help="babyai, ui, phone or text; all by default")] = "",
+    world: Annotated[str, typer.Option(help="babyai, ui, phone or text; all but phone by default")] = "",
 ) -> Iterable[Mapping[str, Any]]:
     """A row for each guard and kind. Raises UserError for a library, or guards that aren't there."""
     if world not in ("", *WORLDS):
