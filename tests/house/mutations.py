@@ -89,16 +89,16 @@ def mutations(source: str, line: int) -> list[tuple[ast.AST, str]]:
     return [change for node in nodes for change in changes(node, source)]
 
 
-def caught(tree: Path, tests: list[str]) -> bool:
-    """Whether one of the tests fails, or hangs, on the tree as it is now."""
+def outcome(tree: Path, tests: list[str], *options: str) -> int:
+    """Pytest's exit status for the tests on the tree as it is now; 1 where they hang."""
     environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-n", "2", *tests]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *options, *tests]
     try:
         return subprocess.run(
             command, cwd=tree, env=environment, capture_output=True, timeout=SECONDS, check=False
-        ).returncode in (1, 2, 3)
+        ).returncode
     except subprocess.TimeoutExpired:
-        return True
+        return 1
 
 
 def main() -> int:
@@ -111,7 +111,7 @@ def main() -> int:
     data = CoverageData(arguments.coverage)
     data.read()
     lines = [
-        (file, line, sorted({context.partition("|")[0] for context in contexts if context}))
+        (file, line, sorted({context.rpartition("|")[0] for context in contexts if context}))
         for file in sorted(data.measured_files())
         for line, contexts in sorted(data.contexts_by_lineno(file).items())
     ]
@@ -128,8 +128,11 @@ def main() -> int:
                 continue
             part, text = rng.choice(possible)
             path.write_text(mutated(source, part, text), encoding="utf-8")
-            is_caught = caught(tree, rng.sample(tests, min(TESTS, len(tests))))
+            chosen = rng.sample(tests, min(TESTS, len(tests)))
+            is_caught = outcome(tree, chosen, "-n", "2") != 0
             path.write_text(source, encoding="utf-8")
+            if is_caught and outcome(tree, chosen, "--collect-only") != 0:
+                raise SystemExit(f"tests of {arguments.coverage} can't be collected: make it anew on this tree")
             rows, found = rows + 1, found + is_caught
             place = f"{path.relative_to(tree)}:{line}"
             old = ast.get_source_segment(source, part)
