@@ -76,6 +76,8 @@ def test_the_levels_own_instruction_is_played_and_judged(library: Path, capsys: 
         assert (row["outcome"] == "solved") == (row["cause"] == "")
         assert "def program():" in str(row["program"])
         assert row["calls"]
+        several = row["interactions"] > 1  # type: ignore[operator]
+        assert all(call.startswith("program ") == several for call in row["calls"])  # type: ignore[attr-defined]
         assert row["steps"] == len(row["actions"])  # type: ignore[arg-type]
         outcomes.add(row["outcome"])
     assert outcomes == {"solved", "failed"}, "random weights do both; the seeds must show it"

@@ -66,3 +66,13 @@ def test_it_is_a_perception(perception: BabyAIPerception) -> None:
     assert lines[0].startswith("Step 0. The robot is at (0, 0) in room 0")
     assert lines[2] == "The cell straight ahead is free."
     assert len(lines) == 3 + len(perception.get_observed_objects())
+
+
+def test_of_things_equally_far_the_one_seen_first_comes_first() -> None:
+    world, n_ties = BabyAIWorld("GoToLocal"), 0
+    for seed in range(40):
+        world.reset(seed)
+        found = [(each.distance, each.id) for each in world.perception().find_objects("object")]
+        assert found == sorted(found)
+        n_ties += len(found) - len({distance for distance, _ in found})
+    assert n_ties

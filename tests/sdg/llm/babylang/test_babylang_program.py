@@ -43,7 +43,9 @@ def source(instruction: str, skills: dict[str, RoomSkill], *, failure: Interacti
         messages = PROMPTS.generate(instruction, skills=offered, limits=LIMITS)
     else:
         messages = PROMPTS.debug(instruction, skills=offered, limits=LIMITS, failure=failure)
-    return extract_code(MODEL.complete(messages).text)
+    reply = MODEL.complete(messages)
+    assert reply.completion_tokens == len(reply.text) // 4
+    return extract_code(reply.text)
 
 
 def load(program: str, skills: dict[str, CalledSkill] | dict[str, RoomSkill]) -> None:
