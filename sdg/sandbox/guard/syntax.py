@@ -5,6 +5,7 @@ Everything that is not listed is refused with a message for the model that wrote
 """
 
 import ast
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -121,10 +122,14 @@ def parse_code(code: str) -> ast.Module | None:
         return None
 
 
+_COMPILING = threading.Lock()
+"""Python 3.11 counts the depth of trees once for all threads, and filters of warnings are everybody's, too."""
+
+
 def compile_tree(code: str | ast.Module, *, name: str = FILENAME, flags: int = 0) -> Any:
     """Compile a text or a tree. Raises `Refused` where Python can't compile it."""
     try:
-        with warnings.catch_warnings():
+        with _COMPILING, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return compile(code, name, "exec", flags, dont_inherit=True, optimize=0)
     except SyntaxError as error:
