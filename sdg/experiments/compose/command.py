@@ -23,7 +23,7 @@ from sdg.envs.instructions import SPLITS
 from sdg.errors import refuse
 from sdg.experiments.bench.models.recording import PERCEPTIONS, SKILLS, TRANSCRIPT, FigureKey
 from sdg.experiments.compose.verify import Judged, judge, play
-from sdg.experiments.config.assembly import model_settings
+from sdg.experiments.config.assembly import model_identity, model_settings
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.report.data import text, value_of
 from sdg.experiments.results.comparison import find_library, open_folder
@@ -146,14 +146,8 @@ def compose(
     options: dict[str, Documented] = {**primitive_skills(world, beside_skills=True), **options_of(load_library(place))}
     rules = Prompts(world).rules(tuple(options.values()), budget=config.deduce.budget).strip()
     _require_same(config, source, programs, library=place, rules=rules)
-    question = {
-        "programs": str(source),
-        "layouts": layouts,
-        "count": count,
-        "library": library_checksum(place),
-        "perception": perception,
-        "model": {name: getattr(config.model, name) for name in ("kind", "name", "temperature", "max_tokens")},
-    }
+    question: dict[str, Any] = {"programs": str(source), "layouts": layouts, "count": count}
+    question |= {"library": library_checksum(place), "perception": perception, "model": model_identity(config)}
     with open_folder(folder, question, seed=seed) as run:
         guard = program_guard(
             options, world, {**world.perceivable.functions, **SIGNATURES}, budget=1, source_bytes=2**18

@@ -3,6 +3,7 @@
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from sdg.envs.domains import domain
 from sdg.envs.files import has_lines
@@ -57,6 +58,11 @@ def plan_of(config: RunConfig) -> Plan:
         processes=config.processes,
         cycles=config.cycles,
     )
+
+
+def model_identity(config: RunConfig) -> dict[str, Any]:
+    """What of a model decides its replies, as folders of its answers are known by it."""
+    return {name: getattr(config.model, name) for name in ("kind", "name", "temperature", "max_tokens")}
 
 
 def model_settings(config: RunConfig, folder: Path | None) -> ModelSettings:

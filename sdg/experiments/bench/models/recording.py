@@ -21,7 +21,7 @@ from sdg.deduction.episode import Played
 from sdg.envs.files import COMPRESSED_SUFFIX, has_lines, read_file
 from sdg.envs.instructions import seeds
 from sdg.errors import refuse
-from sdg.experiments.config.assembly import model_settings, planner_of
+from sdg.experiments.config.assembly import model_identity, model_settings, planner_of
 from sdg.experiments.config.config import RunConfig, dump
 from sdg.experiments.play.episodes import EpisodeJob, Recipe, run_jobs, with_bot_steps
 from sdg.experiments.play.players import PRIMITIVES, ChatRecipe
@@ -271,7 +271,7 @@ def record(asked: RecordingRequest, *, folder: Path, kept: Path, processes: int 
         raise UserError(f"{kept} can't be both the run's folder and the recorded run's: name another folder to --keep.")
     library = find_library(asked.library)
     commit, checksum = revision(Path(sdg.__file__).resolve().parent) or UNKNOWN, library_checksum(library)
-    model = {name: getattr(asked.config.model, name) for name in ("kind", "name", "temperature", "max_tokens")}
+    model = model_identity(asked.config)
     identity = {
         "split": asked.split,
         "composed": hashlib.sha256(read_file(asked.composed)).hexdigest() if asked.composed else None,
