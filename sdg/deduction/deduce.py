@@ -151,7 +151,7 @@ def _interact(
     messages = planner.ask(
         world.mission,
         skills=(*toolkit.skills.values(), *toolkit.composed.values()),
-        limits=ProgramLimits(steps_left, programs, settings.budget, robot.perception().describe()),
+        limits=ProgramLimits(steps_left, programs, settings.budget, settings.attempts, robot.perception().describe()),
         failure=None if last is None else replace(last, state=robot.code_view().describe()),
     )
     share = max(1, 2 * steps_left // 3) if hands_back else None

@@ -62,8 +62,12 @@ class Option:
         needs = f"{it.capitalize()} has to be seen before." if self.usage.needs_seen_target else ""
         needs = f"Practised where {_clause(facts.before, it)}." if facts.before else needs
         leaves = f"Afterwards {_clause(facts.after, it)}." if facts.after else ""
-        steps = f"{self.stored.mean_steps:.0f} steps on average, " if self.stored.mean_steps else ""
-        return " ".join(filter(None, (kinds, needs, leaves, f"A try takes {steps}at most {self.horizon} steps.")))
+        cost = f"A try takes at most {self.horizon} steps."
+        if self.stored.mean_steps and (rate := self.stored.success_rate):
+            # The mean is one of all trials, and one that fails takes all its steps.
+            steps = max(1.0, (self.stored.mean_steps - (1 - rate) * self.horizon) / rate)
+            cost = f"A try that succeeds takes about {steps:.0f} steps, one that fails {self.horizon}."
+        return " ".join(filter(None, (kinds, needs, leaves, cost)))
 
     @property
     def kinds(self) -> tuple[str, ...]:

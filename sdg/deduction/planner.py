@@ -64,17 +64,18 @@ class Prompts:
         values |= {"steps": str(limits.steps), "programs": str(limits.programs)}
         task = text(name, instruction=fence(one_line(instruction, 1000)), **values)
         # One turn: some servers' chat templates refuse two user turns in a row.
-        return (Message("user", f"{self.rules(skills, budget=limits.budget)}\n\n{task}"),)
+        return (Message("user", f"{self.rules(skills, budget=limits.budget, attempts=limits.attempts)}\n\n{task}"),)
 
-    def rules(self, skills: Sequence[Documented], *, budget: int) -> str:
-        """What is the same for every instruction."""
+    def rules(self, skills: Sequence[Documented], *, budget: int, attempts: int) -> str:
+        """What is the same for every instruction. A skill call makes so many `attempts` before it gives up."""
         texts, acts = self.domain.texts, bool(skills) and all(isinstance(skill, Primitive) for skill in skills)
         kind, example = "actions" if acts else "skills", texts["moves_example" if acts else "example"]
+        tries = "a few tries" if attempts > 1 else "one try"
         return text(
             "planner",
             calls=kind,
             heading=kind.capitalize(),
-            usage=text("moves") if acts else text("skills", thing=self.domain.language.example),
+            usage=text("moves") if acts else text("skills", thing=self.domain.language.example, tries=tries),
             skills="\n".join(describe_skill(skill) for skill in skills),
             perception_api=program_api(self.domain),
             role=texts["role"],

@@ -25,12 +25,13 @@ ENTRY = "program"
 
 @dataclass(frozen=True, slots=True)
 class ProgramLimits:
-    """What a program may use: the `steps` and `programs` left in the episode, and a `budget` of operations; `state` is
-    what is known when it begins."""
+    """What a program may use: the `steps` and `programs` left in the episode, a `budget` of operations, and so many
+    `attempts` in a skill call; `state` is what is known when it begins."""
 
     steps: int
     programs: int
     budget: int
+    attempts: int
     state: str = ""
 
 

@@ -39,7 +39,7 @@ def test_every_instruction_has_goals_names_and_a_program(name: str) -> None:
             calls = translate([goal.description for goal in found.subgoals], domain=kind, model=model)
             assert all(kind.language.parse(call.argument) for call in calls)
             asked = prompts.generate(
-                world.mission, skills=(), limits=ProgramLimits(9, 1, 9, world.perception().describe())
+                world.mission, skills=(), limits=ProgramLimits(9, 1, 9, 1, world.perception().describe())
             )
             functions: dict[str, Any] = dict(world.perception().functions())
             skills: Any = dict.fromkeys(NAMES[name], _Named())

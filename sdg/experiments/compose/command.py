@@ -144,7 +144,8 @@ def compose(
     programs = read_programs(source, cell=FigureKey(SKILLS, perception, ""))
     world = domain(programs.domain)
     options: dict[str, Documented] = {**primitive_skills(world, beside_skills=True), **options_of(load_library(place))}
-    rules = Prompts(world).rules(tuple(options.values()), budget=config.deduce.budget).strip()
+    limits = config.deduce
+    rules = Prompts(world).rules(tuple(options.values()), budget=limits.budget, attempts=limits.attempts).strip()
     _require_same(config, source, programs, library=place, rules=rules)
     question: dict[str, Any] = {"programs": str(source), "layouts": layouts, "count": count}
     question |= {"library": library_checksum(place), "perception": perception, "model": model_identity(config)}

@@ -93,7 +93,8 @@ def play(rollout: Rollout) -> list[dict[str, Any]]:
 def stand_in_reply(rollout: Rollout, mission: str, skills: Mapping[str, Option]) -> str:
     """babylang's reply to a mission."""
     planner = PlannerRecipe("sdg", rollout.library).build().planner_of(rollout.seed)  # type: ignore[attr-defined]
-    limits = ProgramLimits(500, DeductionSettings().interactions, BUDGET)
+    settings = DeductionSettings()
+    limits = ProgramLimits(500, settings.interactions, BUDGET, settings.attempts)
     messages = planner.ask(mission, skills=tuple(skills.values()), limits=limits, failure=None)
     return str(planner.model.complete(messages, sampling=planner.sampling).text)
 

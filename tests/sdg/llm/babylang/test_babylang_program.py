@@ -34,7 +34,7 @@ MISSIONS = (
     "open a door after you pick up the yellow box",
 )
 FAILURE = Interaction("def program():\n    pass", "", "it failed", "Step 3.", (), 0, 0)
-LIMITS = ProgramLimits(steps=100, programs=3, budget=400_000)
+LIMITS = ProgramLimits(steps=100, programs=3, budget=400_000, attempts=5)
 
 
 def source(instruction: str, skills: dict[str, RoomSkill], *, failure: Interaction | None = None) -> str:
