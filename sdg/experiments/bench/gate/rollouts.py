@@ -94,7 +94,7 @@ def stand_in_reply(rollout: Rollout, mission: str, skills: Mapping[str, Option])
     """babylang's reply to a mission."""
     planner = PlannerRecipe("sdg", rollout.library).build().planner_of(rollout.seed)  # type: ignore[attr-defined]
     limits = ProgramLimits(500, DeductionSettings().interactions, BUDGET)
-    messages = planner.ask(mission, skills=tuple(skills.values()), limits=limits, failure=None)
+    messages = planner.prompts.ask(mission, skills=tuple(skills.values()), limits=limits)
     return str(planner.model.complete(messages, sampling=planner.sampling).text)
 
 
