@@ -4,7 +4,7 @@ One instruction is one episode: the world isn't reset between interactions, and 
 level's own limit. `restart` is the other reading of the paper: the world begins again before every interaction.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -14,13 +14,13 @@ import numpy as np
 from sdg.deduction.episode import MISSION_FAILED, OUT_OF_TIME, SKILL_FAILED, UNFINISHED, Episode, Interaction, is_judged
 from sdg.deduction.planner import Prompts
 from sdg.deduction.program import ENTRY, ProgramLimits, ProgramResult, run_program
-from sdg.deduction.protocols import CalledSkill, Documented
+from sdg.deduction.protocols import CalledSkill
 from sdg.deduction.robot import Robot
 from sdg.deduction.scope import NO_PROGRAM, Scope
 from sdg.envs.domain import Domain
 from sdg.envs.world import World
 from sdg.gate.executor import GatedExecutor, GateGuard
-from sdg.llm.model import Completion, LanguageModel, Message, NotRecorded, Sampling
+from sdg.llm.model import Completion, LanguageModel, NotRecorded, Sampling
 from sdg.prompts.replies import cut_off, extract_code, tidy
 from sdg.prompts.sources import amend_source
 from sdg.sandbox.guard import Refused
@@ -56,14 +56,6 @@ class Planner:
     model: LanguageModel
     prompts: Prompts
     sampling: Sampling = field(default_factory=Sampling)
-
-    def ask(
-        self, instruction: str, *, skills: Sequence[Documented], limits: ProgramLimits, failure: Interaction | None
-    ) -> Sequence[Message]:
-        """The conversation whose reply should hold a program."""
-        if failure is None:
-            return self.prompts.generate(instruction, skills=skills, limits=limits)
-        return self.prompts.debug(instruction, skills=skills, limits=limits, failure=failure)
 
 
 @dataclass(frozen=True)
@@ -148,7 +140,7 @@ def _interact(
     """
     began = len(robot.actions)
     steps_left = world.max_steps - began
-    messages = planner.ask(
+    messages = planner.prompts.ask(
         world.mission,
         skills=(*toolkit.skills.values(), *toolkit.composed.values()),
         limits=ProgramLimits(steps_left, programs, settings.budget, settings.attempts, robot.perception().describe()),

@@ -28,27 +28,33 @@ class Prompts:
 
     domain: Domain
 
-    def generate(self, instruction: str, *, skills: Sequence[Documented], limits: ProgramLimits) -> tuple[Message, ...]:
-        """Role, rules, skills, perception functions, example, output format; then the instruction as data."""
-        return self._request("program", instruction, skills, limits, state=fence(limits.state or "nothing"))
-
-    def debug(
-        self, instruction: str, *, skills: Sequence[Documented], limits: ProgramLimits, failure: Interaction
+    def ask(
+        self,
+        instruction: str,
+        *,
+        skills: Sequence[Documented],
+        limits: ProgramLimits,
+        failure: Interaction | None = None,
     ) -> tuple[Message, ...]:
-        """The same rules; then instruction, failed program, its error, its calls and what is known now."""
-        lines = [f"{number:3} {line}".rstrip() for number, line in enumerate(failure.program.splitlines(), start=1)]
-        return self._request(
-            "debug",
-            instruction,
-            skills,
-            limits,
-            program=fence("\n".join(lines), "python"),
-            error=fence(failure.error),
-            calls=fence("\n".join(told_calls(failure.calls)) or "none"),
-            state=fence(failure.state),
-            began=str(failure.began),
-            ended=str(failure.ended),
-        )
+        """The conversation whose reply should hold a program: role, rules, skills, perception functions, example and
+        output format; then the instruction as data, with what is known now, and after a failure the failed program, its
+        error and its calls."""
+        values = {"steps": str(limits.steps), "programs": str(limits.programs)}
+        if failure is None:
+            values |= {"state": fence(limits.state or "nothing")}
+        else:
+            lines = [f"{number:3} {line}".rstrip() for number, line in enumerate(failure.program.splitlines(), start=1)]
+            values |= {
+                "program": fence("\n".join(lines), "python"),
+                "error": fence(failure.error),
+                "calls": fence("\n".join(told_calls(failure.calls)) or "none"),
+                "state": fence(failure.state),
+                "began": str(failure.began),
+                "ended": str(failure.ended),
+            }
+        task = text("program" if failure is None else "debug", instruction=fence(one_line(instruction, 1000)), **values)
+        # One turn: some servers' chat templates refuse two user turns in a row.
+        return (Message("user", f"{self.rules(skills, budget=limits.budget, attempts=limits.attempts)}\n\n{task}"),)
 
     def mend(self, asked: Sequence[Message], *, reply: str, problem: str) -> tuple[Message, ...]:
         """The same conversation with the reply that couldn't be used and why."""
@@ -58,16 +64,8 @@ class Prompts:
             *conversation("program_repair", problem=fence(problem)),
         )
 
-    def _request(
-        self, name: str, instruction: str, skills: Sequence[Documented], limits: ProgramLimits, **values: str
-    ) -> tuple[Message, ...]:
-        values |= {"steps": str(limits.steps), "programs": str(limits.programs)}
-        task = text(name, instruction=fence(one_line(instruction, 1000)), **values)
-        # One turn: some servers' chat templates refuse two user turns in a row.
-        return (Message("user", f"{self.rules(skills, budget=limits.budget, attempts=limits.attempts)}\n\n{task}"),)
-
     def rules(self, skills: Sequence[Documented], *, budget: int, attempts: int) -> str:
-        """What is the same for every instruction. A skill call makes so many `attempts` before it gives up."""
+        """What is the same for every instruction. A skill call makes `attempts` tries before it gives up."""
         texts, acts = self.domain.texts, bool(skills) and all(isinstance(skill, Primitive) for skill in skills)
         kind, example = "actions" if acts else "skills", texts["moves_example" if acts else "example"]
         tries = "a few tries" if attempts > 1 else "one try"

@@ -38,7 +38,7 @@ def test_every_instruction_has_goals_names_and_a_program(name: str) -> None:
             found = hypothesize(world.mission, model=model, domain=kind)
             calls = translate([goal.description for goal in found.subgoals], domain=kind, model=model)
             assert all(kind.language.parse(call.argument) for call in calls)
-            asked = prompts.generate(
+            asked = prompts.ask(
                 world.mission, skills=(), limits=ProgramLimits(9, 1, 9, 1, world.perception().describe())
             )
             functions: dict[str, Any] = dict(world.perception().functions())

@@ -76,7 +76,7 @@ def test_its_prompts_speak_of_no_other_world() -> None:
     asked = [
         *prompt("visit the red lamp", domain=CORRIDOR),
         *translate_prompt(["find the lamp"], domain=CORRIDOR),
-        *Prompts(CORRIDOR).generate("visit the red lamp", skills=(), limits=ProgramLimits(20, 4, 400_000, 5)),
+        *Prompts(CORRIDOR).ask("visit the red lamp", skills=(), limits=ProgramLimits(20, 4, 400_000, 5)),
     ]
     said = "\n".join(message.content for message in asked)
     assert not re.findall(r"\b(?:maze|rooms?|doors?|box(?:es)?|balls?|keys?|grid)\b", said)
@@ -87,8 +87,8 @@ def test_a_planner_is_shown_what_was_perceived_only_when_it_replans() -> None:
     world = CORRIDOR.open("Visit")
     world.reset(3)
     state, prompts, limits = world.perception().describe(), Prompts(CORRIDOR), ProgramLimits(20, 4, 400_000, 5)
-    first = prompts.generate(world.mission, skills=(), limits=limits)
-    again = prompts.debug(
+    first = prompts.ask(world.mission, skills=(), limits=limits)
+    again = prompts.ask(
         world.mission, skills=(), limits=limits, failure=Interaction("", "", "it failed", state, (), 0, 0)
     )
     assert state not in "".join(message.content for message in first)

@@ -50,16 +50,17 @@ class Prompts:
     failures: list[Interaction] = field(default_factory=list)
     limits: list[ProgramLimits] = field(default_factory=list)
 
-    def generate(self, instruction: str, *, skills: Sequence[CalledSkill], limits: ProgramLimits) -> Sequence[Message]:
-        self.limits.append(limits)
-        return [Message("user", instruction)]
-
-    def debug(
-        self, instruction: str, *, skills: Sequence[CalledSkill], limits: ProgramLimits, failure: Interaction
+    def ask(
+        self,
+        instruction: str,
+        *,
+        skills: Sequence[CalledSkill],
+        limits: ProgramLimits,
+        failure: Interaction | None = None,
     ) -> Sequence[Message]:
         self.limits.append(limits)
-        self.failures.append(failure)
-        return [Message("user", failure.error)]
+        self.failures += [failure] if failure else []
+        return [Message("user", failure.error if failure else instruction)]
 
     def mend(self, asked: Sequence[Message], *, reply: str, problem: str) -> Sequence[Message]:
         return [*asked, Message("assistant", reply), Message("user", problem)]

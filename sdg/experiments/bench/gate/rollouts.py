@@ -95,7 +95,7 @@ def stand_in_reply(rollout: Rollout, mission: str, skills: Mapping[str, Option])
     planner = PlannerRecipe("sdg", rollout.library).build().planner_of(rollout.seed)  # type: ignore[attr-defined]
     settings = DeductionSettings()
     limits = ProgramLimits(500, settings.interactions, BUDGET, settings.attempts)
-    messages = planner.ask(mission, skills=tuple(skills.values()), limits=limits, failure=None)
+    messages = planner.prompts.ask(mission, skills=tuple(skills.values()), limits=limits)
     return str(planner.model.complete(messages, sampling=planner.sampling).text)
 
 
