@@ -16,7 +16,7 @@ from sdg.experiments.play.episodes import ALL, BOT, Recipe
 from sdg.experiments.play.players import ChatRecipe, PlannerRecipe
 from sdg.experiments.results.formats import comma_separated, latex, markdown, percent
 from sdg.experiments.results.rows import COLUMNS, Summary, paper_columns, paper_table, run_table1
-from sdg.llm.budget import CHAT_EPISODE, EPISODE, Estimate
+from sdg.llm.budget import CHAT_EPISODE, EPISODE, describe_cost
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import concurrency_of, parse_llm, prices_of, provider_of
 from sdg.skills.library.store import library_checksum, load_library
@@ -154,12 +154,11 @@ def compare(
 
 def _expected_cost(recipes: Sequence[Recipe], *, episodes: int) -> str:
     """The agents' expected use of their model, in a line; "" if no agent asks a server."""
-    estimate, model = Estimate(), None
-    for recipe in recipes:
-        if isinstance(recipe, PlannerRecipe | ChatRecipe) and provider_of(recipe.model.kind).network:
-            estimate = estimate.plus(EPISODE if isinstance(recipe, PlannerRecipe) else CHAT_EPISODE, episodes)
-            model = recipe.model
-    return estimate.describe(prices_of(model), concurrency=concurrency_of(model)) if model else ""
+    asking = [each for each in recipes if isinstance(each, PlannerRecipe | ChatRecipe)]
+    served = [each for each in asking if provider_of(each.model.kind).network]
+    work = [(EPISODE if isinstance(each, PlannerRecipe) else CHAT_EPISODE, episodes) for each in served]
+    models = [each.model for each in served]
+    return describe_cost(work, prices_of(models[-1]), concurrency=concurrency_of(models[-1])) if models else ""
 
 
 MOST_GROUNDED = 10_000
