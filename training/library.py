@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from sdg.deduction.library_skills import Option, options_of
+from sdg.envs.babyai.levels import PAPER_LEVELS
 from sdg.experiments.cli.main import resolve, run_stages
-from sdg.experiments.play.players import recipes
-from sdg.experiments.results.comparison import SHIPPED, PlannerSettings, compare
-from sdg.experiments.results.rows import Instructions
+from sdg.experiments.play.episodes import evaluation_tasks
+from sdg.experiments.play.players import PlannerRecipe, recipes
+from sdg.experiments.results.comparison import SHIPPED, compare, planner_identity
 from sdg.induction.skill_requests import requests_of_skill, starts_of
 from sdg.skills.learning.train import are_done
 from sdg.skills.library.library import SkillLibrary
@@ -45,9 +46,10 @@ AT_ONCE = 250
 def ship(run: Path, to: Path | None, *, instructions: int) -> list[Row]:
     """Measure the library of a run folder and put it in `to` (where it is shipped); a row for each skill."""
     library, folder = load_library(run / "library"), run / "figures"
-    planner = PlannerSettings(str(run / "library"))
-    recipe, asked = planner.recipe(folder), Instructions(count=instructions, repeats=1, seed=FIGURES_SEED)
-    compare(recipes(("sdg",), recipe), asked, folder=folder, config=planner.config(recipe))
+    planner = PlannerRecipe("sdg", run / "library")
+    tasks = evaluation_tasks(PAPER_LEVELS, instructions=instructions, repeats=1, seed=FIGURES_SEED)
+    config = {"instructions": instructions, "repeats": 1} | planner_identity(planner)
+    compare(recipes(("sdg",), planner), tasks, folder=folder, seed=FIGURES_SEED, config=config)
     episodes = [row for row in Journal(folder / "episodes.jsonl") if row["agent"] == "sdg"]
     rows = measure_skills(options_of(library), episodes, most=MOST, seed=FIGURES_SEED)
     save_library(with_figures(library, rows, least=LEAST), to or SHIPPED)

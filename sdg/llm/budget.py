@@ -10,7 +10,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
@@ -190,31 +190,18 @@ REPLY_SECONDS = 30.0
 """For a reasoning model; a fast one takes a tenth."""
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A guess within a factor of three: it says whether a run costs cents or hundreds, minutes or days."""
-
-    questions: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-    def plus(self, typical: Typical, units: int) -> "Estimate":
-        """The same with `units` more of a kind of work."""
-        more = round(typical.questions * units)
-        return Estimate(
-            self.questions + more,
-            self.prompt_tokens + more * typical.prompt_tokens,
-            self.completion_tokens + more * typical.completion_tokens,
-        )
-
-    def describe(self, prices: Prices, *, concurrency: int) -> str:
-        """One line: questions, tokens, money where prices are known, and time at that concurrency."""
-        tokens = (self.prompt_tokens + self.completion_tokens) / 1e6
-        money = prices.of(self.prompt_tokens, self.completion_tokens)
-        cost = f"{money:.2f} in money" if money else "no prices are set (budget.prompt_price, budget.completion_price)"
-        minutes = self.questions * REPLY_SECONDS / max(concurrency, 1) / 60
-        wait = f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"
-        return (
-            f"the model will be asked some {self.questions} questions, {tokens:.2g} M tokens; {cost}; "
-            f"about {wait} of waiting at {concurrency} at a time and {REPLY_SECONDS:.0f} s a reply"
-        )
+def describe_cost(work: Iterable[tuple[Typical, int]], prices: Prices, *, concurrency: int) -> str:
+    """One line about so many units of each kind of work: questions, tokens, money where prices are known, and time at
+    that concurrency. A guess within a factor of three: whether a run costs cents or hundreds, minutes or days."""
+    asked = [(round(kind.questions * units), kind) for kind, units in work]
+    questions = sum(count for count, _ in asked)
+    prompt = sum(count * kind.prompt_tokens for count, kind in asked)
+    completion = sum(count * kind.completion_tokens for count, kind in asked)
+    money = prices.of(prompt, completion)
+    cost = f"{money:.2f} in money" if money else "no prices are set (budget.prompt_price, budget.completion_price)"
+    minutes = questions * REPLY_SECONDS / max(concurrency, 1) / 60
+    wait = f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"
+    return (
+        f"the model will be asked some {questions} questions, {(prompt + completion) / 1e6:.2g} M tokens; {cost}; "
+        f"about {wait} of waiting at {concurrency} at a time and {REPLY_SECONDS:.0f} s a reply"
+    )

@@ -208,7 +208,6 @@ class Learning:
         self.run.folder.metrics.begin(f"skill/{unit}")
         for point in result.curve:
             self.run.folder.metrics.write({"skill": name} | asdict(point))
-        self.run.folder.metrics.close()
         return SkillRow(
             unit,
             name,

@@ -88,13 +88,9 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
         return read_artefact(self.path / name) if (self.path / name).exists() else None
 
     def close(self) -> None:
-        """Close what is open and release the folder."""
-        files: list[Journal | Metrics] = [
-            *self._journals.values(),
-            *([self.metrics] if "metrics" in vars(self) else []),
-        ]
-        for each in files:
-            each.close()
+        """Close the journals and release the folder."""
+        for journal in self._journals.values():
+            journal.close()
         self._journals.clear()
         self._lock.release()
 

@@ -8,12 +8,11 @@ import shutil
 import time
 from collections.abc import Mapping
 from importlib import util
-from io import FileIO
 from pathlib import Path
 from typing import Any
 
 from sdg.envs.files import lock_to_append, read_values
-from sdg.storage.files import RunFolderError, atomic_write, explain, line, plain
+from sdg.storage.files import RunFolderError, atomic_write, explaining, line, plain
 
 STEP = "environment_steps"
 """The field that counts time along a curve."""
@@ -28,11 +27,9 @@ class Metrics:
         self.path, self._unit = folder / "metrics.jsonl", ""
         # TensorBoard is an extra: without it the curves are in metrics.jsonl alone.
         self._events_folder = folder / "tensorboard" if tensorboard and util.find_spec("tensorboard") else None
-        self._events: FileIO | None = None
 
     def begin(self, unit: str) -> None:
         """Begin the rows of this unit; what an interrupted attempt at it left is dropped."""
-        self.close()
         self._unit, rows = unit, read_metrics(self.path)
         others = [row for row in rows if row.get("unit") != unit]
         if len(others) < len(rows):
@@ -44,42 +41,33 @@ class Metrics:
         """Add a point: `environment_steps` and numbers or labels beside it. Raises `RunError` when the disk is full."""
         values = plain(row)
         data = (line({"unit": self._unit, **values}) + "\n").encode()
-        try:
+        with explaining(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with lock_to_append(self.path) as file:
                 while data:
                     data = data[file.write(data) :]
             if self._events_folder is not None:
-                self._write_events(self._events_folder / file_name(self._unit), values)
-        except OSError as error:
-            self.close()
-            raise explain(error, self.path) from error
+                _write_events(self._events_folder / file_name(self._unit), values)
 
-    def _write_events(self, folder: Path, values: Mapping[str, Any]) -> None:
-        """The numbers as scalars in an event file, record by record (no thread that a fork could lose)."""
-        from tensorboard.compat.proto.event_pb2 import Event
-        from tensorboard.compat.proto.summary_pb2 import Summary
-        from tensorboard.summary.writer.record_writer import RecordWriter
 
-        events = []
-        if self._events is None:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._events = FileIO(folder / f"events.out.tfevents.{int(time.time())}.sdg", "w")
-            events.append(Event(wall_time=time.time(), file_version="brain.Event:2"))
-        scalars = [
-            Summary.Value(tag=name, simple_value=float(value))
-            for name, value in values.items()
-            if isinstance(value, int | float) and name != STEP
-        ]
-        events.append(Event(wall_time=time.time(), step=int(values.get(STEP) or 0), summary=Summary(value=scalars)))
-        for event in events:
-            RecordWriter(self._events).write(event.SerializeToString())
+def _write_events(folder: Path, values: Mapping[str, Any]) -> None:
+    """The numbers as scalars at the end of a unit's event file (no thread that a fork could lose)."""
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.compat.proto.summary_pb2 import Summary
+    from tensorboard.summary.writer.record_writer import RecordWriter
 
-    def close(self) -> None:
-        """Close what is open."""
-        if self._events is not None:
-            self._events.close()
-            self._events = None
+    scalars = [
+        Summary.Value(tag=name, simple_value=float(value))
+        for name, value in values.items()
+        if isinstance(value, int | float) and name != STEP
+    ]
+    event = Event(wall_time=time.time(), step=int(values.get(STEP) or 0), summary=Summary(value=scalars))
+    folder.mkdir(parents=True, exist_ok=True)
+    begun = next(folder.glob("events.out.tfevents.*"), folder / f"events.out.tfevents.{int(time.time())}.sdg")
+    with begun.open("ab") as file:
+        if not file.tell():
+            RecordWriter(file).write(Event(wall_time=time.time(), file_version="brain.Event:2").SerializeToString())
+        RecordWriter(file).write(event.SerializeToString())
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:

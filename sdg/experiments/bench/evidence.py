@@ -32,26 +32,20 @@ from typing import Annotated, Any
 
 import typer
 
+from sdg.agents.agents import Task
 from sdg.console import UserError, progress
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.levels import PAPER_LEVELS
+from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
 from sdg.envs.instructions import STRIDE, seeds
 from sdg.envs.kernels import cache_folder
 from sdg.experiments.bench import options
 from sdg.experiments.config.assembly import LIBRARY, run_settings
 from sdg.experiments.config.config import find_config, load
-from sdg.experiments.play.episodes import PlainRecipe, Recipe
+from sdg.experiments.play.episodes import PlainRecipe, Recipe, evaluation_tasks
 from sdg.experiments.play.players import FlatAgent, PlannerRecipe, recipes
 from sdg.experiments.report.data import value_of
-from sdg.experiments.results.comparison import (
-    PlannerSettings,
-    compare,
-    cores,
-    open_folder,
-    run_missing_jobs,
-)
+from sdg.experiments.results.comparison import compare, cores, find_library, open_folder, run_missing_jobs
 from sdg.experiments.results.ledger import seed_set
-from sdg.experiments.results.rows import Instructions
 from sdg.experiments.run.runs import ACCOUNTS, PROCESSOR, run
 from sdg.experiments.workers.workers import Workers
 from sdg.pipeline.records import policy_path, save_policy
@@ -166,19 +160,24 @@ def rows(
     seed_label, folder = seed_set(seed, allow_dev_seeds=allow_dev_seeds), Path(out or f"runs/evidence-{seed}")
     if unknown := [name for name in agents if name not in AGENTS and not name.startswith(REPLACED)]:
         raise UserError(f"there is no agent {unknown[0]!r}; there are {', '.join(AGENTS)} and {REPLACED}SKILL")
-    plain = [level for level in levels if level != UNLOCKING]
-    sets = {"": Instructions.of(plain, instructions, seed=seed)} if plain else {}
+    plain = [level_name(level) for level in levels if level != UNLOCKING]
+    sets = {"": evaluation_tasks(plain, instructions=instructions, repeats=1, seed=seed)} if plain else {}
     if len(plain) < len(levels):
-        sets[UNLOCKING] = Instructions(("BossLevel",), instructions, 1, seed, unlocking_layouts(instructions, seed))
-    trained_on = tuple(dict.fromkeys(level for instruction_set in sets.values() for level in instruction_set.levels))
-    base = PlannerSettings(library, with_library=not NEED_NO_LIBRARY.issuperset(agents)).recipe(folder)
+        sets[UNLOCKING] = [Task("BossLevel", layout) for layout in unlocking_layouts(instructions, seed)]
+    trained_on = tuple(dict.fromkeys(task.level for tasks in sets.values() for task in tasks))
+    base = PlannerRecipe("sdg", None if NEED_NO_LIBRARY.issuperset(agents) else find_library(library))
     all_rows = []
     for name in agents:
         recipe, cost = _recipe(name, base, folder=folder, config=config, levels=trained_on, steps=steps)
-        for kind, instruction_set in sets.items():
+        for kind, tasks in sets.items():
             # One folder for all agents, so that the bot plays once; names hold a digest of what they stand for.
             table = compare(
-                [recipe], instruction_set, folder=folder / (kind or "episodes"), config={}, processes=processes
+                [recipe],
+                tasks,
+                folder=folder / (kind or "episodes"),
+                seed=seed,
+                config={"instructions": instructions, "repeats": 1},
+                processes=processes,
             )
             for row in (row for row in table if row["agent"] == recipe.agent):
                 values = {"agent": name, "level": kind or row["level"]} | {key: row[key] for key in SHOWN}

@@ -17,12 +17,12 @@ from typing import Annotated, Any
 import typer
 
 from sdg.deduction.deduce import DeductionSettings
-from sdg.envs.babyai.levels import PAPER_LEVELS
+from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
 from sdg.experiments.bench import options
 from sdg.experiments.bench.evidence import FLAT_AGENT, flat_checksum
+from sdg.experiments.play.episodes import evaluation_tasks
 from sdg.experiments.play.players import FLAT, PlannerRecipe, recipes
-from sdg.experiments.results.comparison import PlannerSettings, compare
-from sdg.experiments.results.rows import Instructions
+from sdg.experiments.results.comparison import compare, find_library, named_model, planner_identity
 
 AGENTS = ("sdg", "sdg-restart", "sdg-action", "random-skills", "random", "bot")
 NEED_NO_LIBRARY = {"sdg-action", "chat", FLAT_AGENT, "random", "bot"}
@@ -55,20 +55,17 @@ def rows(
 ) -> list[Mapping[str, Any]]:
     """The rows of the table. Raises UserError for levels, agents, counts or a library that aren't there."""
     folder = Path(out or f"runs/table1-{seed}")
-    level_names = PUBLISHED_LEVELS if tuple(levels) == ("all19",) else levels
-    instruction_set = Instructions.of(level_names, instructions, repeats, seed=seed)
-    planner = PlannerSettings(
-        library,
-        llm,
-        base_url,
-        DeductionSettings(interactions=interactions, attempts=attempts),
-        bool(set(agents) - NEED_NO_LIBRARY),
-        budget,
-    )
+    level_names = list(map(level_name, PUBLISHED_LEVELS if tuple(levels) == ("all19",) else levels))
     recipes(agents, PlannerRecipe("sdg", None))  # A wrong name is reported before a missing library.
-    base = planner.recipe(folder)
-    agent_recipes = recipes(agents, base, flat=flat)
-    config = planner.config(base)
+    planner = PlannerRecipe(
+        "sdg",
+        find_library(library) if set(agents) - NEED_NO_LIBRARY else None,
+        model=named_model(llm, base_url, folder=folder, budget=budget),
+        settings=DeductionSettings(interactions=interactions, attempts=attempts),
+    )
+    config = {"instructions": instructions, "repeats": repeats} | planner_identity(planner, llm, base_url)
     if FLAT_AGENT in agents:
-        config |= {"flat": flat_checksum(flat, instruction_set.levels)}
-    return compare(agent_recipes, instruction_set, folder=folder, config=config, processes=processes)
+        config |= {"flat": flat_checksum(flat, level_names)}
+    tasks = evaluation_tasks(level_names, instructions=instructions, repeats=repeats, seed=seed)
+    chosen = recipes(agents, planner, flat=flat)
+    return compare(chosen, tasks, folder=folder, seed=seed, config=config, processes=processes)

@@ -9,7 +9,7 @@ from sdg.envs.domains import domain
 from sdg.envs.files import has_lines
 from sdg.experiments.config.config import CONFIGS, ModelConfig, RunConfig, TypedModelConfig, dump
 from sdg.experiments.play.players import PlannerRecipe
-from sdg.llm.budget import EPISODE, HYPOTHESIS, TRANSLATION, Estimate
+from sdg.llm.budget import EPISODE, HYPOTHESIS, TRANSLATION, describe_cost
 from sdg.llm.model import Sampling
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import concurrency_of, prices_of, provider_of
@@ -110,15 +110,15 @@ def expected_cost(config: RunConfig, *, until: str) -> str:
         return ""
     levels, evaluate = len(config.levels), config.evaluate
     instructions = levels * config.instructions_per_level
-    estimate = Estimate().plus(HYPOTHESIS, instructions)
+    work = [(HYPOTHESIS, instructions)]
     if until not in ("hypothesize", "verify"):
         rehearsals = levels * config.induce.rehearsals * config.cycles
-        estimate = estimate.plus(TRANSLATION, SUBGOALS * instructions).plus(EPISODE, rehearsals)
+        work += [(TRANSLATION, SUBGOALS * instructions), (EPISODE, rehearsals)]
     if until in ("solve", "run"):
         baselines = len({"sdg-action", "random-skills"} & set(evaluate.baselines)) if until == "run" else 0
         levels = len(evaluate.levels or config.levels)
-        estimate = estimate.plus(EPISODE, levels * evaluate.instructions * evaluate.repeats * (1 + baselines))
-    return estimate.describe(prices_of(settings), concurrency=concurrency_of(settings))
+        work += [(EPISODE, levels * evaluate.instructions * evaluate.repeats * (1 + baselines))]
+    return describe_cost(work, prices_of(settings), concurrency=concurrency_of(settings))
 
 
 def planner_of(

@@ -4,20 +4,19 @@ import json
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sdg import skills
+from sdg.agents.agents import Task
 from sdg.console import Row, UserError, cell, progress, with_interval
-from sdg.deduction.deduce import DeductionSettings
 from sdg.envs.babyai.world import instructions
 from sdg.experiments.config.config import BudgetConfig
 from sdg.experiments.play.episodes import ALL, BOT, Recipe
 from sdg.experiments.play.players import ChatRecipe, PlannerRecipe
 from sdg.experiments.results.formats import comma_separated, latex, markdown, percent
-from sdg.experiments.results.rows import COLUMNS, Instructions, Summary, paper_columns, paper_table, run_table1
-from sdg.llm.budget import CHAT_EPISODE, EPISODE, Estimate
+from sdg.experiments.results.rows import COLUMNS, Summary, paper_columns, paper_table, run_table1
+from sdg.llm.budget import CHAT_EPISODE, EPISODE, describe_cost
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import concurrency_of, parse_llm, prices_of, provider_of
 from sdg.skills.library.store import library_checksum, load_library
@@ -79,87 +78,73 @@ MAY_CHANGE = ("levels", "agents", "instructions", "repeats")
 """May differ when a folder is resumed, because no episode's row depends on how many others there are."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlannerSettings:
-    """What every planner of a comparison has: a library's name ("" to look for one), a model, its limits.
+def named_model(llm: str, base_url: str = "", *, folder: Path, budget: BudgetConfig = BudgetConfig()) -> ModelSettings:
+    """The model that options name; `llm` is KIND or KIND:NAME, as in `sdg run --llm`. A real one keeps its transcript,
+    cache and ledger in the folder.
 
-    `llm` is KIND or KIND:NAME, as in `sdg run --llm`. Without `with_library` no agent needs skills.
+    Raises RegistryError for an unknown kind.
     """
+    values = parse_llm(llm)
+    kept: dict[str, Any] = {
+        "record": folder / "transcript.jsonl",
+        "cache": folder / "replies.sqlite",
+        "ledger": folder / "spent.json",
+    }
+    return ModelSettings(
+        values["kind"],
+        values.get("name", ""),
+        base_url=base_url or None,
+        transcript=Path(values["transcript"]) if "transcript" in values else None,
+        limits=budget.limits,
+        prices=budget.prices,
+        **(kept if provider_of(values["kind"]).network else {}),
+    )
 
-    library: str = ""
-    llm: str = "babylang"
-    base_url: str = ""
-    deduction: DeductionSettings = field(default_factory=DeductionSettings)
-    with_library: bool = True
-    budget: BudgetConfig = field(default_factory=BudgetConfig)
 
-    def recipe(self, folder: Path) -> PlannerRecipe:
-        """The recipe of `sdg`. Raises UserError when there is no library."""
-        place = find_library(self.library) if self.with_library else None
-        return PlannerRecipe("sdg", place, model=self.model(folder), settings=self.deduction)
-
-    def config(self, recipe: PlannerRecipe) -> dict[str, Any]:
-        """The folder's settings."""
-        return {
-            "llm": self.llm,
-            "base_url": self.base_url,
-            "library": library_checksum(recipe.library) if recipe.library else None,
-            "interactions": self.deduction.interactions,
-            "attempts": self.deduction.attempts,
-        }
-
-    def model(self, folder: Path) -> ModelSettings:
-        """The model; a real one keeps its transcript, cache and ledger in the folder.
-
-        Raises RegistryError for an unknown kind.
-        """
-        values = parse_llm(self.llm)
-        kept: dict[str, Any] = {
-            "record": folder / "transcript.jsonl",
-            "cache": folder / "replies.sqlite",
-            "ledger": folder / "spent.json",
-        }
-        return ModelSettings(
-            values["kind"],
-            values.get("name", ""),
-            base_url=self.base_url or None,
-            transcript=Path(values["transcript"]) if "transcript" in values else None,
-            limits=self.budget.limits,
-            prices=self.budget.prices,
-            **(kept if provider_of(values["kind"]).network else {}),
-        )
+def planner_identity(planner: PlannerRecipe, llm: str = "babylang", base_url: str = "") -> dict[str, Any]:
+    """What of the planners decides a comparison, as its folder is known by it."""
+    return {
+        "llm": llm,
+        "base_url": base_url,
+        "library": library_checksum(planner.library) if planner.library else None,
+        "interactions": planner.settings.interactions,
+        "attempts": planner.settings.attempts,
+    }
 
 
 def compare(
-    chosen: Sequence[Recipe], asked: Instructions, *, folder: Path, config: Mapping[str, Any], processes: int = 0
+    chosen: Sequence[Recipe],
+    tasks: Sequence[Task],
+    *,
+    folder: Path,
+    seed: int,
+    config: Mapping[str, Any],
+    processes: int = 0,
 ) -> list[Summary]:
-    """Play what the folder lacks, write its table, return the rows of levels. `processes` 0 means one for each core.
+    """Play what the folder lacks, write its table, return the rows of levels. `config` is what the folder is known by
+    beside levels, agents and the user's `seed`. `processes` 0 means one for each core.
 
     The rows over all levels are printed and in the folder. Raises RunFolderError when the folder was begun with another
-    library, model or limit, UserError for more instructions than there are.
+    library, model or limit.
     """
-    settings: dict[str, Any] = {
-        "levels": list(asked.levels),
-        "agents": [recipe.agent for recipe in chosen],
-        "instructions": asked.count,
-        "repeats": asked.repeats,
-    }
-    total = len({BOT, *settings["agents"]}) * len(asked.levels) * asked.count * asked.repeats
+    levels = list(dict.fromkeys(task.level for task in tasks))
+    settings: dict[str, Any] = {"levels": levels, "agents": [recipe.agent for recipe in chosen]}
+    total = len({BOT, *settings["agents"]}) * len(tasks)
     places = [recipe.library for recipe in chosen if isinstance(recipe, PlannerRecipe) and recipe.library is not None]
-    with open_folder(folder, settings | dict(config), seed=asked.seed, may_change=MAY_CHANGE) as run:
+    with open_folder(folder, settings | dict(config), seed=seed, may_change=MAY_CHANGE) as run:
         journal = run.journal("episodes")
-        if cost := _expected_cost(chosen, episodes=len(asked.levels) * asked.count * asked.repeats):
+        if cost := _expected_cost(chosen, episodes=len(tasks)):
             progress().note(cost)
         with progress().stage("episodes", total=total, unit="episode", done=min(len(journal), total)) as stage:
             table = run_table1(
                 chosen,
-                asked,
+                tasks,
                 journal=journal,
                 processes=processes or cores(),
                 done=lambda row: stage.advance(steps=row.steps),
                 known=grounding_texts(load_library(places[0]).provenance) if places else None,
             )
-        _write(table, asked.levels, run=run)
+        _write(table, levels, run=run)
     for row in (row for row in table if row["level"] == ALL):
         ends = f"[{percent(row['low'])}, {percent(row['high'])}]"
         progress().note(f"{row['agent']} over all levels: {percent(row['success_rate'])} % {ends}")
@@ -169,12 +154,11 @@ def compare(
 
 def _expected_cost(recipes: Sequence[Recipe], *, episodes: int) -> str:
     """The agents' expected use of their model, in a line; "" if no agent asks a server."""
-    estimate, model = Estimate(), None
-    for recipe in recipes:
-        if isinstance(recipe, PlannerRecipe | ChatRecipe) and provider_of(recipe.model.kind).network:
-            estimate = estimate.plus(EPISODE if isinstance(recipe, PlannerRecipe) else CHAT_EPISODE, episodes)
-            model = recipe.model
-    return estimate.describe(prices_of(model), concurrency=concurrency_of(model)) if model else ""
+    asking = [each for each in recipes if isinstance(each, PlannerRecipe | ChatRecipe)]
+    served = [each for each in asking if provider_of(each.model.kind).network]
+    work = [(EPISODE if isinstance(each, PlannerRecipe) else CHAT_EPISODE, episodes) for each in served]
+    models = [each.model for each in served]
+    return describe_cost(work, prices_of(models[-1]), concurrency=concurrency_of(models[-1])) if models else ""
 
 
 MOST_GROUNDED = 10_000

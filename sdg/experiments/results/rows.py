@@ -3,18 +3,17 @@
 import statistics
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any
 
 from sdg.agents.agents import Task
-from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
+from sdg.envs.babyai.levels import PAPER_LEVELS
 from sdg.envs.domains import DEFAULT
 from sdg.experiments.play.episodes import (
     ALL,
     BOT,
     Played,
     Recipe,
-    evaluation_tasks,
     run_jobs,
     with_bot_steps,
 )
@@ -34,28 +33,6 @@ figures for PickupLoc, and 1.1's for Open, at second hand). Imitation plays one 
 perception is named and skills are retried, so the protocols differ."""
 
 
-@dataclass(frozen=True, slots=True)
-class Instructions:
-    """`count` fresh evaluation seeds for each of `levels` and of `repeats`, as `seed` chooses them; or `layouts`."""
-
-    levels: tuple[str, ...] = PAPER_LEVELS
-    count: int = 100
-    repeats: int = 3
-    seed: int = 0
-    layouts: tuple[int, ...] = ()
-
-    def tasks(self) -> list[Task]:
-        """The episodes to play. Raises ValueError for more instructions than there are."""
-        if self.layouts:
-            return [Task(level, layout) for level in self.levels for layout in self.layouts]
-        return evaluation_tasks(self.levels, instructions=self.count, repeats=self.repeats, seed=self.seed)
-
-    @classmethod
-    def of(cls, levels: Sequence[str], count: int, repeats: int = 1, *, seed: int) -> Self:
-        """The levels by their short names. Raises UserError for a level that there isn't."""
-        return cls(tuple(map(level_name, levels)), count, repeats, seed)
-
-
 Summary = Mapping[str, Any]
 """The results of an agent's episodes of a level (or of all); rates in [0, 1], `low` and `high` Wilson's 95 % ends.
 
@@ -70,7 +47,7 @@ unknown."""
 
 def run_table1(
     recipes: Sequence[Recipe],
-    asked: Instructions,
+    tasks: Sequence[Task],
     *,
     journal: Journal,
     processes: int = 1,
@@ -79,10 +56,9 @@ def run_table1(
 ) -> list[Summary]:
     """Play what the journal lacks and summarise: a row for each level and agent, then one over all levels per agent.
 
-    `known` are the texts of the instructions that were grounded, where that is known. Raises ValueError for unknown
-    levels or too large counts, and what agents raise; finished episodes stay recorded.
+    `known` are the texts of the instructions that were grounded, where that is known. Raises what agents raise;
+    finished episodes stay recorded.
     """
-    tasks = asked.tasks()
     episodes: list[Played] = []
     for recipe in recipes:
         # A planner with another preset of perception plays in another domain, which its tasks name.

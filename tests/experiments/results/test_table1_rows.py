@@ -15,7 +15,7 @@ from sdg.deduction.episode import Episode, Played
 from sdg.envs.instructions import SPLITS
 from sdg.experiments.play.episodes import BOT_RECIPE, EpisodeJob, Recipe, evaluation_tasks, run_jobs
 from sdg.experiments.results.formats import comma_separated, latex, markdown
-from sdg.experiments.results.rows import COLUMNS, Instructions, paper_columns, paper_table, run_table1, summarise
+from sdg.experiments.results.rows import COLUMNS, paper_columns, paper_table, run_table1, summarise
 from sdg.storage import Journal
 
 
@@ -48,15 +48,15 @@ def test_tasks_are_evaluation_seeds_and_never_repeat() -> None:
 
 
 def test_a_run_that_was_broken_off_goes_on_to_the_same_table(tmp_path: Path) -> None:
-    settings = Instructions(levels=("GoToLocal", "PickupLoc"), count=3, repeats=2, seed=1)
+    tasks = evaluation_tasks(("GoToLocal", "PickupLoc"), instructions=3, repeats=2, seed=1)
     recipes: list[Recipe] = [RandomRecipe(), BOT_RECIPE]
     with Journal(tmp_path / "whole.jsonl") as journal:
-        whole = run_table1(recipes, settings, journal=journal)
+        whole = run_table1(recipes, tasks, journal=journal)
         lines = (tmp_path / "whole.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "broken.jsonl").write_text("".join(lines[:10]) + lines[10][:40])
     played: list[object] = []
     with Journal(tmp_path / "broken.jsonl") as journal:
-        again = run_table1(recipes, settings, journal=journal, done=lambda each: played.append(each.unit))
+        again = run_table1(recipes, tasks, journal=journal, done=lambda each: played.append(each.unit))
         assert len(journal) == len(lines) == 24
     assert len(played) == 14
     assert [each | {"seconds": 0.0} for each in whole] == [each | {"seconds": 0.0} for each in again]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sdg.envs.registry import RegistryError
-from sdg.llm.budget import EPISODE, BudgetLimits, Estimate, Prices
+from sdg.llm.budget import EPISODE, BudgetLimits, Prices, describe_cost
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings, Provider
 from sdg.llm.registry import (
@@ -195,11 +195,13 @@ def test_what_can_t_complete_is_no_model(nothing: object) -> None:
 
 
 def test_an_estimate_is_a_line_about_questions_tokens_money_and_time() -> None:
-    asked = Estimate().plus(EPISODE, 100)
-    assert asked == Estimate(130, 130 * EPISODE.prompt_tokens, 130 * EPISODE.completion_tokens)
-    told = asked.describe(Prices(prompt=2.0, completion=8.0), concurrency=16)
+    work = [(EPISODE, 100)]
+    told = describe_cost(work, Prices(prompt=2.0, completion=8.0), concurrency=16)
     assert told.startswith("the model will be asked some 130 questions, 0.75 M tokens; 2.91 in money; about 4 minutes")
-    assert "no prices are set" in asked.describe(Prices(), concurrency=1)
+    assert f"; {130 * EPISODE.prompt_tokens}.00 in money; " in describe_cost(work, Prices(prompt=1e6), concurrency=1)
+    dear = Prices(completion=1e6)
+    assert f"; {130 * EPISODE.completion_tokens}.00 in money; " in describe_cost(work, dear, concurrency=1)
+    assert "no prices are set" in describe_cost(work, Prices(), concurrency=1)
 
 
 def test_limits_hold_for_a_model_of_one_s_own() -> None:

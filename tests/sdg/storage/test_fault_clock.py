@@ -40,7 +40,6 @@ def test_journals_and_curves_do_not_ask_the_clock_for_their_order(tmp_path: Path
     metrics.begin("skill/1")
     for step in range(5):
         metrics.write({"environment_steps": step, "value": step})
-    metrics.close()
     assert [row["unit"] for row in Journal(tmp_path / "units.jsonl")] == [f"u{number}" for number in range(5)]
     assert [row["value"] for row in read_metrics(tmp_path / "metrics.jsonl")] == list(range(5))
 

@@ -275,13 +275,11 @@ def test_a_curve_begun_anew_forgets_its_first_attempt(tmp_path: Path) -> None:
     for unit in ("go to", "pick"):
         metrics.begin(unit)
         metrics.write({"skill": unit, "environment_steps": 10, "loss": 0.5})
-    metrics.close()
     with (tmp_path / "metrics.jsonl").open("a") as file:
         file.write('{"unit": "pick", "environment_steps": 20, "lo')
     again = Metrics(tmp_path)
     again.begin("pick")
     again.write({"skill": "pick", "environment_steps": 11, "loss": np.float32(0.25)})
-    again.close()
     rows = read_metrics(tmp_path / "metrics.jsonl")
     assert [(row["unit"], row["environment_steps"]) for row in rows] == [("go to", 10), ("pick", 11)]
     assert len(list((tmp_path / "tensorboard").iterdir())) == 2
@@ -302,7 +300,6 @@ def test_without_tensorboard_the_curves_are_kept(tmp_path: Path, monkeypatch: py
     metrics = Metrics(tmp_path)
     metrics.begin("a")
     metrics.write({"environment_steps": 1})
-    metrics.close()
     assert [row["unit"] for row in read_metrics(tmp_path / "metrics.jsonl")] == ["a"]
     assert not (tmp_path / "tensorboard").exists()
 
@@ -314,7 +311,6 @@ def test_tensorboard_reads_the_events(tmp_path: Path) -> None:
     metrics.begin("../../etc/skill")
     for step in (5, 10):
         metrics.write({"environment_steps": step, "train_success": step / 10, "note": "text is left out"})
-    metrics.close()
     (path,) = (tmp_path / "tensorboard").rglob("events.*")
     events = [event for event in EventFileLoader(str(path)).Load() if event.HasField("summary")]
     assert [event.step for event in events] == [5, 10]

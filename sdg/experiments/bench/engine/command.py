@@ -15,11 +15,10 @@ from typing import Annotated, Any
 import typer
 
 from sdg.console import CheckFailed
-from sdg.envs.babyai.levels import PAPER_LEVELS, all_levels
+from sdg.envs.babyai.levels import PAPER_LEVELS, all_levels, level_name
 from sdg.experiments.bench import options
 from sdg.experiments.bench.engine.lockstep import compare
 from sdg.experiments.bench.engine.speed import curve, measure
-from sdg.experiments.results.rows import Instructions
 
 SIZES = (1, 8, 64, 256, 1024, 4096, 8192)
 
@@ -36,7 +35,7 @@ def rows(
 
     Raises CheckFailed at the end if engine and minigrid differ, UserError for an unknown level.
     """
-    level_names = Instructions.of(all_levels() if tuple(levels) == ("all",) else levels, 1, seed=seed).levels
+    level_names = tuple(map(level_name, all_levels() if tuple(levels) == ("all",) else levels))
     wrong = 0
     for level in level_names:
         comparison = compare(level, steps=steps, endings=endings, seed=seed)

@@ -26,7 +26,7 @@ from sdg.experiments.config.config import RunConfig, dump
 from sdg.experiments.play.episodes import EpisodeJob, Recipe, run_jobs, with_bot_steps
 from sdg.experiments.play.players import PRIMITIVES, ChatRecipe
 from sdg.experiments.results.comparison import cores, find_library, open_folder
-from sdg.llm.budget import CHAT_EPISODE, EPISODE, Estimate
+from sdg.llm.budget import CHAT_EPISODE, EPISODE, describe_cost
 from sdg.llm.model import BudgetExceeded
 from sdg.llm.registry import concurrency_of, prices_of
 from sdg.llm.transcript import entries, first_answers
@@ -346,7 +346,6 @@ def play(
 
 def expected_cost(asked: RecordingRequest) -> str:
     """The run's expected use of its model, in a line."""
-    settings, estimate = model_settings(asked.config, None), Estimate()
-    for cell, tasks in asked.tasks():
-        estimate = estimate.plus(CHAT_EPISODE if cell.interface == TURN else EPISODE, len(tasks))
-    return estimate.describe(prices_of(settings), concurrency=concurrency_of(settings))
+    settings = model_settings(asked.config, None)
+    work = [(CHAT_EPISODE if cell.interface == TURN else EPISODE, len(tasks)) for cell, tasks in asked.tasks()]
+    return describe_cost(work, prices_of(settings), concurrency=concurrency_of(settings))

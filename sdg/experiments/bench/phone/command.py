@@ -32,7 +32,7 @@ from sdg.experiments.bench import options
 from sdg.experiments.bench.phone.androidlab import read_tasks
 from sdg.experiments.bench.phone.data import walk_rows
 from sdg.experiments.bench.phone.episodes import EMBEDDED, PhoneJob, PhonePlayed, PhoneSetting, play_all
-from sdg.experiments.results.comparison import PlannerSettings, cores, open_folder, publish, run_missing_jobs
+from sdg.experiments.results.comparison import cores, named_model, open_folder, publish, run_missing_jobs
 from sdg.gate.registry import check_guards
 from sdg.llm.registry import is_rule_based
 from sdg.screen_agent.modes import PHONE_MODES
@@ -67,20 +67,20 @@ def rows(
     out: options.Out = None,
 ) -> list[Mapping[str, Any]]:
     """The rows. Raises UserError for unknown modes, tasks, guards or devices, and without a browser."""
-    planner = PlannerSettings("", llm, base_url, with_library=False, budget=budget)
     if walks:
         name = "" if is_rule_based(llm.partition(":")[0]) else llm
-        return walk_rows(Path(out or "runs/phone-data"), walks=walks, minari=minari, llm=name, planner=planner)
+        place = Path(out or "runs/phone-data")
+        return walk_rows(place, walks=walks, minari=minari, llm=name, base_url=base_url, budget=budget)
     embedded = device == EMBEDDED
     check_asked(modes, guards, device)
     chosen = chosen_tasks(tasks, embedded=embedded)
     folder = Path(out or f"runs/phone-{re.sub('[^A-Za-z0-9.]+', '-', llm)}")
-    model = planner.model(folder)
+    model = named_model(llm, base_url, folder=folder, budget=budget)
     setting = PhoneSetting(
         replace(model, timeout_seconds=timeout, concurrency=processes or model.concurrency),
         tuple(guards),
         device,
-        PlannerSettings("", judge, base_url, with_library=False).model(folder) if judge else None,
+        named_model(judge, base_url, folder=folder) if judge else None,
         masked,
         folder / "traces" if traces or not embedded else None,
     )

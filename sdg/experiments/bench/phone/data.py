@@ -28,7 +28,8 @@ from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out, plain
 from sdg.envs.phone.tree import UiTree, read_dump
 from sdg.envs.world import Observation
-from sdg.experiments.results.comparison import PlannerSettings, open_folder
+from sdg.experiments.config.config import BudgetConfig
+from sdg.experiments.results.comparison import named_model, open_folder
 from sdg.gate.executor import Command
 from sdg.gate.phones import JUDGED, LearnedPhoneGuard
 from sdg.llm.model import LanguageModel
@@ -183,10 +184,12 @@ FIRST_SEED = 5000
 """First seed of the walks; tasks, and walks to train or measure guards, have other seeds."""
 
 
-def walk_rows(folder: Path, *, walks: int, minari: bool, llm: str, planner: PlannerSettings) -> list[Mapping[str, Any]]:
+def walk_rows(
+    folder: Path, *, walks: int, minari: bool, llm: str, base_url: str, budget: BudgetConfig
+) -> list[Mapping[str, Any]]:
     """A row for each app: actions in it, those whose effect the judge sees, and tasks that `llm` ("": none) derives
     from given ones. Raises UserError."""
-    with open_folder(folder, {"walks": walks, "llm": llm, "base_url": planner.base_url}, seed=0):
+    with open_folder(folder, {"walks": walks, "llm": llm, "base_url": base_url}, seed=0):
         found, guard = walk_all(FIRST_SEED, walks), LearnedPhoneGuard()
         write_lines(folder / "walks.jsonl", found)
         if minari:
@@ -198,15 +201,15 @@ def walk_rows(folder: Path, *, walks: int, minari: bool, llm: str, planner: Plan
             acted[app] += 1
             command = Command(each.name, each.argument)
             accepted[app] += guard.complete(command, before, observe_dump(each.after)).passed
-        derived = _derived(planner, folder) if llm else []
+        derived = _derived(build(named_model(llm, base_url, folder=folder, budget=budget)), folder) if llm else []
     tasks = Counter(task.app for task in derived)
     apps = sorted(acted.keys() | tasks.keys())
     return [{"app": app, "actions": acted[app], "accepted": accepted[app], "tasks": tasks[app]} for app in apps]
 
 
-def _derived(planner: PlannerSettings, folder: Path) -> list[PhoneTask]:
+def _derived(model: LanguageModel, folder: Path) -> list[PhoneTask]:
     """New tasks of each app, from those that aren't held out and the app's first screen; kept in the folder."""
-    model, found = build(planner.model(folder)), list[PhoneTask]()
+    found: list[PhoneTask] = []
     seen = [task for task in embedded_tasks() if task.id not in held_out()]
     with phone_browser() as browser:
         phone = EmbeddedPhone(browser)

@@ -37,7 +37,7 @@ from sdg.experiments.bench.screens.episodes import SCREENSHOT, TRUE, ScreenEpiso
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.play.browsers import Players
 from sdg.experiments.play.film import data_address
-from sdg.experiments.results.comparison import PlannerSettings, cores, open_folder, publish, run_missing_jobs
+from sdg.experiments.results.comparison import cores, named_model, open_folder, publish, run_missing_jobs
 from sdg.gate.registry import check_guards
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import is_rule_based
@@ -79,8 +79,7 @@ def rows(
     require_browser("the benchmark needs")
     check_guards(guards)
     folder = Path(out or f"runs/miniwob-{re.sub('[^A-Za-z0-9.]+', '-', llm)}{'-true' if eyes == TRUE else ''}")
-    planner = PlannerSettings("", llm, base_url, with_library=False, budget=budget)
-    model = waited_for(planner.model(folder), assignments or ())
+    model = waited_for(named_model(llm, base_url, folder=folder, budget=budget), assignments or ())
     setting = Setting(model, tuple(guards), eyes, exemplars=not is_rule_based(model.kind), mode=mode)
     asked = {"llm": llm, "base_url": base_url, "guards": list(guards), "eyes": eyes, "mode": mode}
     with open_folder(folder, asked | {"tasks": chosen, "seeds": seeds}, seed=0, may_change=("tasks", "seeds")) as run:

@@ -31,7 +31,7 @@ from sdg.errors import refuse
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.command import waited_for
 from sdg.experiments.play.pages import COMPLETIONS, ENDS, SAMPLING, PageDesktop, TaskPlayed, do_task, open_page
-from sdg.experiments.results.comparison import PlannerSettings
+from sdg.experiments.results.comparison import named_model
 from sdg.gate.confirm import final_press
 from sdg.gate.executor import OpenGate
 from sdg.llm.fakes import FakeModel
@@ -68,7 +68,7 @@ def rows(
     require_browser("the benchmark needs")
     folder = Path(out or "runs/pages")
     folder.mkdir(parents=True, exist_ok=True)
-    settings = waited_for(PlannerSettings("", llm, base_url, with_library=False).model(folder), assignments or ())
+    settings = waited_for(named_model(llm, base_url, folder=folder), assignments or ())
     model = build(settings)
     about = {"model": llm, "rule_based": is_rule_based(settings.kind), "mode": mode}
     if "tasks" in parts:
