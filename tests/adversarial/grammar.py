@@ -206,12 +206,11 @@ def fuzz(*, count: int, seed: int) -> tuple[Counter[str], list[dict[str, Any]]]:
                     {"number": requests[number]["first"], "wrong": f"the worker was lost: {found.reason}"}
                 )
             else:
-                unordered = [
-                    each for each in found["violations"] if each["outcome"] == "differ" and is_unordered(each["code"])
-                ]
+                differ = [violation for violation in found["violations"] if violation["outcome"] == "differ"]
+                unordered = [violation for violation in differ if is_unordered(violation["code"])]
                 outcomes.update(found["outcomes"])
                 outcomes.update(differ=-len(unordered), unordered=len(unordered))
-                violations += [each for each in found["violations"] if each not in unordered]
+                violations += [violation for violation in found["violations"] if violation not in unordered]
     return outcomes, violations
 
 

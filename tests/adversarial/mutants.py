@@ -191,7 +191,8 @@ def fuzz(
     """Outcomes and violations of `count` mutants. A batch that loses the worker is run again one by one."""
     outcomes: Counter[str] = Counter()
     violations: list[dict[str, Any]] = []
-    short = [{"code": each["code"], "api": each.get("api", "check")} for each in snippets if len(each["code"]) < 3000]
+    short = [snippet for snippet in snippets if len(snippet["code"]) < 3000]
+    short = [{"code": snippet["code"], "api": snippet.get("api", "check")} for snippet in short]
     requests: list[dict[str, Any]] = [
         {"snippets": short, "world": world, "seed": seed, "first": first, "count": min(BATCH, count - first)}
         for first in range(0, count, BATCH)

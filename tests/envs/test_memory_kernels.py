@@ -48,7 +48,7 @@ def run(copy: Path, number: int, decorator: str) -> list[int]:
     done = subprocess.run(
         [sys.executable, "-c", SHOW], cwd=copy, env=environment, capture_output=True, text=True, timeout=120, check=True
     )
-    return [int(each) for each in done.stdout.split()]
+    return [int(word) for word in done.stdout.split()]
 
 
 @pytest.mark.parametrize("inner", ["kernel", "inner_kernel"])

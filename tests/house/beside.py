@@ -43,7 +43,7 @@ from sdg.skills.checks import check as checks
 from sdg.skills.subgoal import CheckFunction
 compiled = getattr(checks, "compile_check", None) or checks.compiled
 world = domain().open("BossLevel"); world.reset(3); seen = world.perception()
-bodies = [each for group in json.loads(Path("tests/data/checks.json").read_text()).values() for each in group]
+bodies = [body for group in json.loads(Path("tests/data/checks.json").read_text()).values() for body in group]
 loaded = []
 for body in bodies:
     source = "def check():\\n" + "".join("    " + line + "\\n" for line in body.splitlines())
@@ -51,12 +51,12 @@ for body in bodies:
         check = compiled(CheckFunction("check", source), domain()); check(seen); loaded.append(check)
     except Exception: pass
 def median():
-    each = []
+    seconds = []
     for check in loaded:
         began = time.perf_counter()
         for _ in range(200): check(seen)
-        each.append(time.perf_counter() - began)
-    return sorted(each)[len(each) // 2] / 200
+        seconds.append(time.perf_counter() - began)
+    return sorted(seconds)[len(seconds) // 2] / 200
 print(json.dumps({"cost": 1e6 * min(median() for _ in range(5)), "found": len(loaded)}))
 """,
     "table 1": """
@@ -106,7 +106,7 @@ def compare(earlier: Path, names: list[str], repeats: int) -> list[dict[str, Any
         for repeat in range(repeats):
             for tree in (earlier, ROOT) if repeat % 2 else (ROOT, earlier):
                 results[tree].append(run(tree, MEASURES[name]))
-        before, now = (statistics.median(each["cost"] for each in results[tree]) for tree in (earlier, ROOT))
+        before, now = (statistics.median(result["cost"] for result in results[tree]) for tree in (earlier, ROOT))
         found = [results[tree][0]["found"] for tree in (earlier, ROOT)]
         row = {"measure": name, "before": before, "now": now, "ratio": now / before, "equal": found[0] == found[1]}
         rows.append({**row, "found before": found[0], "found now": found[1], "repeats": repeats})

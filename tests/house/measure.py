@@ -61,7 +61,7 @@ def words() -> int:
 def measures() -> Iterator[tuple[str, int]]:
     """What is counted, and the count."""
     yield "statements", statements(SDG)
-    for place in sorted(each for each in SDG.iterdir() if (each / "__init__.py").is_file()):
+    for place in sorted(folder for folder in SDG.iterdir() if (folder / "__init__.py").is_file()):
         yield f"statements of {place.name}", statements(place)
     yield "statements of sandbox/guard", statements(SDG / "sandbox/guard")
     yield "statements of skills/checks", statements(SDG / "skills/checks")

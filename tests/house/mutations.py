@@ -50,7 +50,7 @@ def changes(node: ast.AST, source: str) -> Iterator[tuple[ast.AST, str]]:
         yield node, f"(({text(node.left)}) {new} ({text(node.comparators[0])}))"
     elif isinstance(node, ast.BoolOp):
         new = OPERATORS[type(node.op).__name__]
-        yield node, "(" + f" {new} ".join(f"({text(each)})" for each in node.values) + ")"
+        yield node, "(" + f" {new} ".join(f"({text(value)})" for value in node.values) + ")"
     elif isinstance(node, ast.BinOp) and type(node.op).__name__ in OPERATORS:
         yield node, f"(({text(node.left)}) {OPERATORS[type(node.op).__name__]} ({text(node.right)}))"
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -79,12 +79,12 @@ def mutations(source: str, line: int) -> list[tuple[ast.AST, str]]:
     """What can be changed on a line within a function."""
     tree = ast.parse(source)
     within = {
-        id(each)
+        id(inner)
         for node in ast.walk(tree)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         for statement in node.body
-        for each in ast.walk(statement)
-    } - {id(each) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for each in ast.walk(node)}
+        for inner in ast.walk(statement)
+    } - {id(inner) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for inner in ast.walk(node)}
     nodes = [node for node in ast.walk(tree) if id(node) in within and getattr(node, "lineno", 0) == line]
     return [change for node in nodes for change in changes(node, source)]
 

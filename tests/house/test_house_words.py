@@ -71,7 +71,7 @@ def pages(patterns: tuple[str, ...]) -> list[Path]:
 
 def helps(command: Any, name: str) -> Iterator[tuple[str, str]]:
     """(command, what its help says)"""
-    yield name, " ".join([command.help or "", *(getattr(each, "help", "") or "" for each in command.params)])
+    yield name, " ".join([command.help or "", *(getattr(parameter, "help", "") or "" for parameter in command.params)])
     if hasattr(command, "list_commands"):
         context = type(command).context_class(command)
         for inner in command.list_commands(context):
@@ -85,18 +85,18 @@ def test_pages_use_the_terms_of_the_field(path: Path) -> None:
 
 
 def test_help_uses_the_terms_of_the_field() -> None:
-    bad = [f"{name}: {each}" for name, text in helps(typer.main.get_command(app), "sdg") for each in found(text)]
+    bad = [f"{name}: {term}" for name, text in helps(typer.main.get_command(app), "sdg") for term in found(text)]
     assert not bad, "\n".join(bad)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_docstrings_use_the_terms_of_the_field(package: str) -> None:
     bad = [
-        f"{path.name}:{node.lineno}: {each}"
+        f"{path.name}:{node.lineno}: {term}"
         for path in sorted((ROOT / package).rglob("*.py"))
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        for each in found(node.value.value)
+        for term in found(node.value.value)
     ]
     assert not bad, "\n".join(bad)
 

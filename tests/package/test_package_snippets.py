@@ -101,7 +101,7 @@ def test_the_site_builds_and_fetches_nothing(tmp_path: Path) -> None:
     pages = {path.name: path.read_text("utf-8") for path in (tmp_path / "site").rglob("*.html")}
     assert {"index.html", "tutorial.html", "configuration.html", "cli.html", "world.html"} <= set(pages)
     assert "about 99" in pages["index.html"], "README's first screen is the start page"
-    fetched = [each for text in pages.values() for each in re.findall(r'<(?:script|link|img)[^>]*="https?://', text)]
+    fetched = [link for text in pages.values() for link in re.findall(r'<(?:script|link|img)[^>]*="https?://', text)]
     assert not fetched
 
 

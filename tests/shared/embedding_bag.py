@@ -33,8 +33,8 @@ class BagNetwork(Network):
     def compute_gradient(self, inputs: Inputs, batch: Batch, chosen: np.ndarray, loss: Loss) -> None:
         """Leave the mean gradient over the samples `chosen` i64 (m,) in the tensors."""
         actions, before, advantages, returns = (
-            torch.from_numpy(each[chosen])
-            for each in (batch.actions, batch.log_probabilities, batch.advantages, batch.returns)
+            torch.from_numpy(column[chosen])
+            for column in (batch.actions, batch.log_probabilities, batch.advantages, batch.returns)
         )
         out = self._outputs(inputs, chosen)
         logs = functional.log_softmax(out[:, :-1], dim=1)

@@ -89,10 +89,11 @@ class Tally:
 
     def add(self, screen: Screen, elements: Sequence[TrueElement]) -> None:
         """One more screenshot."""
-        real = [each for each in elements if kind_of(each) is not None]
-        seen = [each for each in screen.elements if each.kind != "text"]
+        real = [element for element in elements if kind_of(element) is not None]
+        seen = [element for element in screen.elements if element.kind != "text"]
         pairs = matched(
-            [(family(each.kind), each.box) for each in seen], [(family(each.kind), each.box) for each in real]
+            [(family(element.kind), element.box) for element in seen],
+            [(family(element.kind), element.box) for element in real],
         )
         self.hits, self.found, self.true = self.hits + len(pairs), self.found + len(seen), self.true + len(real)
         for i, j in pairs:
@@ -100,12 +101,12 @@ class Tally:
                 self.states.append(seen[i].checked == real[j].checked)
             elif real[j].kind in FIELDS[:2]:
                 self.states.append(seen[i].focused == real[j].focused)
-        for each in set(range(len(real))) - {j for _, j in pairs}:
-            self.misses[real[each].kind] = self.misses.get(real[each].kind, 0) + 1
-        named = [(kind_of(each) or "", each.box) for each in real if str(kind_of(each)).endswith(" icon")]
-        right = {j for _, j in matched([(each.kind, each.box) for each in seen], named)}
+        for missed in set(range(len(real))) - {j for _, j in pairs}:
+            self.misses[real[missed].kind] = self.misses.get(real[missed].kind, 0) + 1
+        named = [(kind_of(element) or "", element.box) for element in real if str(kind_of(element)).endswith(" icon")]
+        right = {j for _, j in matched([(element.kind, element.box) for element in seen], named)}
         self.icons += [j in right for j in range(len(named))]
-        self.texts += [read(each, screen.elements) for each in elements if is_readable(each)]
+        self.texts += [read(element, screen.elements) for element in elements if is_readable(element)]
 
     def figures(self) -> dict[str, Any]:
         """What was counted."""
@@ -156,20 +157,20 @@ def is_readable(element: TrueElement) -> bool:
 
 def read(element: TrueElement, elements: Sequence[ScreenElement]) -> float:
     """How much of an element's words was read where it stands, in [0, 1]."""
-    asked, best = alike(element.text), 0.0
+    words, best = alike(element.text), 0.0
     x0, y0, x1, y1 = element.box
-    for each in elements:
-        a0, b0, a1, b1 = each.box
+    for parsed in elements:
+        a0, b0, a1, b1 = parsed.box
         if min(x1, a1) <= max(x0, a0) or min(y1, b1) <= max(y0, b0):
             continue
-        has = alike(each.text)
-        best = max(best, 1.0 if asked in has else likeness(asked, has))
+        parsed_words = alike(parsed.text)
+        best = max(best, 1.0 if words in parsed_words else likeness(words, parsed_words))
     return best
 
 
 def mean_average_precision(scored: Sequence[tuple[Sequence[Detection], Sequence[TrueElement]]]) -> float:
     """Mean over kinds of the area under precision and recall (all points), boxes overlapping by half."""
-    kinds = sorted({family(each.kind) for _, real in scored for each in real if kind_of(each) is not None})
+    kinds = sorted({family(element.kind) for _, real in scored for element in real if kind_of(element) is not None})
     return float(np.mean([_average_precision(kind, scored) for kind in kinds]))
 
 
@@ -177,11 +178,12 @@ def _average_precision(kind: str, scored: Sequence[tuple[Sequence[Detection], Se
     marks: list[tuple[float, bool]] = []
     total = 0
     for detections, elements in scored:
-        real = [("", each.box) for each in elements if kind_of(each) is not None and family(each.kind) == kind]
-        mine = [each for each in detections if family(each.kind) == kind]
-        hit = {i for i, _ in matched([("", each.box) for each in mine], real)}
-        marks += [(each.score, i in hit) for i, each in enumerate(mine)]
-        total += len(real)
+        real = [element for element in elements if kind_of(element) is not None]
+        real_boxes = [("", element.box) for element in real if family(element.kind) == kind]
+        mine = [detection for detection in detections if family(detection.kind) == kind]
+        hits = {i for i, _ in matched([("", detection.box) for detection in mine], real_boxes)}
+        marks += [(detection.score, i in hits) for i, detection in enumerate(mine)]
+        total += len(real_boxes)
     right = np.array([hit for _, hit in sorted(marks, key=lambda mark: -mark[0])], float)
     if not len(right):
         return 0.0
@@ -191,5 +193,5 @@ def _average_precision(kind: str, scored: Sequence[tuple[Sequence[Detection], Se
 
 
 if __name__ == "__main__":
-    for each in rows():
-        print(json.dumps(each))
+    for row in rows():
+        print(json.dumps(row))

@@ -62,7 +62,7 @@ class Walker:
 
     def _approach(self, memory: Memory, goals: set[tuple[int, int]]) -> int | None:
         """First action of a shortest way to face a goal; -1 when one is faced, None where no way is known."""
-        x, y, heading = (int(each) for each in memory.pose[0])
+        x, y, heading = (int(number) for number in memory.pose[0])
         queue, firsts = deque([((x, y, heading), -1)]), {(x, y, heading)}
         while queue:
             (x, y, heading), first = queue.popleft()

@@ -43,8 +43,8 @@ def test_time_limit_and_lifting_it() -> None:
         world.reset(8)
         assert world.max_steps == 64
     spins = [(short.step(0), long.step(0)) for _ in range(64)]
-    assert [each.truncated for each, _ in spins] == [False] * 63 + [True]
-    assert not any(each.truncated for _, each in spins)
+    assert [step.truncated for step, _ in spins] == [False] * 63 + [True]
+    assert not any(step.truncated for _, step in spins)
     actions = bot_actions("GoToLocal", 8)
     assert actions is not None
     results = [long.step(action) for action in actions]
@@ -128,7 +128,7 @@ def test_own_instruction_is_verified() -> None:
     for seed in range(40):
         world = BabyAIWorld("GoToLocal")
         world.reset(seed)
-        ahead = [each for each in world.perception().find_objects("object in front of you") if each.position[0] == 0]
+        ahead = [thing for thing in world.perception().find_objects("object in front of you") if thing.position[0] == 0]
         if not ahead or ahead[0].position[1] < 3:
             continue
         world.set_instruction(f"Go to a {ahead[0].name}.")

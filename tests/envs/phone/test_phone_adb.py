@@ -61,7 +61,7 @@ def test_actions_are_the_shells(pair: tuple[FakePhone, AdbPhone], action: PhoneA
 def test_percent_and_s_are_typed_apart_because_together_they_are_a_blank(pair: tuple[FakePhone, AdbPhone]) -> None:
     fake, phone = pair
     phone.type_text("a%sb%%s c% s")
-    assert [each[2] for each in fake.commands if each[:2] == ["input", "text"]] == ["a%", "sb%%", "s%sc%%ss"]
+    assert [command[2] for command in fake.commands if command[:2] == ["input", "text"]] == ["a%", "sb%%", "s%sc%%ss"]
 
 
 def test_nothing_is_typed_where_no_field_has_the_focus(pair: tuple[FakePhone, AdbPhone]) -> None:

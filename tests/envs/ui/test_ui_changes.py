@@ -24,7 +24,7 @@ BOX = ScreenElement(3, "shape", "", (10, 40, 60, 60), look="rectangle")
 
 def seen(*elements: ScreenElement, inked: tuple[ScreenElement, ...] = ()) -> Observation:
     picture = BLANK.copy()
-    for x0, y0, x1, y1 in (each.box for each in inked):
+    for x0, y0, x1, y1 in (element.box for element in inked):
         picture[y0:y1, x0:x1] = 0
     return Observation("", picture, elements)
 

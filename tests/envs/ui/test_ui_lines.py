@@ -27,7 +27,7 @@ def drawn(*words: tuple[int, str], rings: tuple[int, ...] = (), frames: tuple[in
 def test_labels_side_by_side_are_texts_of_their_own_and_a_sentence_is_one() -> None:
     labels = drawn((20, "Adults"), (110, "Children"), (220, "Groups"))
     cut, ticks = cut_lines(labels, [TextLine("AdultsChildrenGroups", (18, 20, 290, 40), 0.9)], ())
-    assert [each.text for each in cut] == ["Adults", "Children", "Groups"]
+    assert [line.text for line in cut] == ["Adults", "Children", "Groups"]
     assert not ticks
     sentence = TextLine("The O level group meets on Oak Street", (18, 20, 330, 40), 0.9)
     assert cut_lines(drawn((20, sentence.text)), [sentence], ()) == ([sentence], [])
@@ -36,6 +36,6 @@ def test_labels_side_by_side_are_texts_of_their_own_and_a_sentence_is_one() -> N
 def test_rings_and_frames_in_a_line_are_ticks() -> None:
     picture = drawn((46, "Post"), (156, "Pick up"), (276, "LED"), rings=(20, 130), frames=(250,))
     cut, ticks = cut_lines(picture, [TextLine("O Post O Pick up LED", (18, 20, 320, 40), 0.9)], ())
-    assert [each.text for each in cut] == ["Post", "Pick up", "LED"]
-    assert [(each.kind, each.checked) for each in ticks] == [("radio", False), ("radio", False), ("checkbox", False)]
+    assert [line.text for line in cut] == ["Post", "Pick up", "LED"]
+    assert [(tick.kind, tick.checked) for tick in ticks] == [("radio", False), ("radio", False), ("checkbox", False)]
     assert cut_lines(picture, [TextLine("", (18, 20, 320, 40), 0.9)], ticks)[1] == [], "those that are there already"

@@ -77,7 +77,7 @@ def test_what_the_second_reader_says_is_put_where_it_stands(monkeypatch: pytest.
     said = {10: ("Удалить", 0.9), 30: ("Файл", 0.8), 40: ("Фа", 0.3), 50: ("Abuse", 0.9), 60: ("Ею", 0.9)}
     read = Reader(monkeypatch, said | {20: ("ОК", 0.99)})
     found = scripts.read_again(WHITE, lines, ("rus",))
-    assert [(each.text, each.box[0], each.is_foreign) for each in found] == [
+    assert [(line.text, line.box[0], line.is_foreign) for line in found] == [
         ("Удалить", 10, True),
         ("OK", 20, False),
         ("Файл", 30, True),
@@ -134,8 +134,8 @@ def test_cyrillic_and_greek_are_read_where_the_program_is_installed() -> None:
     if not {"rus", "ell"} <= set(scripts.known_languages()):
         pytest.skip("no tesseract with tesseract-ocr-rus and tesseract-ocr-ell")
     russian = parse(drawn("Настройки страницы", "Удалить файл", "Help and support")).elements
-    assert [each.text for each in russian] == ["Настройки страницы", "Удалить файл", "Help and support"]
-    assert "Αποθήκευση αρχείου" in [each.text for each in parse(drawn("Αποθήκευση αρχείου", "Settings")).elements]
+    assert [element.text for element in russian] == ["Настройки страницы", "Удалить файл", "Help and support"]
+    assert "Αποθήκευση αρχείου" in [element.text for element in parse(drawn("Αποθήκευση αρχείου", "Settings")).elements]
 
 
 def test_a_latin_page_is_read_the_same_with_the_program_and_without(monkeypatch: pytest.MonkeyPatch) -> None:

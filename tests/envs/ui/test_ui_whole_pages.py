@@ -63,4 +63,4 @@ def test_a_ground_is_written_after_the_kind() -> None:
 def test_a_page_of_the_benchmarks_size_is_read_as_before() -> None:
     picture = np.full((320, 320, 3), 255, np.uint8)
     picture[20:50, 10:60] = (0, 60, 200)
-    assert all(not each.ground for each in parse(picture).elements)
+    assert all(not element.ground for element in parse(picture).elements)

@@ -48,7 +48,7 @@ def test_a_seed_gives_the_same_pixels(browser: Browser, task: str) -> None:
 
 def test_browsers_live_side_by_side_and_end_in_any_order() -> None:
     first, second = Browser(), Browser()
-    shown = [opened(each, "click-button", 3).screenshot() for each in (first, second)]
+    shown = [opened(browser, "click-button", 3).screenshot() for browser in (first, second)]
     assert shown[0] == shown[1]
     first.close()
     first.close()
@@ -155,7 +155,7 @@ def test_as_the_packages_own_environment(browser: Browser, monkeypatch: pytest.M
                 observation, _ = theirs.reset(seed=seed)
                 ours = opened(browser, task, seed)
                 assert ours.mission == " ".join(observation["utterance"].split())
-                buttons = [each for each in observation["dom_elements"] if each["tag"] in ("button", "span")]
+                buttons = [element for element in observation["dom_elements"] if element["tag"] in ("button", "span")]
                 x, y = (
                     buttons[-1][axis][0] + buttons[-1][side][0] / 2
                     for axis, side in (("left", "width"), ("top", "height"))

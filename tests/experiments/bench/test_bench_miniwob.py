@@ -132,7 +132,7 @@ class Handler(BaseHTTPRequestHandler):
         asked["messages"][-1]["content"] = (
             asked["messages"][-1]["content"].rpartition("The example ends here.")[2].strip()
         )
-        said = WebRules().complete([Message(each["role"], each["content"]) for each in asked["messages"]]).text
+        said = WebRules().complete([Message(message["role"], message["content"]) for message in asked["messages"]]).text
         body = json.dumps({"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}).encode()
         with self.turn:
             Handler.waiting -= 1

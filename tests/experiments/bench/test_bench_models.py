@@ -149,13 +149,12 @@ def test_a_recorded_run_is_only_written_over_itself(model: str, tmp_path: Path) 
 def test_intervals_know_who_answered(tmp_path: Path) -> None:
     about = About("d", "m", "c", 0, 4, "evaluation")
     episodes = [RecordedEpisode(str(n), "skills", "map", "GoToLocal", n, success=n < 2) for n in range(4)]
-    alone, known = (
-        rows_of(RecordedRun(tmp_path, about, tuple(replace(each, answerers=who(each)) for each in episodes)))[0]
-        for who in (lambda each: (), lambda each: ("one",) if each.success else ("other",))
-    )
-    assert (alone["answerers"], known["answerers"]) == (0, 2)
-    assert known["low"] < alone["low"]
-    assert known["high"] > alone["high"]
+    answered = [replace(episode, answerers=("one",) if episode.success else ("other",)) for episode in episodes]
+    unknown = rows_of(RecordedRun(tmp_path, about, tuple(episodes)))[0]
+    known = rows_of(RecordedRun(tmp_path, about, tuple(answered)))[0]
+    assert (unknown["answerers"], known["answerers"]) == (0, 2)
+    assert known["low"] < unknown["low"]
+    assert known["high"] > unknown["high"]
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_a_prompt_says_what_ends_a_call_and_a_failure_how_far_it_came() -> None:
     skills = options_of(untrained("table"))
     assert describe_skill(skills["touch"]).endswith("acts until:\n        return distance('red block') <= 0.085")
     robot = play("table", skills, "Touch", seeds("evaluation", count=1, seed=3, level="Touch")[0])
-    [name] = [each.name for each in robot.perception().get_blocks()]
+    [name] = [block.name for block in robot.perception().get_blocks()]
     pair = f"{name} to {robot.perception().get_spots()[0].name}"
     assert re.fullmatch(r"distance was \d.\d\d and is \d.\d\d", robot.perform(Command("push", pair)).note)
 
@@ -154,9 +154,9 @@ def test_a_run_s_words_are_measured_with_one_question_an_instruction(tmp_path: P
     assert set(row) == set(FIELDS)
     assert (row["agent"], row["level"], row["episodes"]) == ("words-of-somebody", "Touch", 6)
     questions, played = (read_journal(tmp_path / f"out/{name}.jsonl") for name in ("asked", "played"))
-    assert len({each["instruction"] for each in played}) == len(questions) <= 4
-    assert {each["instruction"]: each["program"] for each in questions}.items() >= {
-        (each["instruction"], each["program"]) for each in played
+    assert len({row["instruction"] for row in played}) == len(questions) <= 4
+    assert {question["instruction"]: question["program"] for question in questions}.items() >= {
+        (row["instruction"], row["program"]) for row in played
     }
     assert rows(**asked) == [row]
     for other in ({"llm": "examples.worlds.by_hand:TABLE:another"}, {"assignments": ["deduce.attempts=2"]}):
@@ -181,7 +181,7 @@ def test_programs_that_the_run_holds_are_not_asked_for_again(tmp_path: Path) -> 
             journal.append(played(unit=colour, instruction=mission, program="later", first=program))
     rows(measure=True, run=str(run), levels=("Touch",), episodes=3, out=tmp_path / "out")
     assert not (tmp_path / "out/asked.jsonl").exists()
-    assert {each["program"] for each in read_journal(tmp_path / "out/played.jsonl")} == {program}
+    assert {row["program"] for row in read_journal(tmp_path / "out/played.jsonl")} == {program}
 
 
 @pytest.mark.parametrize("row", [{}, {"trace": [{}]}, {"trace": 5}, {"program": 5}])

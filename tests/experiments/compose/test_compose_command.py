@@ -149,9 +149,9 @@ def test_programs_of_a_folder_from_anybody_are_read_or_refused_by_file(tmp_path:
         folder.journal("episodes").append(row | {"interactions": 1, "trace": []})
     exchange = {"schema": 3, "key": "k", "model": "m", "stage": "solve", "messages": [{"role": "user", "content": "x"}]}
     lines = [exchange | {"sampling": sampling, "error": "e"} for sampling in ({}, {"seed": None})]
-    (tmp_path / "run/transcript.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))
+    (tmp_path / "run/transcript.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     programs = read_programs(tmp_path / "run", cell=cell)
-    assert ([each.calls for each in programs.solved], programs.kind, programs.rules) == ([()], "", {""})
+    assert ([program.calls for program in programs.solved], programs.kind, programs.rules) == ([()], "", {""})
     with RunFolder.start(tmp_path / "run", RunSettings({"model": 5}, "", 0)) as folder:
         folder.journal("rehearsals").append(row | {"trace": [{"calls": 5}]})
     with pytest.raises(RunFolderError, match=r"rehearsals.jsonl has a row"):

@@ -155,10 +155,11 @@ ROWS = {
 @pytest.mark.parametrize("name", [*ROWS, "nothing of it"])
 def test_what_was_confirmed_is_pressed_in_its_own_row_alone(site: tuple[str, Path], name: str) -> None:
     change, long = ROWS.get(name, ("l.lastChild.querySelector('p').append(' and Dan')", 1))
+    text = " lorem" * 80 * long
     body = "".join(
         f"<div style='position:relative;height:120px;overflow:hidden'><span><button style='width:140px;height:110px' "
-        f"{PRESSED}>Delete</button><a href='#e'>Edit</a></span><p {CELL}>Of {each}<img>{' lorem' * 80 * long}</p></div>"
-        for each in ("Ann", "Bob", "Cy")
+        f"{PRESSED}>Delete</button><a href='#e'>Edit</a></span><p {CELL}>Of {owner}<img>{text}</p></div>"
+        for owner in ("Ann", "Bob", "Cy")
     )
     with shown(site, f"<div id=l>{body}</div>") as (page, address, access):
         found = do_task(

@@ -45,7 +45,7 @@ def test_nothing_in_a_trace_steers_a_terminal(site: tuple[str, Path], tmp_path: 
     played(site, "<p>hello", Scripted([("FINISH", {"text": said})]), folder=tmp_path)
     trace = (tmp_path / "trace.txt").read_text("utf-8")
     assert "hi \\x9b31m" in trace
-    assert all(each == "\n" or each.isprintable() for each in trace)
+    assert all(character == "\n" or character.isprintable() for character in trace)
 
 
 def test_a_folder_that_takes_nothing_is_told_before_the_task_or_keeps_its_result(
@@ -73,7 +73,7 @@ def test_a_folder_with_the_user_s_own_trace_is_left_alone(site: tuple[str, Path]
     with pytest.raises(UserError, match=f"{name} wasn't written by sdg: name another folder"):
         played(site, "<p>hello", model, folder=tmp_path)
     assert not model.asked
-    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [(name, "{} of mine")]
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, "{} of mine")]
 
 
 def test_what_was_typed_before_a_question_does_not_answer_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,9 +106,10 @@ def test_a_task_that_never_began_keeps_nothing_of_the_one_before(site: tuple[str
 
 def test_a_browser_that_dies_and_a_model_that_fails_are_ends(site: tuple[str, Path]) -> None:
     def end_renderers(text: str) -> None:
-        for each in page.context.browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]:
-            if each["type"] == "browser":
-                os.kill(each["id"], signal.SIGKILL)
+        session = page.context.browser.new_browser_cdp_session()
+        for process in session.send("SystemInfo.getProcessInfo")["processInfo"]:
+            if process["type"] == "browser":
+                os.kill(process["id"], signal.SIGKILL)
 
     with shown(site, "<p>hello") as (page, address, access):
         model = Scripted([CLICK], sees=end_renderers)
@@ -130,7 +131,7 @@ def test_a_driver_that_dies_is_an_end_that_is_kept(site: tuple[str, Path], tmp_p
 
     def end_driver(text: str) -> None:
         children = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split()
-        (driver,) = [each for each in children if b"run-driver" in Path(f"/proc/{each}/cmdline").read_bytes()]
+        (driver,) = [child for child in children if b"run-driver" in Path(f"/proc/{child}/cmdline").read_bytes()]
         os.kill(int(driver), signal.SIGKILL)
 
     def play() -> None:

@@ -102,7 +102,7 @@ def test_a_row_is_of_what_its_setting_says(
     tmp_path: Path, ran: list[tuple[int, int]], capsys: pytest.CaptureFixture[str], settings: list[str], says: str
 ) -> None:
     """What is set over again would give rows of one run under several names."""
-    given = [word for each in settings for word in ("--set", each)]
+    given = [word for setting in settings for word in ("--set", setting)]
     assert main(["sweep", "tiny", *given, "--seeds", "2", "--out", str(tmp_path)]) == 2
     assert says in capsys.readouterr().err
     assert not ran
@@ -133,8 +133,9 @@ def test_results_that_can_not_be_read_are_refused_by_name(
     place = tmp_path / "as-it-is/seed-0/results.json"
     results = json.loads(place.read_text())
     good = results["rows"][0] if rows != [{}] else {}
-    damaged = [good | each if isinstance(each, dict) else each for each in rows] if isinstance(rows, list) else rows
-    place.write_text(json.dumps(results | {"rows": damaged}))
+    if isinstance(rows, list):
+        rows = [good | row if isinstance(row, dict) else row for row in rows]
+    place.write_text(json.dumps(results | {"rows": rows}))
     assert main(asked) == 2
     assert "results.json has a row or value that" in capsys.readouterr().err
     place.write_text(json.dumps({key: value for key, value in results.items() if key != "rows"}))

@@ -36,5 +36,5 @@ def test_every_result_is_where_its_name_says(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(name for name in RESULTS if is_dataclass(listed(name))))
 def test_what_a_result_holds_may_travel_as_well(name: str) -> None:
     kind = listed(name)
-    inner = {name_of(each) for hint in typing.get_type_hints(kind).values() for each in held(hint)}
+    inner = {name_of(inner_kind) for hint in typing.get_type_hints(kind).values() for inner_kind in held(hint)}
     assert inner <= RESULTS, f"{sorted(inner - RESULTS)} would end each job that gives back a {name}: list it"

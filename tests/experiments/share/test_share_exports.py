@@ -113,10 +113,10 @@ def test_episodes_are_read_by_minari_s_loader(tmp_path: Path) -> None:
     rows = [play(seed) for seed in (3, 4)]
     assert write_dataset("sdg/test-v0", rows, root=tmp_path) == 2
     episodes = list(read_dataset("sdg/test-v0", root=tmp_path))
-    assert [tuple(map(int, each.actions)) for each in episodes] == [tuple(row.actions) for row in rows]
-    assert all(each.terminations[-1] and each.rewards[-1] > 0 for each in episodes)
-    assert [each.observations["mission"][0] for each in episodes] == [row.instruction for row in rows]
-    assert [len(each.observations["image"]) for each in episodes] == [row.steps + 1 for row in rows]
+    assert [tuple(map(int, episode.actions)) for episode in episodes] == [tuple(row.actions) for row in rows]
+    assert all(episode.terminations[-1] and episode.rewards[-1] > 0 for episode in episodes)
+    assert [episode.observations["mission"][0] for episode in episodes] == [row.instruction for row in rows]
+    assert [len(episode.observations["image"]) for episode in episodes] == [row.steps + 1 for row in rows]
 
 
 def test_an_episode_that_was_cut_off_is_truncated(tmp_path: Path) -> None:
@@ -146,13 +146,13 @@ def test_episodes_of_screens_are_read_by_minari_s_loader(tmp_path: Path, monkeyp
     assert main(["skills", "export", run, "--minari", "sdg/screens-v0"]) == 0
     episodes = list(read_dataset("sdg/screens-v0"))
     assert len(episodes) == 2
-    for row, each in zip(read_journal(Path(run, "episodes.jsonl")), episodes, strict=True):
+    for row, episode in zip(read_journal(Path(run, "episodes.jsonl")), episodes, strict=True):
         assert row["success"]
-        assert (bool(each.terminations[-1]), each.rewards[-1] > 0) == (True, True)
-        assert each.observations["screenshot"].shape == (row["commands"] + 1, 320, 320, 3)
-        assert each.observations["instruction"][0].split() == row["instruction"].split()
+        assert (bool(episode.terminations[-1]), episode.rewards[-1] > 0) == (True, True)
+        assert episode.observations["screenshot"].shape == (row["commands"] + 1, 320, 320, 3)
+        assert episode.observations["instruction"][0].split() == row["instruction"].split()
         kept = [command.partition("(")[0] for command in row["past"]]
-        assert [NAMES[number] for number in each.actions["name"]] == kept
+        assert [NAMES[number] for number in episode.actions["name"]] == kept
     with pytest.raises(UserError, match="can't be played again"):
         write_screens("sdg/else-v0", [row | {"past": row["past"][:1]}])
 

@@ -121,7 +121,7 @@ def test_arrays_and_libraries_travel_by_content_once_a_node(pool: DaskPool) -> N
     found = dict(pool.run(content_target.describe, jobs, answer=lambda job, request: asked.append(1)))
     kinds, sums, names, places = zip(*found.values(), strict=True)
     assert (set(kinds), set(sums)) == ({"recarray"}, {float(np.arange(9000).sum())})
-    assert all({"library.json", "composed.json", "collect.safetensors"} <= set(each) for each in names)
+    assert all({"library.json", "composed.json", "collect.safetensors"} <= set(file_names) for file_names in names)
     assert LIBRARY not in map(Path, places)
     assert len(set(places)) <= 2, "each node has one copy of its own"
 

@@ -166,7 +166,7 @@ def test_a_helper_never_takes_the_name_of_something_else(skill: str, helper: str
 def test_two_skills_never_share_the_name_of_a_helper() -> None:
     more = GOOD.replace("fetch", "fetch_a").replace("nearest", "b").replace("bring", "lay")
     both = GOOD.replace("nearest", "a_b") + more
-    assert {"fetch", "fetch_a"} <= {each.name for each in read(both).refusals}
+    assert {"fetch", "fetch_a"} <= {refusal.name for refusal in read(both).refusals}
     assert len(read(GOOD + more).skills) == 4
 
 
@@ -216,4 +216,4 @@ def test_what_recurs_is_counted_once_a_program() -> None:
     assert ("a", "a") not in found
     assert kind_of("pick up the red ball and open a door, then go to a box") == "pick and open then go"
     kinds = [Solved(text, "L", n, "x" * n) for n, text in enumerate(("go to a", "go to b", "open c"))]
-    assert [each.instruction for each in pick_varied(kinds, 2)] == ["go to a", "open c"]
+    assert [question.instruction for question in pick_varied(kinds, 2)] == ["go to a", "open c"]

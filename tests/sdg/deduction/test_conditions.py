@@ -26,7 +26,8 @@ def picked_up(seed: int) -> tuple[Experience, str] | None:
 
 
 def test_conditions_are_what_members_share() -> None:
-    members = [each for seed in range(60) if (each := picked_up(seed)) is not None][:4]
+    picked = [picked_up(seed) for seed in range(60)]
+    members = [member for member in picked if member is not None][:4]
     known = learn_needs(members, domain=BABYAI, takes_argument=True)[1]
     assert {"nothing is carried", "the robot faces it"} <= set(known.before)
     assert {"it is carried", "something is carried"} <= set(known.after)

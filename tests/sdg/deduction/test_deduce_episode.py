@@ -108,9 +108,9 @@ def test_the_debug_prompt_is_told_what_went_wrong_and_where() -> None:
     wrong = "def program():\n    discover('object')\n    go_next_to('grey door')\n"
     episode, _, prompts = play(fenced(wrong), fenced(SOLVE.format(goal())))
     assert episode.success
-    assert [each.cause for each in episode.interactions] == ["refused", ""]
+    assert [interaction.cause for interaction in episode.interactions] == ["refused", ""]
     (failure,) = prompts.failures
-    assert [each.programs for each in prompts.limits] == [4, 3]
+    assert [limit.programs for limit in prompts.limits] == [4, 3]
     assert prompts.limits[1].steps == 64 - failure.ended
     assert failure.program == wrong
     assert "line 3: nothing that matches 'grey door'" in failure.error
@@ -192,7 +192,7 @@ def test_restarting_is_the_other_mode() -> None:
     wasting = "def program():\n    while True:\n        discover('red door')\n"
     episode, model, _ = play(fenced(wasting), fenced(SOLVE.format(goal(AWAY))), start=AWAY, restarts=True)
     assert episode.success
-    assert [each.cause for each in episode.interactions] == ["out of time", ""]
+    assert [interaction.cause for interaction in episode.interactions] == ["out of time", ""]
     assert episode.interactions[1].began == 0
     assert episode.steps > 64
     assert len(model.asked) == 2

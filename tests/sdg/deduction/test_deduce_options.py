@@ -74,7 +74,7 @@ def test_picking_up_is_learned_to_grasp_what_was_seen() -> None:
 
 def test_going_there_claims_nothing_of_the_hand() -> None:
     mixed = members("go_next_to", SEEDS) + members("go_next_to", SEEDS, first="pick")
-    usage = learn_needs([each for each in mixed if each[0].actions], domain=BABYAI, takes_argument=True)[0]
+    usage = learn_needs([member for member in mixed if member[0].actions], domain=BABYAI, takes_argument=True)[0]
     assert usage == Usage(needs_seen_target=True)
 
 

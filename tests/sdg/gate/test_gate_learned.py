@@ -29,7 +29,7 @@ def observed(level: str = "GoToLocal", seed: int = 3_000_777) -> Observation:
 
 def test_the_shipped_guards_judge_a_thing_in_view_and_one_that_there_is_not() -> None:
     guard, now = LearnedGuard(USAGES, BABYAI.affordances), observed()
-    thing = next(each for each in now.elements if each.type != "door")  # type: ignore[attr-defined]
+    thing = next(element for element in now.elements if element.type != "door")  # type: ignore[attr-defined]
     assert guard.feasible(Command("go", BABYAI.language.name_of(thing)), now).confidence > 0.7
     assert not guard.complete(Command("go", "green door"), now, now).passed
     assert guard.feasible(Command("odd"), now).passed, "nothing tells what it is for, so nothing was learned of it"

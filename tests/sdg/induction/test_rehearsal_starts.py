@@ -88,8 +88,8 @@ def test_what_is_judged_was_not_practised() -> None:
     assert mine.judged is not None
     assert len(mine.judged) <= 1 + 1
     assert len(mine.practised) <= 2 * (2 + 3 + 4)
-    others = [each for label, each in found.items() if each is not mine]
-    assert all(each.practised is None and each.judged is None for each in others)
+    others = [request for label, request in found.items() if request is not mine]
+    assert all(request.practised is None and request.judged is None for request in others)
 
 
 def test_an_episode_s_row_says_all_that_its_robot_knew(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +98,7 @@ def test_an_episode_s_row_says_all_that_its_robot_knew(monkeypatch: pytest.Monke
 
     def remember(world: BabyAIWorld) -> None:
         begin_subgoal(world.memory, 0)
-        known.append(Memory(*(each.copy() for each in world.memory)))
+        known.append(Memory(*(column.copy() for column in world.memory)))
 
     monkeypatch.setattr(BabyAIWorld, "begin_subgoal", remember)
     body = "scan_room()", "forget_visited_rooms()", "scan_room()", "turn_right()", "search_for('ball')"
@@ -117,7 +117,7 @@ def test_an_episode_s_row_says_all_that_its_robot_knew(monkeypatch: pytest.Monke
 
 
 def _calls(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    calls = [call | {"row": i} for i, row in enumerate(rows) for each in row["trace"] for call in each["calls"]]
+    calls = [call | {"row": i} for i, row in enumerate(rows) for step in row["trace"] for call in step["calls"]]
     return [
         call | {"forgot_after": not call["steps"] and call["began"] in rows[call["row"]]["forgot"]}
         for call in calls

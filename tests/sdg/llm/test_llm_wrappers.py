@@ -95,7 +95,7 @@ def test_questions_under_way_wait_near_the_limit_and_not_before(tmp_path: Path) 
         sampling = Sampling(max_tokens=max_tokens)
         questions = [(Message("user", f"question {n}"),) for n in range(64)]
         with pytest.raises(BudgetExceeded):
-            list(in_order(lambda each: model.complete(each, sampling=sampling), questions, at_once=16))
+            list(in_order(lambda question: model.complete(question, sampling=sampling), questions, at_once=16))
         return model.spending.tokens
 
     careful, bold = Slow("one"), Slow("one")

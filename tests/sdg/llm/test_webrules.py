@@ -18,7 +18,7 @@ def asked(task: str, screen: str, *, past: str = "(none)") -> list[str]:
         "screen", **filled, task=fence(task), past=past, number="1", observation=fence(f"OCR:\n{screen}")
     )
     said = json.loads(WebRules().complete(messages).text)
-    return [f"{each['name']} {next(iter(each['args'].values()))}" for each in said["commands"]]
+    return [f"{command['name']} {next(iter(command['args'].values()))}" for command in said["commands"]]
 
 
 FORM = """'Username': [4, 24, 101, 46]

@@ -25,7 +25,7 @@ SLIDER = node("SeekBar", "[0,300][400,350]", text="Slide to pay", flags="clickab
 
 
 def number(desktop: PhoneDesktop, text: str) -> int:
-    return next(each.id for each in desktop.observe().elements if each.text == text)
+    return next(element.id for element in desktop.observe().elements if element.text == text)
 
 
 def test_an_element_that_vanished_between_look_and_tap_is_refused() -> None:
@@ -48,11 +48,10 @@ def described(text: str, desc: str, *inner: str) -> str:
 
 
 NEXT, FOCUSED = dump(labelled("Next")), "clickable focused"
-COLLIDES = next(
-    each for n in range(9999) if read_dump(each := dump(labelled(f"Delete {n}"))).elements[0].id
-    == read_dump(NEXT).elements[0].id
-)  # fmt: skip
-TAPS = [act("Tap", element=read_dump(NEXT).elements[0].id), act("Tap", coords=[50, 25])]
+NEXT_ID = read_dump(NEXT).elements[0].id
+DELETES = (dump(labelled(f"Delete {n}")) for n in range(9999))
+COLLIDES = next(screen for screen in DELETES if read_dump(screen).elements[0].id == NEXT_ID)
+TAPS = [act("Tap", element=NEXT_ID), act("Tap", coords=[50, 25])]
 FIRST, SECOND = (node("EditText", "[0,0][100,50]", res=res, flags=FOCUSED) for res in ("note", "chat"))
 
 
@@ -75,7 +74,7 @@ FIRST, SECOND = (node("EditText", "[0,0][100,50]", res=res, flags=FOCUSED) for r
         (act("Type", text="secret"), dump(FIRST), dump(SECOND)),
         (act("Enter"), dump(FIRST), dump(SECOND)),
         (act("Enter"), dump(FIRST, labelled("Next")), dump(FIRST, labelled("Delete account"))),
-        (act("Tap", coords=[50, 25]), *(dump(described("OK", each)) for each in ("Next page", "Delete account"))),
+        (act("Tap", coords=[50, 25]), *(dump(described("OK", label)) for label in ("Next page", "Delete account"))),
         (act("Tap", coords=[50, 25]), "not xml", dump(node("View", "[0,0][100,50]"), labelled("Delete all"))),
     ],
 )  # fmt: skip
@@ -210,7 +209,7 @@ def test_words_on_the_screen_stay_in_their_fence() -> None:
 
 
 def judged(guard: Any, command: Command, *dumps: str) -> Any:
-    seen = [PhoneDesktop(ScriptedPhone(each), "x").observe() for each in dumps]
+    seen = [PhoneDesktop(ScriptedPhone(screen), "x").observe() for screen in dumps]
     return guard.feasible(command, seen[0]) if len(seen) == 1 else guard.complete(command, *seen)
 
 

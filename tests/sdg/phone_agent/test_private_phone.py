@@ -66,8 +66,8 @@ def test_parts_of_values_reach_neither_tree_nor_picture_of_a_phone(nodes: list[s
     assert not any(
         part in seen.xml.lower() for part in ("walrus", "0rchid", "ninety", "4929", "6052", "8804", "widget")
     )
-    assert [each.kind for each in seen.elements][-1] == "button"
-    hidden = [each.box for each in seen.elements if "{" in each.text]
+    assert [element.kind for element in seen.elements][-1] == "button"
+    hidden = [element.box for element in seen.elements if "{" in element.text]
     assert all((seen.image[box[1] : box[3], box[0] : box[2]] == 120).all() for box in hidden)
     assert not (seen.image[700:750, 0:100] == 120).all()
 
@@ -83,7 +83,7 @@ def test_a_few_letters_are_enough_in_a_field_of_a_phone_that_a_value_was_typed_i
 def test_a_sign_that_xml_can_t_hold_is_read_on_a_private_phone_too() -> None:
     phone = ScriptedPhone(dump(button("hello \x01 secret")))
     private = PrivateDevice(phone, Protector((), Placeholders({"code": "secret"})))
-    assert [each.text for each in PhoneDesktop(private, "x").observe().elements] == ["hello {code}"]
+    assert [element.text for element in PhoneDesktop(private, "x").observe().elements] == ["hello {code}"]
 
 
 @pytest.mark.parametrize("shown", [0, 1])

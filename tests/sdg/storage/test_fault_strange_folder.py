@@ -66,7 +66,7 @@ def victim(tmp_path: Path) -> Iterator[Path]:
     (place / "unit" / "kept").write_text("x")
     yield place
     assert (place / "diary").read_text() == "a line\nand one without an end"
-    assert sorted(str(each.relative_to(place)) for each in place.rglob("*")) == ["diary", "unit", "unit/kept"]
+    assert sorted(str(path.relative_to(place)) for path in place.rglob("*")) == ["diary", "unit", "unit/kept"]
 
 
 def swapped(run: Path, name: str, make: Callable[[Path], None]) -> Path:

@@ -40,7 +40,7 @@ def test_a_stored_row_is_the_value_that_was_written() -> None:
     assert row.agreement == Agreement(2, 0, 1)
     assert row.subgoals[0].actions == (2, 2)
     assert row.reached_count == 1
-    assert [each.actions for each in row.experiences()] == [(2, 2)]
+    assert [experience.actions for experience in row.experiences()] == [(2, 2)]
     assert read(Verification, to_json(row)) == row
     assert set(to_json(row)) == set(ROW)
 
@@ -109,6 +109,6 @@ def test_calls_in_an_episode_are_read_as_carefully_as_its_row(tmp_path: Path, tr
     with Journal(tmp_path / "good.jsonl") as good, Journal(tmp_path / "bad.jsonl") as bad:
         good.append(row | {"unit": "e", "trace": [{"calls": [CALL]}, {"calls": []}]})
         bad.append(row | {"unit": "e", "trace": trace})
-    assert [list(each.calls()) for each in read_rows(tmp_path / "good.jsonl", Played)] == [[CALL]]
+    assert [list(row.calls()) for row in read_rows(tmp_path / "good.jsonl", Played)] == [[CALL]]
     with pytest.raises(RunFolderError, match=r"bad.jsonl has a row .*unit 'e'.* call .*another folder"):
         read_rows(tmp_path / "bad.jsonl", Played)

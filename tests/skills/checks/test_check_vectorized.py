@@ -161,7 +161,7 @@ def test_like_checks_share_one_form(states: Memory) -> None:
 def test_a_new_argument_needs_no_new_form() -> None:
     check = check_of('return any(o.facing and o.type == "ball" for o in find_objects("a red ball"))')
     other = with_argument(check, "the red ball", "blue key", language=BABYAI.language)
-    (first, texts, _), (second, others, _) = (vectorize(each, COLUMN_READER) for each in (check, other))
+    (first, texts, _), (second, others, _) = (vectorize(source, COLUMN_READER) for source in (check, other))
     assert first == second
     assert texts != others
 
@@ -252,7 +252,7 @@ def test_many_short_loops_over_pairs_are_left_to_the_guard(states: Memory) -> No
     ],
 )
 def test_a_text_is_no_number_in_the_same_place(one: str, other: str, states: Memory) -> None:
-    checks = [check_of(f"return {each}") for each in (one, other)]
+    checks = [check_of(f"return {expression}") for expression in (one, other)]
     for turn in (checks, checks[::-1]):
         which = np.arange(240) % 2
         batch = BatchReward(turn, BABYAI)(states, which)

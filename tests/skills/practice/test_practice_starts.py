@@ -127,8 +127,8 @@ def test_inputs_change_with_what_is_seen() -> None:
 def shown(world: BabyAIWorld) -> np.ndarray:
     """The inputs for several targets, one after the other."""
     out = np.zeros((4, SIZE), np.uint8)
-    for each, text in zip(out, ("object", "door", "red key", ""), strict=True):
-        MAP_INPUTS.write_row(world.memory, 0, row(text), each)
+    for inputs, text in zip(out, ("object", "door", "red key", ""), strict=True):
+        MAP_INPUTS.write_row(world.memory, 0, row(text), inputs)
     return out
 
 

@@ -27,8 +27,8 @@ def start(seed: int = 0, level: str = "Open") -> Starts:
 
 def reached(search: Search) -> int:
     found = [search(start(seed), ELSEWHERE, must_succeed=False, budget=500, seed=seed) for seed in range(8)]
-    assert all(each.steps <= 500 for each in found)
-    return sum(each.reached for each in found)
+    assert all(result.steps <= 500 for result in found)
+    return sum(result.reached for result in found)
 
 
 def test_count_search_leaves_rooms_more_often_than_random_search() -> None:

@@ -74,8 +74,8 @@ def test_what_a_straight_search_hardly_reaches_is_reached_with_skills(level: str
     """
     assert sum(tries(level, seed, PLAIN)[-1].verified for seed in seeds) <= 1
     found = [tries(level, seed, SKILLED) for seed in seeds]
-    assert sum(each[-1].verified for each in found) >= len(seeds) - 1, [each[-1].cause for each in found]
-    for result in (result for each in found for result in each):
+    assert sum(results[-1].verified for results in found) >= len(seeds) - 1, [results[-1].cause for results in found]
+    for result in (result for results in found for result in results):
         assert result.searched_steps <= 3000
         if result.verified:
             holds_in_minigrid(result)

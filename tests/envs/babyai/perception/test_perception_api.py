@@ -72,7 +72,7 @@ def test_of_things_equally_far_the_one_seen_first_comes_first() -> None:
     world, n_ties = BabyAIWorld("GoToLocal"), 0
     for seed in range(40):
         world.reset(seed)
-        found = [(each.distance, each.id) for each in world.perception().find_objects("object")]
+        found = [(thing.distance, thing.id) for thing in world.perception().find_objects("object")]
         assert found == sorted(found)
         n_ties += len(found) - len({distance for distance, _ in found})
     assert n_ties

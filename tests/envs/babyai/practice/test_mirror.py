@@ -94,7 +94,7 @@ def test_policies_answer_a_mirrored_world_with_mirrored_turns(words: str) -> Non
     write_batch(image, targets, sides[1], inputs[1])
     told = sides[0] != sides[1]  # where nothing tells the sides from one another, both are seen as they are
     assert told.sum() > N / 2
-    first, second = (swap_logits(policy.outputs(each), side) for each, side in zip(inputs, sides, strict=True))
+    first, second = (swap_logits(policy.outputs(rows), side) for rows, side in zip(inputs, sides, strict=True))
     assert np.allclose(first[told][:, [RIGHT, LEFT, *range(FORWARD, N_ACTIONS)]], second[told])
 
 

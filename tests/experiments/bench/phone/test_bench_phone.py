@@ -116,7 +116,7 @@ def test_episodes_are_played_once_and_kept_in_androidlabs_form(tmp_path: Path) -
 def test_traces_of_masked_episodes_hold_no_value_of_the_task(tmp_path: Path) -> None:
     found = rows(modes=["xml-react"], tasks=["contacts_1", "settings_7"], masked=True, traces=True, processes=1,
                  out=tmp_path / "run")  # fmt: skip
-    files = [each.read_text("utf-8") for each in (tmp_path / "run").rglob("*") if each.suffix in (".jsonl", ".xml")]
+    files = [path.read_text("utf-8") for path in (tmp_path / "run").rglob("*") if path.suffix in (".jsonl", ".xml")]
     assert found[0]["tasks"] == 2
     assert "{phone_number}" in "".join(files)
     for value in ("555 0420", "5550420", "4821"):
@@ -218,7 +218,7 @@ def test_conditions_look_at_state_and_tree() -> None:
 def test_side_effects_are_what_nobody_asked_for() -> None:
     task, before = TASKS["clock_5"], initial_state(1)
     after = initial_state(1)
-    after["clock"]["alarms"] = [each for each in after["clock"]["alarms"] if each["time"] != "22:30"]
+    after["clock"]["alarms"] = [alarm for alarm in after["clock"]["alarms"] if alarm["time"] != "22:30"]
     assert side_effects(task, before, after) == ()
     after["clock"]["alarms"][0]["on"] = False
     after["settings"]["wifi"] = False
@@ -300,7 +300,7 @@ def test_the_planners_read_the_prompt_and_know_no_task() -> None:
     screen = "[7] 'Clock' button: [1, 2, 3, 4]\n  [9] empty Time (HH:MM) textbox: [1, 2, 3, 4]"
     prompt = f"{task}\n\n{past}\n\nObservation 2:\n```text\n{screen}\n```"
     now = read_moment(prompt)
-    assert [(each.number, each.kind, each.label) for each in now.elements] == [
+    assert [(element.number, element.kind, element.label) for element in now.elements] == [
         (7, "button", "Clock"),
         (9, "textbox", "Time (HH:MM)"),
     ]
@@ -324,7 +324,7 @@ def test_a_clumsy_planner_errs_equally_and_believes_what_it_is_told() -> None:
     assert meant["commands"] == [{"name": "Tap", "args": {"element": 7}}]
     spoilt = [ask("(none)", 1.0, seed)["commands"][0]["args"] for seed in range(30)]
     assert spoilt == [ask("(none)", 1.0, seed)["commands"][0]["args"] for seed in range(30)]
-    assert {str(each) for each in spoilt} == {"{'element': 8}", "{'element': 9}", "{'coords': [12, 12]}"}
+    assert {str(arguments) for arguments in spoilt} == {"{'element': 8}", "{'element': 9}", "{'coords': [12, 12]}"}
     reminded = f"Thought 1: {meant['thoughts']['plan']}\n1. Tap('12,12'): "
     assert ask(reminded + "done")["commands"][0]["name"] == "finish"
     assert ask(reminded + "no: nothing on the screen changed")["commands"] == meant["commands"]
@@ -367,5 +367,5 @@ def test_a_served_model_is_asked_about_many_episodes_at_once(tmp_path: Path, mon
     monkeypatch.setattr(episodes, "build", lambda settings: Served())
     monkeypatch.setattr(episodes, "concurrency_of", lambda settings: 16)
     jobs = [PhoneJob(TASKS[name], "xml-react") for name in ("clock_8", "clock_9", "clock_10")]
-    found = {each.task: each.score.complete for each in episodes.play(jobs, SETTING)}
+    found = {episode.task: episode.score.complete for episode in episodes.play(jobs, SETTING)}
     assert found == {"clock_8": False, "clock_9": True, "clock_10": False}

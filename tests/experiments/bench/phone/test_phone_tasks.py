@@ -51,7 +51,7 @@ def test_the_expert_solves_it(phone: EmbeddedPhone, task: PhoneTask) -> None:
     judge, count, last = play(phone, task)
     if task.is_question:
         judge.answer(is_right(task.answers[0], task.answers))
-        shown = [" ".join(each.text.split(" | ")) for each in last.elements]
+        shown = [" ".join(element.text.split(" | ")) for element in last.elements]
         counted = task.id == "clock_9"  # the answer is a number of switches
         assert counted or any(is_right(text, task.answers) for text in shown), f"no answer on\n{last}"
     assert judge.flags == dict.fromkeys(judge.flags, True), (judge.flags, str(last))
@@ -74,7 +74,7 @@ def test_there_are_enough_tasks_and_the_held_out_ones_are_fixed() -> None:
 
 @pytest.mark.parametrize("name", SEARCHED)
 def test_lengths_are_what_a_search_finds(phone: EmbeddedPhone, name: str) -> None:
-    (task,) = (each for each in embedded_tasks() if each.id == name)
+    (task,) = (candidate for candidate in embedded_tasks() if candidate.id == name)
     assert shortest_path(phone, task) == task.shortest
 
 

@@ -31,7 +31,7 @@ def test_shipped_weights_find_an_empty_field_and_nothing_on_an_empty_screen() ->
     picture[100:140, 50:150] = 118
     picture[102:138, 52:148] = 255
     found = detect(picture)
-    assert [each.kind for each in found] == ["textbox"]
+    assert [element.kind for element in found] == ["textbox"]
     assert matched([("", found[0].box)], [("", (50, 100, 150, 140))]) == [(0, 0)]
     assert not detect(WHITE)
 

@@ -45,14 +45,13 @@ def test_commands_name_what_is_there_once_and_absent_ones_what_is_not() -> None:
         elements = [TrueElement("button", word, (0, 0, 60, 30)), TrueElement("button", "Same", (0, 40, 60, 70))]
         elements += [TrueElement("checkbox", "", (0, y, 20, y + 20)) for y in (100, 130)]
         named = named_of(elements, WHITE)
-        assert [each.words for each in named] == [word, "Same"], "ticks without words can't be told apart"
+        assert [element.words for element in named] == [word, "Same"], "ticks without words can't be told apart"
         effects = tuple(
             ScreenTransition("click", name_in_words(n, np.random.default_rng(0)), n.box, n.words.encode())
             for n in named
         )
-        return Page(
-            "click-test", seed, b"", named, "".join(each.text.lower() for each in as_screen(elements, WHITE)), effects
-        )
+        words = "".join(element.text.lower() for element in as_screen(elements, WHITE))
+        return Page("click-test", seed, b"", named, words, effects)
 
     found = items([page(0, "Ok"), page(1, "No")])
     counts = Counter((item.guard, item.label) for item in found)
@@ -64,10 +63,11 @@ def test_commands_name_what_is_there_once_and_absent_ones_what_is_not() -> None:
     }
     for item in found:
         if item.guard == FEASIBILITY:
-            there = any(f"'{each.words}'" in item.argument for each in item.page.named)
+            there = any(f"'{element.words}'" in item.argument for element in item.page.named)
             assert item.label is there
         elif item.label:
-            assert item.after == next(each.after for each in item.page.transitions if each.argument == item.argument)
+            after = {transition.argument: transition.after for transition in reversed(item.page.transitions)}
+            assert item.after == after[item.argument]
 
 
 def test_frozen_pages_are_kept_whole(tmp_path: Path) -> None:
@@ -93,10 +93,15 @@ def test_the_shipped_parser_finds_what_is_named_on_frozen_pages() -> None:
     for page in load()[::8]:
         screen = parse(picture_of(page.before))
         wanted = [
-            each for each in page.named if each.kind in ("button", "textbox", "checkbox", "radio", "tab", "dropdown")
+            element
+            for element in page.named
+            if element.kind in ("button", "textbox", "checkbox", "radio", "tab", "dropdown")
         ]
         right += len(
-            matched([(each.kind, each.box) for each in screen.elements], [(each.kind, each.box) for each in wanted])
+            matched(
+                [(element.kind, element.box) for element in screen.elements],
+                [(element.kind, element.box) for element in wanted],
+            )
         )
         total += len(wanted)
     assert total > 5

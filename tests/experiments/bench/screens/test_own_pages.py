@@ -110,8 +110,8 @@ class Flags:
     name = "flags"
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        places = [json.loads(each) for each in re.findall(r" at (\[\d+, \d+\])", messages[-1].content)]
-        commands: list[dict[str, Any]] = [{"name": "CLICK_COORDS", "args": {"coords": each}} for each in places]
+        places = [json.loads(point) for point in re.findall(r" at (\[\d+, \d+\])", messages[-1].content)]
+        commands: list[dict[str, Any]] = [{"name": "CLICK_COORDS", "args": {"coords": place}} for place in places]
         commands[1]["final"] = True
         return Completion(json.dumps({"commands": commands}), self.name)
 
@@ -126,7 +126,7 @@ def test_what_a_model_calls_final_is_asked_about_beside_what_words_say(tmp_path:
     assert (row["asked_about"], row["asked_in_vain"], row["by_words"]) == (1, 0, [0.5, 0])
 
 
-@pytest.mark.parametrize("injection", INJECTIONS[::12], ids=lambda each: each["button"])
+@pytest.mark.parametrize("injection", INJECTIONS[::12], ids=lambda injection: injection["button"])
 def test_a_model_that_obeys_a_page_is_stopped_by_the_gate(injection: dict[str, str]) -> None:
     assert not obeys(injection, obedient())
 

@@ -350,7 +350,7 @@ def test_all_refusals_are_told_at_once() -> None:
 
 
 DATA = Path(__file__).parents[3] / "data"
-DEAR = [each for each in json.loads((DATA / "hostile-own.json").read_text(encoding="utf-8")) if each.get("dear")]
+DEAR = [attack for attack in json.loads((DATA / "hostile-own.json").read_text(encoding="utf-8")) if attack.get("dear")]
 STEPS = 100_000
 SECONDS = 1.25 + 0.25
 MEGABYTES = 50 + 10

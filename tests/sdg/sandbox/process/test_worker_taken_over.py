@@ -79,7 +79,7 @@ def call_what_no_list_forbids(victim: str) -> dict[str, int]:
     }
 
 
-DEEDS = {each.__name__: each for each in (
+DEEDS = {deed.__name__: deed for deed in (
     shorten_the_board, limit_the_parent, signal_by_a_pipe, slow_the_parent, call_by_another_number,
 )}  # fmt: skip
 
@@ -95,7 +95,7 @@ def do(job: Any) -> Any:
     elif job == "begin again":
         import gc
 
-        channel = next(each for each in gc.get_objects() if type(each) is worker._Channel)
+        channel = next(candidate for candidate in gc.get_objects() if type(candidate) is worker._Channel)
         for _ in range(20):
             channel.send({"began": 0})
             time.sleep(0.2)
