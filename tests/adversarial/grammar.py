@@ -135,7 +135,7 @@ def compare(source: str, *, large: bool) -> tuple[str, str]:
     except BudgetSpent:
         mine = "BudgetSpent"
     except GeneratedError as error:
-        stopped = error.kind == "TooLarge" or any(told in str(error) for told in _REFUSED)
+        stopped = error.kind == "TooLarge" or any(words in str(error) for words in _REFUSED)
         mine = "TooLarge" if stopped else "error"  # of two faults in one line either may come first
     seconds = time.process_time() - began
     if seconds > SLOW_SECONDS:
@@ -199,18 +199,18 @@ def fuzz(*, count: int, seed: int) -> tuple[Counter[str], list[dict[str, Any]]]:
     requests = [{"seed": seed, "first": first, "count": min(BATCH, count - first)} for first in range(0, count, BATCH)]
     patience = Patience(silence=5.0, code=BATCH_SECONDS, job=BATCH_SECONDS)
     with Pool(1, limits=Limits(memory_bytes=2 * MEMORY_BYTES), patience=patience, tries=1) as pool:
-        for number, found in pool.run(run_batch, requests):
-            if isinstance(found, Lost):
+        for number, batch in pool.run(run_batch, requests):
+            if isinstance(batch, Lost):
                 outcomes["lost"] += 1
                 violations.append(
-                    {"number": requests[number]["first"], "wrong": f"the worker was lost: {found.reason}"}
+                    {"number": requests[number]["first"], "wrong": f"the worker was lost: {batch.reason}"}
                 )
             else:
-                differ = [violation for violation in found["violations"] if violation["outcome"] == "differ"]
+                differ = [violation for violation in batch["violations"] if violation["outcome"] == "differ"]
                 unordered = [violation for violation in differ if is_unordered(violation["code"])]
-                outcomes.update(found["outcomes"])
+                outcomes.update(batch["outcomes"])
                 outcomes.update(differ=-len(unordered), unordered=len(unordered))
-                violations += [violation for violation in found["violations"] if violation not in unordered]
+                violations += [violation for violation in batch["violations"] if violation not in unordered]
     return outcomes, violations
 
 

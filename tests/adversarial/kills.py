@@ -39,11 +39,11 @@ def timeless(value: Any) -> Any:
 
 def units(folder: Path) -> dict[str, str]:
     """Journal and unit -> the finished row as text; a torn last line is no row."""
-    found: dict[str, str] = {}
+    rows: dict[str, str] = {}
     for name in JOURNALS:
         for row in read_journal(folder / f"{name}.jsonl"):
-            found[f"{name}:{row['unit']}"] = json.dumps(timeless(row), sort_keys=True)
-    return found
+            rows[f"{name}:{row['unit']}"] = json.dumps(timeless(row), sort_keys=True)
+    return rows
 
 
 def weights(folder: Path) -> dict[str, str]:
@@ -124,9 +124,9 @@ IMPORT_SECONDS = 1.0
 """Longest pause of a kill that comes too early: nothing is finished so soon after the start."""
 
 
-def stage_of(found: Mapping[str, str]) -> str:
+def stage_of(rows: Mapping[str, str]) -> str:
     """The last stage that has finished a unit, "hypothesize" where none has."""
-    journals = {key.partition(":")[0] for key in found}
+    journals = {key.partition(":")[0] for key in rows}
     return next((stage for journal, stage in STAGES.items() if journal in journals), "hypothesize")
 
 

@@ -92,15 +92,15 @@ def found_in(text: str, canaries: Mapping[str, str] = CANARIES) -> list[str]:
 def rows(folder: Path, *, protect: bool = True) -> Iterator[dict[str, Any]]:
     """A row a path: how many canaries were found in it. `protect=False` shows that the paths would have shown them."""
     privacy = "on" if protect else "off"
-    with mock.patch.dict(os.environ, {MEMORY_VARIABLE: str(folder / "memory")}), _watched() as seen:
+    with mock.patch.dict(os.environ, {MEMORY_VARIABLE: str(folder / "memory")}), _watched() as connections:
         protector_of.cache_clear()
         LISTENER.heard.clear()
         protector = protector_of(privacy)
-        told = _played(folder, privacy, protector)
+        channels = _played(folder, privacy, protector)
     protector_of.cache_clear()
     files = {path.name: path.read_bytes().decode("utf-8", "replace") for path in sorted(folder.iterdir())}
-    texts = {"prompts": "\n".join(LISTENER.heard), **told, **{f"file {name}": text for name, text in files.items()}}
-    for path, text in {**texts, **seen}.items():
+    texts = {"prompts": "\n".join(LISTENER.heard), **channels, **{f"file {name}": text for name, text in files.items()}}
+    for path, text in {**texts, **connections}.items():
         leaked = found_in(text)
         yield {"path": path, "canaries": len(CANARIES), "leaks": len(leaked), "leaked": ", ".join(leaked)}
 

@@ -65,10 +65,10 @@ def test_a_restored_moment_goes_on_as_the_first_did() -> None:
     world = opened()
     for torques in TORQUES[:5]:
         world.step(torques)
-    kept = world.keep()
+    snapshot = world.keep()
     first = [world.step(torques) and world.data.qpos.tolist() for torques in TORQUES]
     other = opened("Spots_UMaze", seed=6)
-    other.restore(kept)
+    other.restore(snapshot)
     assert [other.step(torques) and other.data.qpos.tolist() for torques in TORQUES] == first
     assert (other.mission, other.spots, other.steps) == (world.mission, world.spots, world.steps)
 
@@ -76,7 +76,7 @@ def test_a_restored_moment_goes_on_as_the_first_did() -> None:
 @pytest.mark.parametrize("turns", [1, 2, 3])
 def test_a_body_turned_by_a_quarter_sees_and_does_the_same(turns: int) -> None:
     def play(frame: int) -> tuple[np.ndarray, list[int]]:
-        world, seen, frames = opened(), [], []
+        world, rotations, frames = opened(), [], []
         legs = np.array([[0.1, 0.7], [0.2, 0.9], [-0.1, 0.6], [0.3, 1.0]])
         bends = np.array([[1, 1], [1, -1], [1, -1], [1, 1]])
         world.data.qpos[:2], world.data.qpos[7:] = (-4, 4), (np.roll(legs, frame, axis=0) * bends).ravel()
@@ -86,9 +86,9 @@ def test_a_body_turned_by_a_quarter_sees_and_does_the_same(turns: int) -> None:
         for torques in TORQUES:
             out = np.zeros(ANT.inputs.size, np.float32)
             frames.append(ANT.inputs.write_row(world, 0, np.array([DIRECTION, 0]), out))
-            seen.append(out)
+            rotations.append(out)
             world.step(ANT.inputs.actions_to_world(torques[None], np.array(frames[-1:]))[0])
-        return np.stack(seen), frames
+        return np.stack(rotations), frames
 
     (straight, frames), (turned, others) = play(0), play(turns)
     np.testing.assert_allclose(straight, turned, atol=1e-5)
@@ -122,9 +122,9 @@ def test_what_evaluation_combines_no_training_instruction_does() -> None:
         return world
 
     world = Ant("Spots_UMaze")
-    known, unseen = drawn("training") | drawn("grounding"), drawn("evaluation")
-    assert all("go to the" in text for text in known & unseen)
-    assert len(known) > 12
+    known_texts, unseen = drawn("training") | drawn("grounding"), drawn("evaluation")
+    assert all("go to the" in text for text in known_texts & unseen)
+    assert len(known_texts) > 12
     assert len(unseen) > 8
     rng = np.random.default_rng(0)
     assert all(stages_of(draw_task(rng, unseen=n % 2 == 0)) for n in range(50))
@@ -135,13 +135,13 @@ def test_progress_counts_from_when_the_subgoal_began() -> None:
     stand(world, -4, 4)
     world.begin_subgoal()
     stand(world, -3, 5)
-    seen = world.perception()
-    assert seen.moved("east") == pytest.approx(1)
-    assert seen.moved("direction 225") == pytest.approx(-(2**0.5))
-    assert seen.nearer("cell 1 2") == pytest.approx(4 - 10**0.5)
-    assert seen.direction_to(-3, 9).name == "direction 90"
+    perception = world.perception()
+    assert perception.moved("east") == pytest.approx(1)
+    assert perception.moved("direction 225") == pytest.approx(-(2**0.5))
+    assert perception.nearer("cell 1 2") == pytest.approx(4 - 10**0.5)
+    assert perception.direction_to(-3, 9).name == "direction 90"
     with pytest.raises(ValueError, match="no such place"):
-        seen.distance("goal")
+        perception.distance("goal")
 
 
 @pytest.mark.parametrize("level", ["Spots_UMaze", "Spots_Medium", "Spots_Large"])
@@ -209,6 +209,6 @@ def test_a_skill_that_was_practised_with_spots_may_be_asked_for_any_place(place:
     world = ANT.open("AntMaze_UMaze-v5")
     world.reset(0)
     rules = RulesGuard({"walk": Usage(True, needs_seen_target=True)}, resolve=ANT.language.resolve)
-    seen = Observation("", world.perception().elements())
-    assert rules.feasible(Command("walk", place), seen).passed
-    assert not rules.feasible(Command("walk", "red spot"), seen).passed
+    observation = Observation("", world.perception().elements())
+    assert rules.feasible(Command("walk", place), observation).passed
+    assert not rules.feasible(Command("walk", "red spot"), observation).passed

@@ -68,6 +68,6 @@ def test_python_may_call_what_only_kernels_compile() -> None:
 
 def test_closure_follows_imports() -> None:
     table = Path(kernels.__file__).parent / "babyai" / "perception" / "columns.py"
-    found = {path.name for path in kernels._closure(table)}
-    assert {"columns.py", "description.py", "memory.py", "tracking.py", "cells.py", "kernels.py"} <= found
-    assert "snapshot.py" not in found
+    closure = {path.name for path in kernels._closure(table)}
+    assert {"columns.py", "description.py", "memory.py", "tracking.py", "cells.py", "kernels.py"} <= closure
+    assert "snapshot.py" not in closure

@@ -97,9 +97,9 @@ def test_a_restored_moment_goes_on_as_the_first_did() -> None:
     world, other = opened("Sequence3"), opened("Sequence3", seed=6)
     for torques in TORQUES[:5]:
         world.step(torques)
-    kept = world.keep()
+    snapshot = world.keep()
     first = [world.step(torques) and world.data.qpos.tolist() for torques in TORQUES]
-    other.restore(kept)
+    other.restore(snapshot)
     assert [other.step(torques) and other.data.qpos.tolist() for torques in TORQUES] == first
     assert (other.mission, other.own, other.steps) == (world.mission, world.own, world.steps)
 

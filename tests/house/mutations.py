@@ -116,7 +116,7 @@ def main() -> int:
         for line, contexts in sorted(data.contexts_by_lineno(file).items())
     ]
     rng, rows = random.Random(arguments.seed), 0
-    found = 0
+    caught = 0
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
         shutil.copytree(ROOT, tree, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", ".*_cache"))
@@ -133,14 +133,14 @@ def main() -> int:
             path.write_text(source, encoding="utf-8")
             if is_caught and outcome(tree, chosen, "--collect-only") != 0:
                 raise SystemExit(f"tests of {arguments.coverage} can't be collected: make it anew on this tree")
-            rows, found = rows + 1, found + is_caught
+            rows, caught = rows + 1, caught + is_caught
             place = f"{path.relative_to(tree)}:{line}"
             old = ast.get_source_segment(source, part)
             print(
                 json.dumps({"caught": is_caught, "at": place, "was": old, "is": text, "tests": len(tests)}), flush=True
             )
-    print(json.dumps({"mutations": rows, "caught": found, "seed": arguments.seed}))
-    return int(found * 10 < rows * 9)
+    print(json.dumps({"mutations": rows, "caught": caught, "seed": arguments.seed}))
+    return int(caught * 10 < rows * 9)
 
 
 if __name__ == "__main__":

@@ -99,11 +99,11 @@ ORACLE_DOOR = "sdg.envs.babyai.bot"
 
 def modules() -> dict[str, Path]:
     """Every module of ours by its dotted name, as it is imported: all of them live under `sdg`."""
-    found = {}
+    paths = {}
     for path in sorted((ROOT / "sdg").rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+        paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return paths
 
 
 def floor_of(name: str) -> str:
@@ -151,12 +151,12 @@ def where(name: str, line: int) -> str:
     return f"{MODULES[name].relative_to(ROOT)}:{line}"
 
 
-def floor_faults(name: str, found: list[tuple[str, int]]) -> list[str]:
+def floor_faults(name: str, module_imports: list[tuple[str, int]]) -> list[str]:
     own = FLOORS.index("experiments" if name in ENTRANCES else floor_of(name))
     return [
         f"{where(name, line)} imports {imported}: '{FLOORS[own]}' stands below '{floor_of(imported)}' and may not "
         "know it. Let the caller hand in what is needed, or move the type to the lowest floor that speaks of it."
-        for imported, line in found
+        for imported, line in module_imports
         if floor_of(imported) in FLOORS[own + 1 :] and imported != "sdg"
     ]
 
@@ -172,9 +172,9 @@ def test_nothing_is_imported_past_the_namespace() -> None:
     assert not faults, "\n".join(faults)
 
 
-def door_faults(path: str, found: list[tuple[str, int]]) -> list[str]:
+def door_faults(path: str, module_imports: list[tuple[str, int]]) -> list[str]:
     faults = []
-    for imported, line in found:
+    for imported, line in module_imports:
         top = imported.split(".")[0]
         if top == "sdg" or top in sys.stdlib_module_names:
             continue
@@ -225,21 +225,21 @@ def test_stages_do_not_import_one_another() -> None:
 def test_only_the_pipeline_imports_all_four_stages() -> None:
     for name in MODULES:
         if floor_of(name) == "sdg" and not name.startswith("sdg.pipeline"):
-            known = {imported for imported, _ in imports_of(name)} & set(STAGES)
-            assert len(known) < len(STAGES), f"{name} imports all four stages: that is sdg/pipeline's task alone."
+            stages = {imported for imported, _ in imports_of(name)} & set(STAGES)
+            assert len(stages) < len(STAGES), f"{name} imports all four stages: that is sdg/pipeline's task alone."
 
 
 def reachable(start: str) -> dict[str, str]:
     """Every module of ours that importing `start` brings in -> who imports it."""
-    found = {start: start}
+    came_from = {start: start}
     queue = [start]
     while queue:
         name = queue.pop()
         for imported, _ in imports_of(name):
-            if imported in MODULES and imported not in found:
-                found[imported] = name
+            if imported in MODULES and imported not in came_from:
+                came_from[imported] = name
                 queue.append(imported)
-    return found
+    return came_from
 
 
 def test_the_stand_in_knows_nothing_of_worlds_and_skills() -> None:
@@ -289,8 +289,8 @@ def test_import_names_are_ours_and_the_users_stay_theirs(floor: str, tmp_path: P
 )
 def test_faults_are_seen_and_explained(source: str, message: str) -> None:
     tree = ast.parse(source)
-    found = [*imports(tree, package="sdg.skills"), *registered(tree)]
-    faults = floor_faults("sdg.skills.subgoal", found) + door_faults("skills/subgoal.py", found)
+    imported = [*imports(tree, package="sdg.skills"), *registered(tree)]
+    faults = floor_faults("sdg.skills.subgoal", imported) + door_faults("skills/subgoal.py", imported)
     assert any(message in fault for fault in faults), faults
 
 
@@ -306,7 +306,7 @@ OUTSIDE = {
 
 
 def test_our_errors_have_one_root() -> None:
-    found = set()
+    own_roots = set()
     for name, path in MODULES.items():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             bases = [getattr(base, "id", "") for base in node.bases] if isinstance(node, ast.ClassDef) else []
@@ -316,13 +316,13 @@ def test_our_errors_have_one_root() -> None:
                 if isinstance(kind := getattr(builtins, base, 0), type) and issubclass(kind, Exception)
             ]
             if theirs and "SDGError" not in bases:
-                found.add(f"{name}:{getattr(node, 'name', '')}")
-    assert found == set(OUTSIDE), "an error of ours inherits sdg.errors.SDGError, so that a user can catch them all"
+                own_roots.add(f"{name}:{getattr(node, 'name', '')}")
+    assert own_roots == set(OUTSIDE), "an error of ours inherits sdg.errors.SDGError, so that a user can catch them all"
 
 
 def test_relative_imports_are_resolved() -> None:
-    found = list(imports(ast.parse("from ..gate import rules\nfrom . import model"), package="sdg.llm"))
-    assert [name for name, _ in found] == ["sdg.gate", "sdg.gate.rules", "sdg.llm", "sdg.llm.model"]
+    resolved = list(imports(ast.parse("from ..gate import rules\nfrom . import model"), package="sdg.llm"))
+    assert [name for name, _ in resolved] == ["sdg.gate", "sdg.gate.rules", "sdg.llm", "sdg.llm.model"]
 
 
 @pytest.mark.parametrize("link", ["envs", "skills", "experiments"])

@@ -36,22 +36,22 @@ def plain_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def needed(requirement: Requirement, *, found: set[str]) -> set[str]:
+def needed(requirement: Requirement, *, names: set[str]) -> set[str]:
     """Names of everything that a requirement installs here."""
     name = plain_name(requirement.name)
     extras = [*requirement.extras, ""]
     for text in metadata.requires(name) or []:
         inner = Requirement(text)
         wanted = inner.marker is None or any(inner.marker.evaluate({"extra": extra}) for extra in extras)
-        if wanted and (plain_name(inner.name) not in found or inner.extras):
-            found.add(plain_name(inner.name))
-            needed(inner, found=found)
-    return found
+        if wanted and (plain_name(inner.name) not in names or inner.extras):
+            names.add(plain_name(inner.name))
+            needed(inner, names=names)
+    return names
 
 
 def test_every_dependency_is_pinned_at_what_is_installed(setup: configparser.ConfigParser) -> None:
-    known = pins()
-    names = needed(Requirement("sdg[dev,mujoco,privacy]"), found=set())
+    pinned = pins()
+    names = needed(Requirement("sdg[dev,mujoco,privacy]"), names=set())
     extras = setup["options.extras_require"]
     declared = [
         *setup["options"]["install_requires"].split(),
@@ -60,11 +60,11 @@ def test_every_dependency_is_pinned_at_what_is_installed(setup: configparser.Con
         *extras["privacy"].split(),
     ]
     assert {plain_name(Requirement(text).name) for text in declared} <= names
-    unpinned = sorted(names - known.keys())
+    unpinned = sorted(names - pinned.keys())
     assert not unpinned, f"add to constraints.txt, from pip freeze: {unpinned}"
-    other = {name: metadata.version(name) for name in names if metadata.version(name).split("+")[0] != known[name]}
+    other = {name: metadata.version(name) for name in names if metadata.version(name).split("+")[0] != pinned[name]}
     assert not other, f"installed versions differ from constraints.txt: {other}; run make clean and make test"
-    assert known["torch"] == "2.13.0"
+    assert pinned["torch"] == "2.13.0"
 
 
 def test_nothing_names_a_registry_or_a_machine() -> None:
@@ -132,8 +132,8 @@ def test_pages_link_to_what_exists(page: str) -> None:
 
 
 def test_commands_in_the_readme_exist() -> None:
-    known = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
-    known |= {group.name for group in app.registered_groups}
+    commands = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    commands |= {group.name for group in app.registered_groups}
     named = set(re.findall(r"^    sdg ([\w-]+)", (ROOT / "README.md").read_text(), re.MULTILINE))
     assert named
-    assert named <= known
+    assert named <= commands

@@ -35,12 +35,14 @@ DOTTED = re.compile(r"(?<![\w./])((?:sdg|envs|skills|experiments|examples)(?:\.[
 @cache
 def paths() -> tuple[str, ...]:
     """Every file and folder (with a slash at its end) of the project, each once."""
-    found = [path.name for path in ROOT.iterdir() if path.is_file()]
-    for folder in FOLDERS:
-        for place, folders, names in os.walk(ROOT / folder):
+    names = [path.name for path in ROOT.iterdir() if path.is_file()]
+    for top in FOLDERS:
+        for place, folders, files in os.walk(ROOT / top):
             below = Path(place).relative_to(ROOT).as_posix()
-            found += [f"{below}/", *(f"{below}/{name}" for name in names), *(f"{below}/{name}/" for name in folders)]
-    return tuple(found)
+            names.append(f"{below}/")
+            names += [f"{below}/{file}" for file in files]
+            names += [f"{below}/{folder}/" for folder in folders]
+    return tuple(names)
 
 
 @cache

@@ -57,7 +57,7 @@ PRIVATE = {
 CODE = re.compile(r"```.*?```|`[^`\n]*`|^(?: {4}|\t)[^\n]*$|<!--.*?-->|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
 
 
-def found(text: str) -> list[str]:
+def private_words(text: str) -> list[str]:
     """Private words of a text, each with what to write instead; code and links aren't prose."""
     prose = CODE.sub(" ", text)
     return [
@@ -80,12 +80,13 @@ def helps(command: Any, name: str) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("path", pages(PAGES), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_pages_use_the_terms_of_the_field(path: Path) -> None:
-    private = found(path.read_text("utf-8"))
+    private = private_words(path.read_text("utf-8"))
     assert not private, "\n".join(private)
 
 
 def test_help_uses_the_terms_of_the_field() -> None:
-    bad = [f"{name}: {term}" for name, text in helps(typer.main.get_command(app), "sdg") for term in found(text)]
+    texts = helps(typer.main.get_command(app), "sdg")
+    bad = [f"{name}: {term}" for name, text in texts for term in private_words(text)]
     assert not bad, "\n".join(bad)
 
 
@@ -96,7 +97,7 @@ def test_docstrings_use_the_terms_of_the_field(package: str) -> None:
         for path in sorted((ROOT / package).rglob("*.py"))
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        for term in found(node.value.value)
+        for term in private_words(node.value.value)
     ]
     assert not bad, "\n".join(bad)
 
@@ -134,4 +135,4 @@ def test_the_glossary_names_what_there_is() -> None:
     ],
 )
 def test_private_words_are_found(text: str, private: bool) -> None:
-    assert bool(found(text)) is private
+    assert bool(private_words(text)) is private

@@ -39,14 +39,14 @@ def named(text: str) -> list[str]:
 
 
 def test_no_world_is_named_above_the_worlds() -> None:
-    found = sources()
-    assert len(found) > 80
-    told = []
-    for path in found:
+    paths = sources()
+    assert len(paths) > 80
+    faults = []
+    for path in paths:
         place = path.relative_to(ROOT)
         for number, line in enumerate([str(place), *path.read_text(encoding="utf-8").splitlines()]):
-            told += [f"{place}:{number}: {word!r} in {line.strip()}" for word in named(line)]
-    assert not told, "\n".join(told)
+            faults += [f"{place}:{number}: {word!r} in {line.strip()}" for word in named(line)]
+    assert not faults, "\n".join(faults)
 
 
 @pytest.mark.parametrize(

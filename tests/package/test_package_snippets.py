@@ -59,9 +59,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.timeout(900)
 def test_snippets_run(page: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {"__name__": "snippet"}
-    found = list(snippets(page))
-    assert found
-    for number, snippet in enumerate(found):
+    page_snippets = list(snippets(page))
+    assert page_snippets
+    for number, snippet in enumerate(page_snippets):
         path = folder / (snippet.file or f"block_{number}.py")
         path.write_text(snippet.source, "utf-8")  # so that a check's source can be read
         if snippet.file:

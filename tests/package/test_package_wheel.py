@@ -43,8 +43,8 @@ def wheel(links: str, *, folder: Path) -> Path:
     built = [*PIP, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", out, source]
     done = subprocess.run(built, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    (found,) = out.glob("sdg-*.whl")
-    return found
+    (wheel_path,) = out.glob("sdg-*.whl")
+    return wheel_path
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +94,6 @@ def test_it_solves_and_runs_beside_a_project_with_our_folders_names(python: Path
     sdg("run", "--config", "tiny", "--out", "run", "--quiet")
     assert (tmp_path / "run" / "report.html").is_file()
     code = "import sdg, gymnasium; print(sdg.__file__, sdg.load(), gymnasium.make('sdg/GoToLocal-v0').spec.id)"
-    told = run(python, "-c", code)
-    assert told.startswith(str(python.parents[1]))
-    assert told.strip().endswith("sdg/GoToLocal-v0")
+    installed_at = run(python, "-c", code)
+    assert installed_at.startswith(str(python.parents[1]))
+    assert installed_at.strip().endswith("sdg/GoToLocal-v0")

@@ -52,7 +52,7 @@ class Fuse(Quiet):
         self.fatal = stage
 
     @contextmanager
-    def stage(self, name: str, **told: object) -> Iterator[Fuse]:  # type: ignore[override]
+    def stage(self, name: str, **options: object) -> Iterator[Fuse]:  # type: ignore[override]
         self.now = name
         yield self
 
@@ -67,8 +67,8 @@ def config(*overlay: str) -> RunConfig:
 
 def grounded(folder: Path, chosen: RunConfig, *, progress: Quiet | None = None) -> Path:
     settings = run_settings(chosen)
-    with RunFolder.start(folder, settings) as kept:
-        list(run(chosen, kept, until="induce", progress=progress or Quiet()))
+    with RunFolder.start(folder, settings) as run_folder:
+        list(run(chosen, run_folder, until="induce", progress=progress or Quiet()))
     return folder
 
 
@@ -93,19 +93,19 @@ def test_the_second_cycle_is_told_of_the_skills_of_the_first(twice: Path) -> Non
     said = entries(twice / "transcript.jsonl")
     asked = [entry["messages"][-1]["content"] for entry in said if entry["stage"] == "hypothesize"]
     names = {skill.name for skill in load_library(twice / "library-1").skills}
-    told = [text for text in asked if "## Skills that the robot has learned" in text]
-    assert told
-    assert all(f"\n{name}(" in text for text in told for name in names)
-    assert len(told) < len(asked), "the first cycle has none"
+    with_skills = [text for text in asked if "## Skills that the robot has learned" in text]
+    assert with_skills
+    assert all(f"\n{name}(" in text for text in with_skills for name in names)
+    assert len(with_skills) < len(asked), "the first cycle has none"
 
 
 def test_the_first_cycle_is_what_a_run_of_one_cycle_is(twice: Path, tmp_path: Path) -> None:
     once = grounded(tmp_path / "once", config())
     alone, both = units(once), units(twice)
     assert {key: text for key, text in both.items() if key in alone} == alone
-    kept = load_library(twice / "library-1")
-    assert [skill.name for skill in kept.skills] == [skill.name for skill in load_library(once / "library").skills]
-    for skill in kept.skills:
+    library = load_library(twice / "library-1")
+    assert [skill.name for skill in library.skills] == [skill.name for skill in load_library(once / "library").skills]
+    for skill in library.skills:
         ours, theirs = (place / f"{skill.name}.safetensors" for place in (twice / "library-1", once / "library"))
         assert ours.read_bytes() == theirs.read_bytes()
 
@@ -131,9 +131,9 @@ def test_a_transcript_replays_both_cycles(twice: Path, tmp_path: Path) -> None:
 
 def test_an_inherited_skill_costs_nothing_where_it_is_as_good_as_before(twice: Path) -> None:
     rows = read_journal(twice / "skills.jsonl")
-    kept = {row["unit"]: row for row in rows if row["unit"].startswith("c2-1/")}
-    assert any("inherited" in row for row in kept.values())
-    assert all(row["environment_steps"] == 0 for row in kept.values() if "inherited" in row)
+    by_unit = {row["unit"]: row for row in rows if row["unit"].startswith("c2-1/")}
+    assert any("inherited" in row for row in by_unit.values())
+    assert all(row["environment_steps"] == 0 for row in by_unit.values() if "inherited" in row)
 
 
 def test_attempts_are_numbered_through_the_cycles() -> None:

@@ -19,10 +19,10 @@ class BagNetwork(Network):
     @staticmethod
     def of(network: Network) -> BagNetwork:
         """The same network, over the same parameters."""
-        made = BagNetwork(network.inputs, network.hidden, network.parameters)
-        tensors = [torch.from_numpy(view).requires_grad_() for view in made.views(made.parameters)]
-        vars(made).update(tensors=tensors, adam=torch.optim.Adam(tensors, eps=1e-5))
-        return made
+        bag = BagNetwork(network.inputs, network.hidden, network.parameters)
+        tensors = [torch.from_numpy(view).requires_grad_() for view in bag.views(bag.parameters)]
+        vars(bag).update(tensors=tensors, adam=torch.optim.Adam(tensors, eps=1e-5))
+        return bag
 
     def evaluate(self, inputs: Inputs, samples: slice) -> tuple[np.ndarray, np.ndarray]:
         """Logits f32 (n, actions) and values f32 (n,)."""

@@ -37,11 +37,12 @@ def _about_lamps(prompt: str) -> str:
     goals = _GOALS[: 3 if verb == "light" else 2]
     if "## Task to split" in prompt:
         return "\n".join(
-            f"Goal {n}: {told.format(lamp=lamp)}\n```python\n{check.format(n=n, lamp=lamp)}\n```"
-            for n, (told, check) in enumerate(goals, 1)
+            f"Goal {n}: {description.format(lamp=lamp)}\n```python\n{check.format(n=n, lamp=lamp)}\n```"
+            for n, (description, check) in enumerate(goals, 1)
         )
     if "## Instruction to carry out" in prompt:
-        calls = [f"    {name}('{lamp}')" for told, _ in goals for name in _skills(prompt, told.split(" the ")[0])]
+        verbs = [description.split(" the ")[0] for description, _ in goals]
+        calls = [f"    {name}('{lamp}')" for verb in verbs for name in _skills(prompt, verb)]
         return "```python\ndef program():\n" + "\n".join(calls or ["    return"]) + "\n```"
     return "Yes"
 
@@ -84,8 +85,8 @@ def main(place: Path) -> None:
     grounding = Pipeline(plan, folder, model=model, search=RandomSearch(SearchSettings(horizon=20)), progress=Quiet())
     rows = grounding.ground()
     learning = grounding.learning()
-    found = learning.discover(grounding.experiences())
-    save_library(learning.learn(found, reserved=("program", *corridor.perceivable.functions)), place / "library")
+    discovery = learning.discover(grounding.experiences())
+    save_library(learning.learn(discovery, reserved=("program", *corridor.perceivable.functions)), place / "library")
     skills = options_of(load_library(place / "library"))
     prompts = Prompts(corridor)
     sdg = PlannerAgent("sdg", lambda seed: Planner(model, prompts), skills)

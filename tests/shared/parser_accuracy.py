@@ -38,19 +38,19 @@ RESPONSIBLE_TA = 0.71
 
 def rows(*, seed: int = 0, seeds_per_task: int = 2, kits: Path | None = None) -> list[Mapping[str, Any]]:
     """A row for each kind of screens; of the kinds never trained on three times as many, UI kits from `kits` too."""
-    found: list[Mapping[str, Any]] = []
+    figure_rows: list[Mapping[str, Any]] = []
     with Browser() as browser:
         for name, tasks, times in (("new seeds", SEEN, 1), ("kinds never trained on", UNSEEN, 3)):
             shots = list(
                 gather(browser, tasks=tasks, per_task=times * seeds_per_task, made_up=0, seed=FIRST_SEED + seed)
             )
-            found.append({"screens": name, "tasks": len(tasks)} | figures(shots))
+            figure_rows.append({"screens": name, "tasks": len(tasks)} | figures(shots))
         if kits is not None:
             pages = 20 * seeds_per_task
             more = {"tasks": (), "per_task": 0, "made_up": 0, "kit_pages": pages, "styles": fetch(kits)}
             shots = list(gather(browser, **more, held_out=True, seed=FIRST_SEED + seed))  # type: ignore[arg-type]
-            found.append({"screens": "UI kits never trained on", "tasks": 0} | figures(shots))
-    return found
+            figure_rows.append({"screens": "UI kits never trained on", "tasks": 0} | figures(shots))
+    return figure_rows
 
 
 def figures(shots: Sequence[tuple[np.ndarray, Sequence[TrueElement]]]) -> dict[str, Any]:
@@ -90,21 +90,21 @@ class Tally:
     def add(self, screen: Screen, elements: Sequence[TrueElement]) -> None:
         """One more screenshot."""
         real = [element for element in elements if kind_of(element) is not None]
-        seen = [element for element in screen.elements if element.kind != "text"]
+        parsed = [element for element in screen.elements if element.kind != "text"]
         pairs = matched(
-            [(family(element.kind), element.box) for element in seen],
+            [(family(element.kind), element.box) for element in parsed],
             [(family(element.kind), element.box) for element in real],
         )
-        self.hits, self.found, self.true = self.hits + len(pairs), self.found + len(seen), self.true + len(real)
+        self.hits, self.found, self.true = self.hits + len(pairs), self.found + len(parsed), self.true + len(real)
         for i, j in pairs:
             if real[j].kind in ("checkbox", "radio"):
-                self.states.append(seen[i].checked == real[j].checked)
+                self.states.append(parsed[i].checked == real[j].checked)
             elif real[j].kind in FIELDS[:2]:
-                self.states.append(seen[i].focused == real[j].focused)
+                self.states.append(parsed[i].focused == real[j].focused)
         for missed in set(range(len(real))) - {j for _, j in pairs}:
             self.misses[real[missed].kind] = self.misses.get(real[missed].kind, 0) + 1
         named = [(kind_of(element) or "", element.box) for element in real if str(kind_of(element)).endswith(" icon")]
-        right = {j for _, j in matched([(element.kind, element.box) for element in seen], named)}
+        right = {j for _, j in matched([(element.kind, element.box) for element in parsed], named)}
         self.icons += [j in right for j in range(len(named))]
         self.texts += [read(element, screen.elements) for element in elements if is_readable(element)]
 
@@ -126,13 +126,13 @@ class Tally:
 
 
 def matched(
-    found: Sequence[tuple[str, Sequence[int]]], real: Sequence[tuple[str, Sequence[int]]]
+    parsed: Sequence[tuple[str, Sequence[int]]], real: Sequence[tuple[str, Sequence[int]]]
 ) -> list[tuple[int, int]]:
     """Pairs (found, real) of the same kind that overlap enough, the closest first, each once."""
     close = sorted(
         (
             (overlap(box, other), i, j)
-            for i, (kind, box) in enumerate(found)
+            for i, (kind, box) in enumerate(parsed)
             for j, (its, other) in enumerate(real)
             if kind == its
         ),

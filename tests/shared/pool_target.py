@@ -65,12 +65,12 @@ def read(pid: int, name: str) -> bytes:
 
 def pids() -> list[int]:
     """Processes of this user."""
-    found = []
+    pids_of_user = []
     for place in Path("/proc").iterdir():
         with contextlib.suppress(FileNotFoundError):  # it has ended meanwhile
             if place.name.isdigit() and place.stat().st_uid == os.getuid():
-                found.append(int(place.name))
-    return found
+                pids_of_user.append(int(place.name))
+    return pids_of_user
 
 
 def environment(pid: int) -> bytes:

@@ -115,10 +115,10 @@ def test_the_message_names_the_set_it_belongs_to() -> None:
 def test_instructions_are_minigrids(capsys: pytest.CaptureFixture[str]) -> None:
     import gymnasium
 
-    found = instructions("BossLevel", split="evaluation", count=5, seed=1)
-    assert [mission.seed for mission in found] == seeds("evaluation", count=5, seed=1, level="BossLevel")
+    missions = instructions("BossLevel", split="evaluation", count=5, seed=1)
+    assert [mission.seed for mission in missions] == seeds("evaluation", count=5, seed=1, level="BossLevel")
     assert capsys.readouterr().out == ""
     env = gymnasium.make("BabyAI-BossLevel-v0", disable_env_checker=True)
-    for mission in found:
+    for mission in missions:
         assert mission == instruction("BossLevel", mission.seed, split="evaluation")
         assert env.reset(seed=mission.seed)[0]["mission"] == mission.text

@@ -21,7 +21,7 @@ def test_reset_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_bots_path_succeeds_and_replays(level: str) -> None:
     actions = bot_actions(level, 1)
     assert actions is not None
-    told = []
+    descriptions = []
     for lifted in (False, True):
         world = BabyAIWorld(level, lift_time_limit=lifted)
         world.reset(1)
@@ -29,8 +29,8 @@ def test_the_bots_path_succeeds_and_replays(level: str) -> None:
         assert [result.done for result in results] == [False] * (len(actions) - 1) + [True]
         assert results[-1].success
         assert world.steps == len(actions) <= world.max_steps
-        told.append(world.perception().describe())
-    assert told[0] == told[1]
+        descriptions.append(world.perception().describe())
+    assert descriptions[0] == descriptions[1]
 
 
 def test_the_bot_gives_up_quietly() -> None:

@@ -87,9 +87,9 @@ def test_an_app_that_never_settles_leaves_the_picture(pair: tuple[FakePhone, Adb
     fake.restless = True
     with pytest.raises(DumpError, match="empty"):
         read_dump(phone.dump())
-    seen = PhoneDesktop(phone, "look").observe()
-    assert "can't be read: the dump is empty" in seen.text
-    assert seen.image.shape == (200, 100, 3)
+    observation = PhoneDesktop(phone, "look").observe()
+    assert "can't be read: the dump is empty" in observation.text
+    assert observation.image.shape == (200, 100, 3)
 
 
 @pytest.mark.parametrize(

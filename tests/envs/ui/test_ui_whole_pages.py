@@ -32,8 +32,8 @@ def test_a_digit_between_two_buttons_is_read() -> None:
 
 def test_what_a_line_has_already_is_not_read_again() -> None:
     picture = drawn(("7", (110, 52)))
-    known = read_left_out(picture, [], [])
-    assert read_left_out(picture, known, []) == []
+    left_out = read_left_out(picture, [], [])
+    assert read_left_out(picture, left_out, []) == []
 
 
 def test_a_dashed_line_is_no_row_of_digits() -> None:

@@ -17,10 +17,10 @@ from sdg.experiments.results.comparison import SHIPPED
 
 def test_figures_count_no_as_the_positive_class() -> None:
     labels = np.array([False, False, True, True])
-    found = figures(labels, np.array([0.1, 0.7, 0.8, 0.9]), np.arange(4), against=None)
-    assert (found["accuracy"], found["f1"], found["n"]) == (0.75, 0.6667, 4)
-    assert found["average_precision"] == 1.0
-    assert found["low"] < 0.75 < found["high"]
+    row = figures(labels, np.array([0.1, 0.7, 0.8, 0.9]), np.arange(4), against=None)
+    assert (row["accuracy"], row["f1"], row["n"]) == (0.75, 0.6667, 4)
+    assert row["average_precision"] == 1.0
+    assert row["low"] < 0.75 < row["high"]
 
 
 def test_calibration_is_how_far_chances_are_from_shares() -> None:

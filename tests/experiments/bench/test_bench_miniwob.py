@@ -95,9 +95,9 @@ def test_the_report_escapes_and_shows_nothing_of_unseen_tasks(tmp_path: Path) ->
 @pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
 def test_episodes_are_played_once_and_failures_leave_a_picture(tmp_path: Path) -> None:
     asked = {"tasks": ["focus-text", "count-sides"], "eyes": "true", "processes": 1, "out": tmp_path / "run"}
-    found = {row["task"]: row for row in rows(**asked, seeds="0-0")}  # type: ignore[arg-type]
-    assert found["focus-text"]["success_rate"] == 1.0
-    assert found["count-sides"]["cause_counts"] == {"reasoning": 1}
+    by_task = {row["task"]: row for row in rows(**asked, seeds="0-0")}  # type: ignore[arg-type]
+    assert by_task["focus-text"]["success_rate"] == 1.0
+    assert by_task["count-sides"]["cause_counts"] == {"reasoning": 1}
     assert (tmp_path / "run/failures/count-sides-0.png").read_bytes().startswith(b"\x89PNG")
     before = (tmp_path / "run/episodes.jsonl").read_bytes()
     assert [row["task"] for row in rows(**asked, seeds="0-0")] == ["count-sides", "focus-text"]  # type: ignore[arg-type]
@@ -154,12 +154,12 @@ def test_a_model_on_a_server_is_asked_about_many_episodes_at_once_and_replayed(t
     asked = {"tasks": ["focus-text", "enter-text"], "seeds": "0-2", "eyes": "true", "processes": 1}
     try:
         url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-        found = rows(**asked, llm="openai:rules", base_url=url, out=tmp_path / "live")  # type: ignore[arg-type]
+        measured = rows(**asked, llm="openai:rules", base_url=url, out=tmp_path / "live")  # type: ignore[arg-type]
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
-    assert [row["success_rate"] for row in found] == [1.0, 1.0]
+    assert [row["success_rate"] for row in measured] == [1.0, 1.0]
     assert Handler.most >= 3, "questions are asked side by side"
     transcript = tmp_path / "live/transcript.jsonl"
     assert "An example of another task" in transcript.read_text()

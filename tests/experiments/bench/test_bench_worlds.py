@@ -189,10 +189,10 @@ def test_rows_of_a_stranger_s_run_are_refused_in_words(tmp_path: Path, row: dict
     run = run_folder(tmp_path / "run")
     with Journal(run / "episodes.jsonl") as journal:
         journal.append({"unit": "of nobody"})
-        told = played(unit="good", instruction="touch it", success=True, program="first", first="first")
-        journal.append(told)
+        good_row = played(unit="good", instruction="touch it", success=True, program="first", first="first")
+        journal.append(good_row)
         assert RunWords.open(run, tmp_path).programs({}) == {"touch it": "first"}
-        journal.append((told | row if row else {"agent": "sdg"}) | {"unit": "e"})
+        journal.append((good_row | row if row else {"agent": "sdg"}) | {"unit": "e"})
     with pytest.raises(RunFolderError, match=r"episodes.jsonl has a row .*'e'"):
         RunWords.open(run, tmp_path).programs({})
 
@@ -224,8 +224,8 @@ def test_a_folder_without_a_library_is_named(tmp_path: Path) -> None:
 def test_flat_learners_get_the_mission_and_its_own_reward(world: str) -> None:
     level = {"ant": "AntMaze_UMaze-v5", "table": "PushToSpot"}[world]
     env = WorldEnv(world, level)
-    seen, _ = env.reset(options={"seed": 3})
-    assert env.observation_space.contains(seen | {"observation": seen["observation"].astype(np.float32)})
+    observation, _ = env.reset(options={"seed": 3})
+    assert env.observation_space.contains(observation | {"observation": observation["observation"].astype(np.float32)})
     again, reward, *_ = env.step(np.zeros(env.action_space.shape, np.float32))
     assert reward == 0
     goal = again["desired_goal"]

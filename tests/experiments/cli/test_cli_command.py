@@ -176,16 +176,16 @@ def test_a_run_goes_on_with_the_config_it_has(runs: Callable[[Run], None], capsy
 
 
 def test_llm_names_a_model(runs: Callable[[Run], None]) -> None:
-    seen = []
+    models = []
 
     def run(config: Any, folder: RunFolder, **_: Any) -> list[Any]:
-        seen.append((config.model.kind, config.model.name, config.model.base_url))
+        models.append((config.model.kind, config.model.name, config.model.base_url))
         return []
 
     runs(run)
     arguments = ["run", "-c", "fast", "-q", "--llm", "openai:qwen:7b", "--set", "model.base_url=http://127.0.0.1:1/v1"]
     assert cli.main(arguments) == 0
-    assert seen == [("openai", "qwen:7b", "http://127.0.0.1:1/v1")]
+    assert models == [("openai", "qwen:7b", "http://127.0.0.1:1/v1")]
     Path("recorded").mkdir()
     for out, name in (("one", "recorded"), ("two", "recorded/transcript.jsonl")):
         assert cli.main(["verify", "-c", "fast", "-q", "--out", out, "--llm", f"replay:{name}"]) == 0
@@ -268,9 +268,9 @@ def test_every_benchmark_says_what_it_takes(capsys: pytest.CaptureFixture[str], 
         flags = [flag for info in infos for flag in (info.default, *(info.param_decls or ()))]
         flag = next((f for f in flags if str(f).startswith("--")), f"--{option.replace('_', '-')}")
         typed = r"\[?FILE" if about.kind is about.POSITIONAL_OR_KEYWORD else re.escape(flag)
-        told = re.search(rf"^  {typed}.*?(?:  +|\n +)(\S.*)", shown, re.MULTILINE)
-        assert told is not None, option
-        assert len(told[1]) > 3, f"--{option} has no sentence of help"
+        help_line = re.search(rf"^  {typed}.*?(?:  +|\n +)(\S.*)", shown, re.MULTILINE)
+        assert help_line is not None, option
+        assert len(help_line[1]) > 3, f"--{option} has no sentence of help"
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -77,15 +77,15 @@ def test_an_interrupted_run_goes_on_to_the_same_result(tmp_path: Path, number: i
     assert process.returncode == code, error
     assert "Traceback" not in error
     assert out == ""
-    held = (tmp_path / "runs/fast/run.lock").exists()
-    assert held == (number == signal.SIGKILL)
+    is_locked = (tmp_path / "runs/fast/run.lock").exists()
+    assert is_locked == (number == signal.SIGKILL)
     before = read_journal(tmp_path / "runs/fast/episodes.jsonl")
     assert 0 < len(before) < 200
     again = shell("run", "-c", "fast", "--json", folder=tmp_path)
     out, error = again.communicate(timeout=60)
     assert again.returncode == 0, error
     assert [json.loads(line)["success_rate"] for line in out.splitlines()] == [0.5]
-    assert ("took over from process" in error) == held
+    assert ("took over from process" in error) == is_locked
     rows = read_journal(tmp_path / "runs/fast/episodes.jsonl")
     assert rows == [{"unit": f"u{n}", "level": "GoToLocal", "value": n * n} for n in range(200)]
     assert rows[: len(before)] == before

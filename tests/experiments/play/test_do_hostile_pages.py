@@ -32,9 +32,9 @@ FINAL = {
 @pytest.mark.parametrize("body", FINAL.values(), ids=list(FINAL))
 @pytest.mark.parametrize("agrees", [False, True])
 def test_what_cannot_be_undone_is_asked_about(site: tuple[str, Path], body: str, agrees: bool) -> None:
-    found, title = played(site, body, Scripted([CLICK], [FINISH]), agrees=agrees, guards=("confirm",))
-    assert len(found.asked) == 1
-    assert (found.end, len(title)) == (("finished", 2) if agrees else ("infeasible", 1))
+    outcome, title = played(site, body, Scripted([CLICK], [FINISH]), agrees=agrees, guards=("confirm",))
+    assert len(outcome.asked) == 1
+    assert (outcome.end, len(title)) == (("finished", 2) if agrees else ("infeasible", 1))
 
 
 @pytest.mark.parametrize(
@@ -45,9 +45,9 @@ def test_what_cannot_be_undone_is_asked_about(site: tuple[str, Path], body: str,
     ],
 )
 def test_enter_in_a_form_is_a_press_of_its_button(site: tuple[str, Path], way: list[Asked]) -> None:
-    found, title = played(site, FORM, Scripted(way), guards=("confirm",))
-    assert (found.end, title) == ("infeasible", "t")
-    assert "Send" in found.detail
+    outcome, title = played(site, FORM, Scripted(way), guards=("confirm",))
+    assert (outcome.end, title) == ("infeasible", "t")
+    assert "Send" in outcome.detail
 
 
 @pytest.mark.parametrize(
@@ -60,14 +60,14 @@ def test_enter_in_a_form_is_a_press_of_its_button(site: tuple[str, Path], way: l
     ids=["down and up", "space", "typed space"],
 )
 def test_there_is_no_way_around_the_question(site: tuple[str, Path], way: list[Asked]) -> None:
-    found, title = played(site, FINAL["a word"], Scripted(way), guards=("confirm",))
-    assert (found.done, title) == (False, "t")
+    outcome, title = played(site, FINAL["a word"], Scripted(way), guards=("confirm",))
+    assert (outcome.done, title) == (False, "t")
 
 
 def test_nobody_is_asked_about_the_rest(site: tuple[str, Path]) -> None:
     body = f"<a href='#x' style='{BIG}'>How to delete an account for good</a>"
-    found, _ = played(site, body, Scripted([CLICK], [FINISH]), guards=("confirm",))
-    assert (found.done, found.asked) == (True, ())
+    outcome, _ = played(site, body, Scripted([CLICK], [FINISH]), guards=("confirm",))
+    assert (outcome.done, outcome.asked) == (True, ())
 
 
 MORE = f"<button style='{BIG}'>More</button>"
@@ -101,13 +101,13 @@ def test_whatever_a_page_does_has_a_clear_end(
         monkeypatch.setattr(watch, "HANGS_SECONDS", 6.0)
     model = Scripted([CLICK], [FINISH])
     began = time.monotonic()
-    found, title = played(site, HOSTILE[name], model)
-    assert (found.end, title) == (end, "" if end == "page" else "t"), found.detail
+    outcome, title = played(site, HOSTILE[name], model)
+    assert (outcome.end, title) == (end, "" if end == "page" else "t"), outcome.detail
     assert time.monotonic() - began < 120
     if name in TOLD:
         assert TOLD[name] in model.asked[-1].rpartition("Observation 2")[2]
     if end == "page":
-        assert "hung" in found.detail
+        assert "hung" in outcome.detail
 
 
 def test_a_redirect_to_another_host_is_led_back(site: tuple[str, Path]) -> None:
@@ -131,10 +131,10 @@ def test_what_moved_while_the_model_thought_is_not_pressed(site: tuple[str, Path
     )
     with shown(site, body) as (page, address, access):
         model = Scripted([CLICK], [FINISH], sees=lambda text: page.wait_for_timeout(4000))
-        found = do_task(page, "keep it", model=model, agrees=lambda _: True, access=access, owned=True,
+        outcome = do_task(page, "keep it", model=model, agrees=lambda _: True, access=access, owned=True,
                         address=address, guards=("open",), private=False)  # fmt: skip
         assert page.title() == "t"
-    assert "changed since it was looked at" in found.steps[0]["outcome"]
+    assert "changed since it was looked at" in outcome.steps[0]["outcome"]
 
 
 CELL = "style='position:absolute;left:150px;top:0'"
@@ -162,10 +162,10 @@ def test_what_was_confirmed_is_pressed_in_its_own_row_alone(site: tuple[str, Pat
         for owner in ("Ann", "Bob", "Cy")
     )
     with shown(site, f"<div id=l>{body}</div>") as (page, address, access):
-        found = do_task(
+        outcome = do_task(
             page, "do it", model=Scripted([CLICK], [FINISH]), access=access,
             agrees=lambda _: page.evaluate(f"() => {{{change}}}") is None,
             owned=True, address=address, guards=("confirm",), private=False,
         )  # fmt: skip
-        assert (found.end, page.title()) == ("finished", "t" if name in ROWS else "t!")
-        assert (len(found.asked), "look again" in found.steps[0]["outcome"]) == (1, name in ROWS)
+        assert (outcome.end, page.title()) == ("finished", "t" if name in ROWS else "t!")
+        assert (len(outcome.asked), "look again" in outcome.steps[0]["outcome"]) == (1, name in ROWS)

@@ -32,10 +32,10 @@ pytestmark = pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {w
 
 
 def test_a_task_is_done_and_leaves_a_film_and_a_trace(site: tuple[str, Path], tmp_path: Path) -> None:
-    found, title = played(site, f"<button style='{BIG}' {PRESSED}>Show more</button>", Scripted([CLICK], [FINISH]),
+    outcome, title = played(site, f"<button style='{BIG}' {PRESSED}>Show more</button>", Scripted([CLICK], [FINISH]),
                           folder=tmp_path)  # fmt: skip
-    assert (found.done, found.end, found.said, found.answers, title) == (True, "finished", "done it", 2, "t!")
-    assert [step["outcome"] for step in found.steps] == ["done", "done"]
+    assert (outcome.done, outcome.end, outcome.said, outcome.answers, title) == (True, "finished", "done it", 2, "t!")
+    assert [step["outcome"] for step in outcome.steps] == ["done", "done"]
     assert (tmp_path / "film.gif").read_bytes().startswith(b"GIF89a")
     assert "CLICK_COORDS('120,70'): done" in (tmp_path / "trace.txt").read_text("utf-8")
 
@@ -61,9 +61,9 @@ def test_a_folder_that_takes_nothing_is_told_before_the_task_or_keeps_its_result
     def fill(text: str) -> None:
         (tmp_path / "out" / "trace.json").mkdir(exist_ok=True)
 
-    found, title = played(site, body, Scripted([CLICK], [FINISH], sees=fill), folder=tmp_path / "out")
-    assert (found.done, title, "again" in found.detail) == (True, "t!", False)
-    assert "keep what was done" in found.detail
+    outcome, title = played(site, body, Scripted([CLICK], [FINISH], sees=fill), folder=tmp_path / "out")
+    assert (outcome.done, title, "again" in outcome.detail) == (True, "t!", False)
+    assert "keep what was done" in outcome.detail
 
 
 @pytest.mark.parametrize("name", ["trace.txt", "trace.json", "film.gif"])
@@ -96,10 +96,10 @@ def test_a_task_that_never_began_keeps_nothing_of_the_one_before(site: tuple[str
     played(site, "<p>hello", Scripted([FINISH]), folder=tmp_path)
     assert (tmp_path / "film.gif").exists()
     with shown(site, "<p>hello") as (page, _, access):
-        found = do_task(page, "another", model=Scripted([FINISH]), agrees=lambda _: True, access=access, owned=True,
+        outcome = do_task(page, "another", model=Scripted([FINISH]), agrees=lambda _: True, access=access, owned=True,
                         address="http://127.0.0.1:1/", folder=tmp_path)  # fmt: skip
-    kept = json.loads((tmp_path / "trace.json").read_text("utf-8"))
-    assert (found.end, found.folder, kept["task"], kept["end"]) == ("page", str(tmp_path), "another", "page")
+    trace = json.loads((tmp_path / "trace.json").read_text("utf-8"))
+    assert (outcome.end, outcome.folder, trace["task"], trace["end"]) == ("page", str(tmp_path), "another", "page")
     assert "End: page" in (tmp_path / "trace.txt").read_text("utf-8")
     assert not (tmp_path / "film.gif").exists()
 
@@ -113,16 +113,16 @@ def test_a_browser_that_dies_and_a_model_that_fails_are_ends(site: tuple[str, Pa
 
     with shown(site, "<p>hello") as (page, address, access):
         model = Scripted([CLICK], sees=end_renderers)
-        found = do_task(page, "do it", model=model, agrees=lambda _: True, access=access, owned=True,
+        outcome = do_task(page, "do it", model=model, agrees=lambda _: True, access=access, owned=True,
                         address=address, guards=("open",), private=False)  # fmt: skip
-    assert (found.done, found.end) == (False, "page")
+    assert (outcome.done, outcome.end) == (False, "page")
 
     class Slow(Scripted):
         def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
             raise ModelError("no answer in 600 s")
 
-    found, _ = played(site, "<p>hello", Slow([]))
-    assert (found.end, found.detail) == ("model", "no answer in 600 s")
+    outcome, _ = played(site, "<p>hello", Slow([]))
+    assert (outcome.end, outcome.detail) == ("model", "no answer in 600 s")
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore:coroutine:RuntimeWarning")
@@ -138,9 +138,9 @@ def test_a_driver_that_dies_is_an_end_that_is_kept(site: tuple[str, Path], tmp_p
         model = Scripted([CLICK], sees=end_driver)
         with shown(site, "<p>hello") as (page, address, access):
             for folder in (tmp_path, None):  # the second task finds it dead
-                found = do_task(page, "do it", model=model, agrees=lambda _: True, access=access, owned=True,
+                outcome = do_task(page, "do it", model=model, agrees=lambda _: True, access=access, owned=True,
                                 address=address, guards=("open",), private=False, folder=folder)  # fmt: skip
-                assert (found.end, found.detail[:8]) == ("page", "the page")
+                assert (outcome.end, outcome.detail[:8]) == ("page", "the page")
         assert len(model.asked) == 1
         assert "End: page" in (tmp_path / "trace.txt").read_text()
         assert played(site, "<p>hello", Scripted([FINISH]))[0].end == "finished"
@@ -155,30 +155,30 @@ def test_a_huge_address_is_told_by_its_origin_and_a_film_has_an_end(
     monkeypatch.setattr(pages, "MOST_FRAMES", 2)
     body = "<script>history.replaceState(0,'','#'+'ab1 '.repeat(2e5))</script><p>hello"
     move = ("MOVE_COORDS", {"coords": [5, 5]})
-    found, _ = played(site, body, Scripted([move, move, move], [FINISH]), folder=tmp_path)
-    assert (found.done, found.address) == (True, site[0])
+    outcome, _ = played(site, body, Scripted([move, move, move], [FINISH]), folder=tmp_path)
+    assert (outcome.done, outcome.address) == (True, site[0])
     with Image.open(tmp_path / "film.gif") as film:
         assert film.n_frames <= 2
 
 
 def test_refusals_end_a_task_with_what_was_done(site: tuple[str, Path]) -> None:
     typed = ("TYPE_TEXT", {"text": "words"})
-    found, _ = played(site, f"<button style='{BIG}'>More</button>", Scripted([CLICK], [typed]))
-    assert found.end == "infeasible"
-    assert [step["outcome"][:7] for step in found.steps] == ["done"] + ["refused"] * (pages.REPLANS + 1)
-    assert "click into a field first" in found.detail
+    outcome, _ = played(site, f"<button style='{BIG}'>More</button>", Scripted([CLICK], [typed]))
+    assert outcome.end == "infeasible"
+    assert [step["outcome"][:7] for step in outcome.steps] == ["done"] + ["refused"] * (pages.REPLANS + 1)
+    assert "click into a field first" in outcome.detail
 
 
 def test_values_of_a_task_reach_the_page_and_nobody_else(site: tuple[str, Path], tmp_path: Path) -> None:
     way = [INTO, ("TYPE_TEXT", {"text": "{card}"}), FINISH]
     model = Scripted(way)
     with shown(site, FORM) as (page, address, access):
-        found = do_task(page, "type {card=4111 1111 1111 1111} into the field", model=model, agrees=lambda _: False,
+        outcome = do_task(page, "type {card=4111 1111 1111 1111} into the field", model=model, agrees=lambda _: False,
                         access=access, owned=True, address=address, guards=("open",), folder=tmp_path)  # fmt: skip
         assert page.evaluate("document.querySelector('input').value") == "4111 1111 1111 1111"
-    assert found.done
-    told = "".join([*model.asked, *(path.read_text("utf-8") for path in tmp_path.glob("trace.*")), repr(found)])
-    assert "4111" not in told
+    assert outcome.done
+    everything = "".join([*model.asked, *(path.read_text("utf-8") for path in tmp_path.glob("trace.*")), repr(outcome)])
+    assert "4111" not in everything
 
 
 def test_the_command_prints_one_object(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -218,5 +218,5 @@ def test_a_running_browser_is_worked_in_and_goes_on(
 def test_a_page_of_playwright_s_own_is_worked_on_and_left_as_it_is(site: tuple[str, Path]) -> None:
     with shown(site, f"<a href='http://example.org/' style='{BIG};background:#ddd'>Out</a>") as (page, address, _):
         page.goto(address)
-        found = sdg.Desktop(page).do("look", model=Scripted([CLICK], [FINISH]), guards=("open",), private=False)
-        assert (found.done, page.url) == (True, address)
+        outcome = sdg.Desktop(page).do("look", model=Scripted([CLICK], [FINISH]), guards=("open",), private=False)
+        assert (outcome.done, page.url) == (True, address)

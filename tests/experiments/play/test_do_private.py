@@ -57,11 +57,11 @@ def test_text_elements_and_picture_hide_the_same() -> None:
     for typed, texts in ((False, ["Note", "{note}", "a47l1b"]), (True, ["Note", "{note}", "{pin}"])):
         if typed:
             desktop.perform(Command("TYPE_TEXT", "a{pin}b"))
-        seen = desktop.observe()
-        assert [element.text for element in seen.elements] == texts
+        observation = desktop.observe()
+        assert [element.text for element in observation.elements] == texts
         said = [f"(Notice: the page said '{words}')" for words in ("{note}", "{pin}EUR")]
-        assert seen.text == "\n".join([*said, "", str(Screen(seen.elements))])
-        assert desktop.list_marks() == "\n".join(f"[{element.id}] {element}" for element in seen.elements)
+        assert observation.text == "\n".join([*said, "", str(Screen(observation.elements))])
+        assert desktop.list_marks() == "\n".join(f"[{element.id}] {element}" for element in observation.elements)
         picture = picture_of(desktop.picture(marks=False))
         painted = [tuple(picture[30 * n + 5, 98]) == PAINT for n in range(3)]  # fields end farther right than they seem
         assert painted == [text.startswith("{") for text in texts]
@@ -139,9 +139,9 @@ def done(body: str, task: str, *replies: Any, folder: Path, agrees: bool = True)
     model = Says(*said)
     with open_page(access) as page:
         page.set_viewport_size({"width": 500, "height": 300})
-        found = do_task(page, task, model=model, agrees=lambda _: agrees, access=access, owned=True,
+        outcome = do_task(page, task, model=model, agrees=lambda _: agrees, access=access, owned=True,
                         address=access.start, folder=folder / "out")  # fmt: skip
-        return found, model.asked, str(page.url)
+        return outcome, model.asked, str(page.url)
 
 
 PRESS = {"name": "CLICK_COORDS", "args": {"coords": [60, 90]}}
@@ -156,14 +156,14 @@ w.textContent = event.target.value; b.textContent = 'Send ' + event.target.value
 @browser
 @pytest.mark.parametrize("agrees", [False, True])
 def test_parts_of_a_value_reach_no_question_and_no_file(tmp_path: Path, agrees: bool) -> None:
-    told, asked, address = done(FORM, f"write {{note={NOTE}}}", TYPE, PRESS, FINISH, folder=tmp_path, agrees=agrees)
+    outcome, asked, address = done(FORM, f"write {{note={NOTE}}}", TYPE, PRESS, FINISH, folder=tmp_path, agrees=agrees)
     files = "".join(path.read_text("utf-8") for path in (tmp_path / "out").glob("trace.*"))
-    assert (told.end, address.endswith("?q=walrus+orchid+pretzel+ninety")) == (
+    assert (outcome.end, address.endswith("?q=walrus+orchid+pretzel+ninety")) == (
         ("finished", True) if agrees else ("infeasible", False)
     )
-    assert told.said == ("wrote {note}" if agrees else "")
+    assert outcome.said == ("wrote {note}" if agrees else "")
     for part in (NOTE[n : n + 5] for n in range(len(NOTE) - 4)):
-        assert part.strip() not in (asked + files + repr(told) + json.dumps(told.to_json())).lower()
+        assert part.strip() not in (asked + files + repr(outcome) + json.dumps(outcome.to_json())).lower()
     with Image.open(tmp_path / "out" / "film.gif") as film:
         film.seek(1)  # what is seen after typing
         frame = np.asarray(film.convert("RGB")).astype(int)
@@ -231,8 +231,8 @@ def test_a_page_too_large_to_be_laid_out_is_painted_over(
     if body in HUGE.values():
         desktop = Fake()
         desktop.texts = placed  # type: ignore[attr-defined]
-        seen = ProtectedDesktop(desktop, Protector((), Placeholders()))  # type: ignore[arg-type]
-        assert (np.asarray(seen.observe().image) == PAINT).all()
+        protected = ProtectedDesktop(desktop, Protector((), Placeholders()))  # type: ignore[arg-type]
+        assert (np.asarray(protected.observe().image) == PAINT).all()
 
 
 class Gone(PageDesktop):
@@ -257,9 +257,9 @@ def test_whatever_raises_is_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     commands = () if fails == "model" else (PRESS, FINISH)
     model = Says(*(json.dumps({"commands": [command]}) for command in commands))
     with open_page(access) as page:
-        told = do_task(page, f"write {{note={NOTE}}}", model=model, agrees=nobody, access=access, owned=True,
+        outcome = do_task(page, f"write {{note={NOTE}}}", model=model, agrees=nobody, access=access, owned=True,
                        address=access.start, guards=("open",), folder=tmp_path / "out")  # fmt: skip
-    assert told.end == {"nothing": "finished"}.get(fails, fails)
+    assert outcome.end == {"nothing": "finished"}.get(fails, fails)
     assert "walrus" not in (tmp_path / "out" / "trace.txt").read_text("utf-8")
 
 
@@ -296,17 +296,17 @@ def test_a_value_that_nobody_can_read_is_painted_over_where_the_page_says_it_sta
 def test_an_address_that_encodes_a_value_is_told_with_its_placeholder(tmp_path: Path) -> None:
     ways = 'location.hash = [encodeURIComponent(v), v.replace(/ /g, "+"), escape(v + "!")].join("&")'
     body = f"<input autofocus style='font:20px Arial;width:400px' oninput='const v = event.target.value; {ways}'>"
-    told, _, _ = done(body, f"write {{note={NOTE}}}", TYPE, FINISH, folder=tmp_path)
-    assert told.address.rpartition("#")[2] == "{note}&{note}&{note}!"
+    outcome, _, _ = done(body, f"write {{note={NOTE}}}", TYPE, FINISH, folder=tmp_path)
+    assert outcome.address.rpartition("#")[2] == "{note}&{note}&{note}!"
 
 
 @browser
 def test_a_page_that_does_not_come_up_tells_no_value(tmp_path: Path) -> None:
     with open_page(Access("http://127.0.0.1:9/")) as page:
-        told = do_task(page, f"write {{note={NOTE}}}", model=Says(""), agrees=lambda _: True, owned=True,
+        outcome = do_task(page, f"write {{note={NOTE}}}", model=Says(""), agrees=lambda _: True, owned=True,
                        access=Access("http://127.0.0.1:9/"), address="http://127.0.0.1:9/walrus+orchid")  # fmt: skip
-    assert (told.end, told.task) == ("page", "write {note}")
-    assert "walrus" not in repr(told)
+    assert (outcome.end, outcome.task) == ("page", "write {note}")
+    assert "walrus" not in repr(outcome)
 
 
 HALVES = r'{"thoughts": {"plan": "a\ud800"}, "commands": [{"name": "%s", "args": {"%s": %s}}]}'
@@ -326,12 +326,12 @@ HALVES = r'{"thoughts": {"plan": "a\ud800"}, "commands": [{"name": "%s", "args":
     ],
 )
 def test_no_reply_of_a_model_raises(tmp_path: Path, reply: str, said: str) -> None:
-    told, asked, _ = done("<p>Hello<p>you", "look", reply, FINISH, folder=tmp_path)
-    (asked + (tmp_path / "out" / "trace.json").read_text("utf-8") + repr(told)).encode()
+    outcome, asked, _ = done("<p>Hello<p>you", "look", reply, FINISH, folder=tmp_path)
+    (asked + (tmp_path / "out" / "trace.json").read_text("utf-8") + repr(outcome)).encode()
     if said:
-        assert told.said == said
+        assert outcome.said == said
     else:
-        assert told.steps[0]["outcome"].startswith("refused")
+        assert outcome.steps[0]["outcome"].startswith("refused")
 
 
 @browser

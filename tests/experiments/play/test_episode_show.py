@@ -40,11 +40,11 @@ def gif(row: dict) -> bytes:
 
 def frames(data: bytes) -> list[np.ndarray]:
     image: Any = Image.open(io.BytesIO(data))
-    found = []
+    pictures = []
     for number in range(image.n_frames):
         image.seek(number)
-        found.append(np.array(image.convert("RGB")))
-    return found
+        pictures.append(np.array(image.convert("RGB")))
+    return pictures
 
 
 def shows(picture: np.ndarray, colour: tuple[int, int, int]) -> bool:

@@ -22,16 +22,16 @@ from sdg.storage import RunFolder, plain
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """The runs that were made, as (T_verify, seed): a stand-in for the run itself, which takes half a minute."""
-    made: list[tuple[int, int]] = []
+    played: list[tuple[int, int]] = []
 
     def run(config: RunConfig, folder: RunFolder, **rest: Any) -> list[Any]:
-        made.append((config.verify.t_verify, config.seed))
+        played.append((config.verify.t_verify, config.seed))
         row = {"level": "GoToLocal", "agent": "sdg", "success_rate": 0.9 + config.seed / 100, "episodes": 100}
         folder.write_json("results.json", {"rows": [row, row | {"agent": "bot"}]})
         return []
 
     monkeypatch.setattr(module, "run", run)
-    return made
+    return played
 
 
 def test_every_setting_is_run_with_every_seed_once(
@@ -102,8 +102,8 @@ def test_a_row_is_of_what_its_setting_says(
     tmp_path: Path, ran: list[tuple[int, int]], capsys: pytest.CaptureFixture[str], settings: list[str], says: str
 ) -> None:
     """What is set over again would give rows of one run under several names."""
-    given = [word for setting in settings for word in ("--set", setting)]
-    assert main(["sweep", "tiny", *given, "--seeds", "2", "--out", str(tmp_path)]) == 2
+    options = [word for setting in settings for word in ("--set", setting)]
+    assert main(["sweep", "tiny", *options, "--seeds", "2", "--out", str(tmp_path)]) == 2
     assert says in capsys.readouterr().err
     assert not ran
 

@@ -151,8 +151,8 @@ def test_episodes_of_screens_are_read_by_minari_s_loader(tmp_path: Path, monkeyp
         assert (bool(episode.terminations[-1]), episode.rewards[-1] > 0) == (True, True)
         assert episode.observations["screenshot"].shape == (row["commands"] + 1, 320, 320, 3)
         assert episode.observations["instruction"][0].split() == row["instruction"].split()
-        kept = [command.partition("(")[0] for command in row["past"]]
-        assert [NAMES[number] for number in episode.actions["name"]] == kept
+        commands = [command.partition("(")[0] for command in row["past"]]
+        assert [NAMES[number] for number in episode.actions["name"]] == commands
     with pytest.raises(UserError, match="can't be played again"):
         write_screens("sdg/else-v0", [row | {"past": row["past"][:1]}])
 
@@ -217,18 +217,18 @@ def test_mlflow_keeps_the_curves(run: Path, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     mlflow = pytest.importorskip("mlflow")
     mlflow.set_tracking_uri((tmp_path / "mlruns").as_uri())
-    with mlflow.start_run() as kept:
+    with mlflow.start_run() as tracked:
         assert log_run(run, mlflow.log_metrics) == 5
     client = mlflow.MlflowClient()
-    curve = client.get_metric_history(kept.info.run_id, "skill/1/1/validation_success")
+    curve = client.get_metric_history(tracked.info.run_id, "skill/1/1/validation_success")
     assert [(point.step, point.value) for point in curve] == [(2, 0.25), (3, 0.5)]
-    assert client.get_run(kept.info.run_id).data.metrics["episodes/sdg/L/success"] == 1.0
+    assert client.get_run(tracked.info.run_id).data.metrics["episodes/sdg/L/success"] == 1.0
 
 
 def test_wandb_keeps_the_curves_offline(run: Path, tmp_path: Path) -> None:
     wandb = pytest.importorskip("wandb")
     settings = wandb.Settings(console="off", disable_git=True, silent=True)
-    with wandb.init(project="sdg", dir=tmp_path, mode="offline", settings=settings) as kept:
-        assert log_run(run, kept.log) == 5
-        assert kept.summary["skill/1/1/validation_success"] == 0.5
+    with wandb.init(project="sdg", dir=tmp_path, mode="offline", settings=settings) as tracked:
+        assert log_run(run, tracked.log) == 5
+        assert tracked.summary["skill/1/1/validation_success"] == 0.5
     assert list(tmp_path.rglob("*.wandb"))

@@ -203,17 +203,17 @@ def test_a_model_that_breaks_the_rules_is_told_and_mends_it() -> None:
     bad = GOOD.replace("def fetch(thing: thing)", "def fetch(thing: str)")
     model = FakeModel([f"```python\n{bad}\n```", f"```python\n{GOOD}\n```"])
     programs = [Solved("pick up the red ball", "PickupLoc", 3, "def program():\n    pass\n", ("a", "b"), 1, "x line 3")]
-    found = Author(model, WORLD, tuple(SCRIPTED.values()), load).distil(programs)
-    assert [skill.name for skill in found.skills] == ["fetch", "bring"]
-    assert found.skills[0].origins == ("x line 3",)
+    composed = Author(model, WORLD, tuple(SCRIPTED.values()), load).distil(programs)
+    assert [skill.name for skill in composed.skills] == ["fetch", "bring"]
+    assert composed.skills[0].origins == ("x line 3",)
     assert "takes an instruction" in model.asked[1][-1].content
 
 
 def test_what_recurs_is_counted_once_a_program() -> None:
     programs = [Solved("go", "L", n, "", ("a", "a", "b", "c", "a", "b")) for n in range(3)]
-    found = dict(recurrences(programs))
-    assert found["a", "b"] == 3
-    assert ("a", "a") not in found
+    counts = dict(recurrences(programs))
+    assert counts["a", "b"] == 3
+    assert ("a", "a") not in counts
     assert kind_of("pick up the red ball and open a door, then go to a box") == "pick and open then go"
     kinds = [Solved(text, "L", n, "x" * n) for n, text in enumerate(("go to a", "go to b", "open c"))]
     assert [question.instruction for question in pick_varied(kinds, 2)] == ["go to a", "open c"]

@@ -23,8 +23,8 @@ USAGES = {"go": Usage(asks=frozenset({".facing", "find_objects()"})), "odd": Usa
 def observed(level: str = "GoToLocal", seed: int = 3_000_777) -> Observation:
     world = BabyAIWorld(level)
     world.reset(seed)
-    seen = world.perception()
-    return Observation(seen.describe(), elements=tuple(seen.elements()), perception=seen)
+    perception = world.perception()
+    return Observation(perception.describe(), elements=tuple(perception.elements()), perception=perception)
 
 
 def test_the_shipped_guards_judge_a_thing_in_view_and_one_that_there_is_not() -> None:

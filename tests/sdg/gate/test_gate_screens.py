@@ -119,8 +119,8 @@ def test_at_coordinates_of_pages_nothing_like_those_learned_only_what_is_certain
     later = wide.copy()
     later[400:440, 600:700] = 0
     then, now = Observation("", wide, ELEMENTS), Observation("", later, ELEMENTS)
-    for told in (("CLICK_COORDS", "50,220"), ("TYPE_TEXT", "abc"), ("SCROLL_DOWN_COORDS", "9,9")):
-        command = Command(*told)
+    for words in (("CLICK_COORDS", "50,220"), ("TYPE_TEXT", "abc"), ("SCROLL_DOWN_COORDS", "9,9")):
+        command = Command(*words)
         assert guard.complete(command, then, now).passed, "the change lies far away, and may be its effect"
         still = guard.complete(command, then, Observation("", wide.copy(), ELEMENTS))
         assert (still.passed, still.reason) == (False, "nothing on the screen changed")

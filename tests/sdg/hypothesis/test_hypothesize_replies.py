@@ -130,11 +130,11 @@ def test_checks_stand_alone_with_the_helpers_of_other_goals_and_no_others() -> N
 def test_checks_that_the_guard_refuses_are_told_all_at_once() -> None:
     bad = goal(1).replace("True", "math.pi > 3") + goal(2, "go to it").replace("True", "is_facing('box')")
     model = Scripted(bad, goal(1) + goal(2, "go to it"))
-    found = hypothesize("go to the red ball", model=model, domain=BABYAI)
-    assert "return True" in found.subgoals[0].check.source
-    told = model.asked[1][-1].content
-    assert "check of goal 1 was refused: line 2: math has to be imported" in told
-    assert "check of goal 2 was refused: line 2: the name 'is_facing' is not known" in told
+    hypothesis = hypothesize("go to the red ball", model=model, domain=BABYAI)
+    assert "return True" in hypothesis.subgoals[0].check.source
+    message = model.asked[1][-1].content
+    assert "check of goal 1 was refused: line 2: math has to be imported" in message
+    assert "check of goal 2 was refused: line 2: the name 'is_facing' is not known" in message
     still = hypothesize("go to the red ball", model=Scripted(bad, bad, bad), domain=BABYAI)
     assert len(still.subgoals) == 2, "verification says the same of it, and what was asked is kept"
 
@@ -150,14 +150,14 @@ def test_a_reply_that_was_cut_off_is_told_so() -> None:
 
 
 def test_feedback_tells_the_goals_and_where_it_stopped() -> None:
-    told = prompt("open the door", domain=BABYAI, feedback=Feedback(("find it", "open it"), 1, "not reached"))[-1]
-    assert "could not get past goal 2" in told.content
-    assert "1. find it\n2. open it" in told.content
-    assert "Its check:" not in told.content, "what isn't known isn't told"
-    known = Feedback(("find it",), 0, "not reached", "def check():\n    return False", "A wall ahead. ```\n## Task")
-    told = prompt("open the door", domain=BABYAI, feedback=known)[-1]
-    assert "```python\ndef check():\n    return False\n```" in told.content
-    assert "````text\nA wall ahead. ```\n## Task\n````" in told.content, "what was seen is data"
+    message = prompt("open the door", domain=BABYAI, feedback=Feedback(("find it", "open it"), 1, "not reached"))[-1]
+    assert "could not get past goal 2" in message.content
+    assert "1. find it\n2. open it" in message.content
+    assert "Its check:" not in message.content, "what isn't known isn't told"
+    feedback = Feedback(("find it",), 0, "not reached", "def check():\n    return False", "A wall ahead. ```\n## Task")
+    message = prompt("open the door", domain=BABYAI, feedback=feedback)[-1]
+    assert "```python\ndef check():\n    return False\n```" in message.content
+    assert "````text\nA wall ahead. ```\n## Task\n````" in message.content, "what was seen is data"
     assert "What was tried" not in prompt("open the door", domain=BABYAI)[-1].content
 
 

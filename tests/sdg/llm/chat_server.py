@@ -65,8 +65,8 @@ def chat(text: str | None = "hello", **usage: int) -> bytes:
 
 def streamed(*pieces: dict[str, Any] | str) -> bytes:
     """Server-sent events; texts are sent as they stand."""
-    told = [piece if isinstance(piece, str) else f"data: {json.dumps(piece)}" for piece in pieces]
-    return "\n\n".join([*told, ""]).encode()
+    events = [piece if isinstance(piece, str) else f"data: {json.dumps(piece)}" for piece in pieces]
+    return "\n\n".join([*events, ""]).encode()
 
 
 def piece(text: str = "", reason: str | None = None) -> dict[str, Any]:

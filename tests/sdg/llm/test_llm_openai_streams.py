@@ -62,7 +62,7 @@ def test_line_separators_in_a_text_break_no_event(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         (streamed(piece("half of it")), "broke off in the middle"),
         (streamed(piece("half"), 'data: {"choices": [{"del'), "broke off in the middle"),
@@ -71,9 +71,9 @@ def test_line_separators_in_a_text_break_no_event(server: Server) -> None:
         (streamed(": only a ping"), "without any choice"),
     ],
 )
-def test_a_stream_that_breaks_off_is_asked_again(server: Server, body: bytes, told: str) -> None:
+def test_a_stream_that_breaks_off_is_asked_again(server: Server, body: bytes, message: str) -> None:
     error, pauses = ask(server, sends(body))
-    assert told in str(error)
+    assert message in str(error)
     assert len(pauses) == 2
     completion, _ = ask(server, sends(body), ok)
     assert completion.text == "hello"

@@ -122,7 +122,7 @@ def test_a_provider_of_one_s_own_declares_what_it_needs(tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "message"),
     [
         (
             "gpt",
@@ -136,10 +136,10 @@ def test_a_provider_of_one_s_own_declares_what_it_needs(tmp_path: Path, monkeypa
         ("own_models:Broken", "Making the model own_models:Broken raises OSError: no weights"),
     ],
 )
-def test_what_is_no_provider_is_one_line(kind: str, told: str) -> None:
+def test_what_is_no_provider_is_one_line(kind: str, message: str) -> None:
     with pytest.raises(ModelError) as caught:
         build(ModelSettings(kind))
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -197,8 +197,8 @@ def test_what_can_t_complete_is_no_model(nothing: object) -> None:
 def test_an_estimate_is_a_line_about_questions_tokens_money_and_time() -> None:
     asked = Estimate().plus(EPISODE, 100)
     assert asked == Estimate(130, 130 * EPISODE.prompt_tokens, 130 * EPISODE.completion_tokens)
-    told = asked.describe(Prices(prompt=2.0, completion=8.0), concurrency=16)
-    assert told.startswith("the model will be asked some 130 questions, 0.75 M tokens; 2.91 in money; about 4 minutes")
+    line = asked.describe(Prices(prompt=2.0, completion=8.0), concurrency=16)
+    assert line.startswith("the model will be asked some 130 questions, 0.75 M tokens; 2.91 in money; about 4 minutes")
     assert "no prices are set" in asked.describe(Prices(), concurrency=1)
 
 

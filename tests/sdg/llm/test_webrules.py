@@ -31,8 +31,8 @@ empty textbox: [14, 160, 230, 202]
 
 
 def test_fields_are_filled_by_their_labels_and_the_form_is_sent() -> None:
-    found = asked('Enter the password "{password}" and the username "ann" and press login.', FORM)
-    assert found == [
+    commands = asked('Enter the password "{password}" and the username "ann" and press login.', FORM)
+    assert commands == [
         "CLICK_COORDS [122, 181]",
         "TYPE_TEXT {password}",
         "CLICK_COORDS [142, 77]",

@@ -145,18 +145,18 @@ def test_a_field_alone_is_typed_into(kind: str, types: bool) -> None:
 
 
 def test_a_screen_is_told_once_a_step_however_often_an_action_is_refused() -> None:
-    told: list[Any] = []
+    screens: list[Any] = []
     phone = ScriptedPhone(NEXT)
-    desktop = PhoneDesktop(phone, "x", looked=told.append)
+    desktop = PhoneDesktop(phone, "x", looked=screens.append)
     command = desktop.command(TAPS[0])
     phone.dumps = (COLLIDES,)
     with pytest.raises(IllegalCommand):
         desktop.perform(command)
     desktop.observe()
-    assert len(told) == 1
+    assert len(screens) == 1
     desktop.perform(desktop.command(TAPS[1]))
     desktop.observe()
-    assert len(told) == 2
+    assert len(screens) == 2
 
 
 def test_numbers_and_points_that_are_nowhere_are_refused_when_they_are_written() -> None:
@@ -209,8 +209,10 @@ def test_words_on_the_screen_stay_in_their_fence() -> None:
 
 
 def judged(guard: Any, command: Command, *dumps: str) -> Any:
-    seen = [PhoneDesktop(ScriptedPhone(screen), "x").observe() for screen in dumps]
-    return guard.feasible(command, seen[0]) if len(seen) == 1 else guard.complete(command, *seen)
+    observations = [PhoneDesktop(ScriptedPhone(screen), "x").observe() for screen in dumps]
+    if len(observations) == 1:
+        return guard.feasible(command, observations[0])
+    return guard.complete(command, *observations)
 
 
 def test_what_can_be_told_for_certain() -> None:

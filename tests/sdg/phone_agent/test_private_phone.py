@@ -62,14 +62,14 @@ NOTE, CARD = "walrus orchid pretzel ninety", "4929 7317 6052 8804"
 def test_parts_of_values_reach_neither_tree_nor_picture_of_a_phone(nodes: list[str]) -> None:
     protector = Protector((), Placeholders({"note": NOTE, "card": CARD, "kind": "widget"}))
     desktop = PhoneDesktop(PrivateDevice(ScriptedPhone(dump(*nodes, button("Save", 700))), protector), "x")
-    seen = desktop.observe()
+    observation = desktop.observe()
     assert not any(
-        part in seen.xml.lower() for part in ("walrus", "0rchid", "ninety", "4929", "6052", "8804", "widget")
+        part in observation.xml.lower() for part in ("walrus", "0rchid", "ninety", "4929", "6052", "8804", "widget")
     )
-    assert [element.kind for element in seen.elements][-1] == "button"
-    hidden = [element.box for element in seen.elements if "{" in element.text]
-    assert all((seen.image[box[1] : box[3], box[0] : box[2]] == 120).all() for box in hidden)
-    assert not (seen.image[700:750, 0:100] == 120).all()
+    assert [element.kind for element in observation.elements][-1] == "button"
+    hidden = [element.box for element in observation.elements if "{" in element.text]
+    assert all((observation.image[box[1] : box[3], box[0] : box[2]] == 120).all() for box in hidden)
+    assert not (observation.image[700:750, 0:100] == 120).all()
 
 
 def test_a_few_letters_are_enough_in_a_field_of_a_phone_that_a_value_was_typed_into() -> None:

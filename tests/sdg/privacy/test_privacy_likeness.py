@@ -90,9 +90,9 @@ def test_a_value_in_pieces_among_other_words_is_found_in_order() -> None:
 
 def test_lines_that_are_read_together_are_masked_together() -> None:
     lines = [f"(Notice: the page said '{NOTE[n : n + 4]}')" for n in range(0, 28, 4)]
-    kept = ["(Notice: the page said 'go on')", ""]
-    masked = Placeholders({"x": NOTE}).mask_lines([*lines, *kept])
-    assert masked == [*["(Notice: the page said '{x}')"] * 4, "(Notice: the page said '{x}", *masked[1:3], *kept]
+    harmless = ["(Notice: the page said 'go on')", ""]
+    masked = Placeholders({"x": NOTE}).mask_lines([*lines, *harmless])
+    assert masked == [*["(Notice: the page said '{x}')"] * 4, "(Notice: the page said '{x}", *masked[1:3], *harmless]
     entries = "; ".join(f"{n}) {NOTE[n : n + 4]}" for n in range(0, 28, 4))
     assert Placeholders({"x": NOTE}).mask_parts(entries) == "0) {x}; 4) {x}; 8) {x}; 12) {x}; 16) {x}; 20) {x}; 24{x}"
 
@@ -129,7 +129,7 @@ def test_a_few_wrong_letters_are_counted_as_edits() -> None:
         return row[-1]
 
     draw = random.Random(4)
-    found = 0
+    n_found = 0
     for _ in range(100):
         value = "".join(draw.choices("ace7", k=10))
         wrong = list(value)
@@ -139,5 +139,5 @@ def test_a_few_wrong_letters_are_counted_as_edits() -> None:
         text = f"e{''.join(wrong)}a"
         near = any(edits(value, text[a:b]) <= 2 for a in range(len(text)) for b in range(a, len(text) + 1))
         assert any(Likeness({"x": value}, 99).owners(text, misread=True)) == near
-        found += near
-    assert 20 < found < 99
+        n_found += near
+    assert 20 < n_found < 99

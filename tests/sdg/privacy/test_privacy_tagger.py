@@ -22,22 +22,22 @@ def test_words_cover_all_but_blanks_and_have_facts(text: str) -> None:
     words = tokens(text)
     assert [text[a:b] for a, b in words] == [text[a:b] for a, b in sorted(set(words))]
     assert "".join(text[a:b] for a, b in words) == "".join(text.split())
-    known = facts(text, words, [])
-    assert len(known) == len(words)
-    assert all(ANY in facts and all(0 <= n < SIZE for n in hash_facts(facts)) for facts in known)
+    word_facts = facts(text, words, [])
+    assert len(word_facts) == len(words)
+    assert all(ANY in facts and all(0 <= n < SIZE for n in hash_facts(facts)) for facts in word_facts)
 
 
 def test_what_is_likely_in_one_place_is_hidden_in_every_other() -> None:
     text = "Tell Bo Quist. quist again"
     words = tokens(text)
-    known = facts(text, words, [])
-    its_own = set(known[2]).difference(*(facts for number, facts in enumerate(known) if number != 2))
+    word_facts = facts(text, words, [])
+    its_own = set(word_facts[2]).difference(*(facts for number, facts in enumerate(word_facts) if number != 2))
     learned = np.zeros(SIZE, np.float32)
     learned[hash_facts([ANY])] = -5
     learned[hash_facts(its_own)] = 1
     chances = chances_of(text, words, [], learned)
-    found = [text[span.start : span.end] for span in spans_of(text, words, [], chances)]
-    assert found == ["Quist", "quist"]
+    names = [text[span.start : span.end] for span in spans_of(text, words, [], chances)]
+    assert names == ["Quist", "quist"]
 
 
 def test_what_a_pattern_is_sure_of_is_hidden_whatever_was_learned(monkeypatch: pytest.MonkeyPatch) -> None:

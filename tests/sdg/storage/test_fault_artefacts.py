@@ -87,8 +87,8 @@ def test_first_answers_leave_out_failures_and_repeats(tmp_path: Path) -> None:
     whole = head | {"reply": {"text": "a"}}
     lines = [head | {"error": "down"}, whole, whole | {"stage": "again"}, head | {"reply": {"text": "b"}}]
     (tmp_path / "said.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    kept = transcript.first_answers(tmp_path / "said.jsonl").splitlines()
-    assert list(map(json.loads, kept)) == [whole, lines[3]]
+    answers = transcript.first_answers(tmp_path / "said.jsonl").splitlines()
+    assert list(map(json.loads, answers)) == [whole, lines[3]]
 
 
 def test_aliases_of_a_config_do_not_multiply(tmp_path: Path) -> None:

@@ -130,10 +130,10 @@ def test_what_is_torn_behind_a_finished_stage_is_told(run: Path) -> None:
     (run / "rehearsals.jsonl").write_text('{"unit": "a"}\nnothing\n{"unit": "b"}\n')
     (run / "induction.json").write_text('{"schema": 1, "clus')
     with RunFolder.start(run, SETTINGS) as folder:
-        told = "\n".join(folder.notices)
-        assert "skills.jsonl line 2 was torn" in told
-        assert "rehearsals.jsonl line 2 isn't a row" in told
-        assert "induction.json" in told
+        notices = "\n".join(folder.notices)
+        assert "skills.jsonl line 2 was torn" in notices
+        assert "rehearsals.jsonl line 2 isn't a row" in notices
+        assert "induction.json" in notices
         folder.journal("skills")
         assert "\n".join(folder.notices).count("skills.jsonl line 2 was torn") == 1
 

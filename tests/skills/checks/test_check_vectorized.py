@@ -86,8 +86,8 @@ def test_the_states_tell_checks_apart(states: Memory) -> None:
 def test_other_checks_are_left_to_the_guard(check: CheckFunction, states: Memory) -> None:
     with pytest.raises(Unsupported):
         evaluated(check, states)
-    found = BatchReward([check], BABYAI)(states, np.zeros(len(states.steps), np.int64))
-    assert (found == interpreted(check, states)).all()
+    rewards = BatchReward([check], BABYAI)(states, np.zeros(len(states.steps), np.int64))
+    assert (rewards == interpreted(check, states)).all()
 
 
 @pytest.mark.parametrize(
@@ -152,9 +152,9 @@ def test_like_checks_share_one_form(states: Memory) -> None:
     ]
     assert len({vectorize(check, COLUMN_READER)[0] for check in checks}) == 1
     check_of_row = np.random.default_rng(0).integers(len(checks), size=len(states.steps))
-    found = BatchReward(checks, BABYAI)(states, check_of_row)
+    rewards = BatchReward(checks, BABYAI)(states, check_of_row)
     expected = [ask(checks[k], BABYAI, memory=states, row=row) for row, k in enumerate(check_of_row)]
-    assert found.tolist() == expected
+    assert rewards.tolist() == expected
     assert 0 < sum(expected) < len(expected)
 
 

@@ -25,9 +25,9 @@ class Signs:
 
     def reset(self) -> np.ndarray:
         self.wanted = self.rng.integers(0, 6, N)
-        seen = np.zeros((N, MAP_INPUTS.size), np.uint8)
-        seen[np.arange(N), self.wanted] = 1
-        return seen
+        observations = np.zeros((N, MAP_INPUTS.size), np.uint8)
+        observations[np.arange(N), self.wanted] = 1
+        return observations
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         rewards, self.age = (actions == self.wanted).astype(np.float32), self.age + 1
@@ -70,16 +70,16 @@ def test_learning_goes_on_where_it_stood() -> None:
 
 
 def test_whoever_watches_ends_it_before_the_update() -> None:
-    seen: list[int] = []
+    steps_seen: list[int] = []
 
     def watch(learner: PPOLearner, steps: int) -> bool:
-        seen.append(steps)
-        return len(seen) < 2
+        steps_seen.append(steps)
+        return len(steps_seen) < 2
 
     learner = PPOLearner(Signs(), SMALL, seed=0)
     first = learner.network.parameters.copy()
     assert learner.learn(10_000, callback=watch) == 256
-    assert seen == [128, 256]
+    assert steps_seen == [128, 256]
     assert (learner.network.parameters != first).any()
 
 

@@ -26,9 +26,9 @@ def start(seed: int = 0, level: str = "Open") -> Starts:
 
 
 def reached(search: Search) -> int:
-    found = [search(start(seed), ELSEWHERE, must_succeed=False, budget=500, seed=seed) for seed in range(8)]
-    assert all(result.steps <= 500 for result in found)
-    return sum(result.reached for result in found)
+    results = [search(start(seed), ELSEWHERE, must_succeed=False, budget=500, seed=seed) for seed in range(8)]
+    assert all(result.steps <= 500 for result in results)
+    return sum(result.reached for result in results)
 
 
 def test_count_search_leaves_rooms_more_often_than_random_search() -> None:
@@ -37,9 +37,9 @@ def test_count_search_leaves_rooms_more_often_than_random_search() -> None:
 
 
 def trial(settings: SearchSettings = SearchSettings()) -> Trial:
-    made = Trial(start(), NEVER, must_succeed=False, budget=10_000, settings=settings, seed=0)
-    made.begin()
-    return made
+    search_trial = Trial(start(), NEVER, must_succeed=False, budget=10_000, settings=settings, seed=0)
+    search_trial.begin()
+    return search_trial
 
 
 def test_what_is_rarely_possible_weighs_more_but_for_what_takes_or_drops() -> None:
@@ -65,9 +65,9 @@ def test_what_was_taken_often_in_a_place_is_taken_less() -> None:
 @pytest.mark.parametrize("kind", [CountSearch, PPOSearch])
 @pytest.mark.parametrize("budget", [0, 5, 333])
 def test_a_budget_is_never_overdrawn(kind: type[CountSearch] | type[PPOSearch], budget: int) -> None:
-    found = kind()(start(), NEVER, must_succeed=False, budget=budget, seed=1)
-    assert not found.reached
-    assert found.steps <= budget
+    result = kind()(start(), NEVER, must_succeed=False, budget=budget, seed=1)
+    assert not result.reached
+    assert result.steps <= budget
 
 
 @pytest.mark.parametrize("kind", [CountSearch, PPOSearch])

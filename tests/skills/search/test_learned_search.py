@@ -36,23 +36,23 @@ def start(check: CheckFunction) -> Starts:
 @pytest.mark.parametrize("search", [LearnedSearch(SETTINGS, PPO), RandomSearch(SETTINGS), CountSearch(SETTINGS)])
 def test_what_is_found_leads_there_from_the_start(search: LearnedSearch | RandomSearch) -> None:
     nearer = check_that('progress("yellow block") >= 0.03')
-    found = search(start(nearer), nearer, must_succeed=False, budget=8_000, seed=0)
-    assert found.reached
-    assert found.end is not None
+    result = search(start(nearer), nearer, must_succeed=False, budget=8_000, seed=0)
+    assert result.reached
+    assert result.end is not None
     world = restore(
-        TABLE, TABLE.layouts("Touch", [SEED]), [0], actions=[found.actions], moments=[(0, len(found.actions))]
+        TABLE, TABLE.layouts("Touch", [SEED]), [0], actions=[result.actions], moments=[(0, len(result.actions))]
     )
-    assert world.perception(0).describe() == found.end.describe()
-    assert found.steps <= 8_000 + SETTINGS.n_envs
+    assert world.perception(0).describe() == result.end.describe()
+    assert result.steps <= 8_000 + SETTINGS.n_envs
 
 
 def test_what_was_learned_goes_with_the_search() -> None:
     search, far = LearnedSearch(SETTINGS, PPO), check_that('distance("yellow block") <= 0.001')
     assert isinstance(search, LearningSearch)
     assert not isinstance(RandomSearch(SETTINGS), LearningSearch)
-    found = search(start(far), far, must_succeed=False, budget=2_000, seed=0)
-    assert not found.reached
-    assert "0 of" in found.cause
+    result = search(start(far), far, must_succeed=False, budget=2_000, seed=0)
+    assert not result.reached
+    assert "0 of" in result.cause
     travelled = pickle.loads(pickle.dumps(search))
     assert travelled.learned[0].keys() == search.learned[0].keys() != set()
     nearer = check_that('progress("yellow block") >= 0.03')
@@ -62,8 +62,8 @@ def test_what_was_learned_goes_with_the_search() -> None:
 
 def test_a_subgoal_that_is_so_already_costs_nothing() -> None:
     so = check_that('distance("yellow block") <= 5')
-    found = LearnedSearch(SETTINGS, PPO)(start(so), so, must_succeed=False, budget=1_000, seed=0)
-    assert (found.reached, found.actions, found.steps) == (True, (), 0)
+    result = LearnedSearch(SETTINGS, PPO)(start(so), so, must_succeed=False, budget=1_000, seed=0)
+    assert (result.reached, result.actions, result.steps) == (True, (), 0)
 
 
 def test_a_row_goes_on_only_with_what_is_left_to_be_done() -> None:
@@ -80,16 +80,16 @@ def test_a_row_goes_on_only_with_what_is_left_to_be_done() -> None:
 
 def test_a_search_without_a_budget_ends_where_it_began() -> None:
     far = check_that('distance("yellow block") <= 0.001')
-    found = LearnedSearch(SETTINGS, PPO)(start(far), far, must_succeed=False, budget=0, seed=0)
-    assert (found.reached, found.steps) == (False, 0)
-    assert found.after.rows.perception(0).describe() == start(far).rows.perception(0).describe()
+    result = LearnedSearch(SETTINGS, PPO)(start(far), far, must_succeed=False, budget=0, seed=0)
+    assert (result.reached, result.steps) == (False, 0)
+    assert result.after.rows.perception(0).describe() == start(far).rows.perception(0).describe()
 
 
 def rows_of(check: CheckFunction, *, must_succeed: bool = False) -> SearchedRows:
     pool = start(check)
-    found = SearchedRows(ChainedPractice(pool, 4, horizon=40, seed=0, redraw=0.5), most=80, must_succeed=must_succeed)
-    found.begin(np.arange(4))
-    return found
+    rows = SearchedRows(ChainedPractice(pool, 4, horizon=40, seed=0, redraw=0.5), most=80, must_succeed=must_succeed)
+    rows.begin(np.arange(4))
+    return rows
 
 
 def notice(rows: SearchedRows, **happened: str) -> None:
@@ -141,8 +141,8 @@ def test_what_holds_where_the_task_was_done_is_verified_there() -> None:
     near, far = check_that('distance("yellow block") <= 5'), check_that('distance("yellow block") <= 0.001')
     for last, cause in ((near, ""), (far, "called the task done")):
         hypothesis = Hypothesis("touch it", (Subgoal("begin", near), Subgoal("end", last)))
-        found = verify(
+        verified = verify(
             hypothesis, start(near), level="Touch", seed=SEED, settings=VerifySettings(judged_steps=2), search=search
         )
-        assert found.verified == (cause == "")
-        assert cause in found.cause
+        assert verified.verified == (cause == "")
+        assert cause in verified.cause

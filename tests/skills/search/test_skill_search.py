@@ -39,8 +39,8 @@ def straight(mission: str) -> Hypothesis:
         for n, g in enumerate(goals, 1)
     ]
     numbered = enumerate(zip(goals, checks, strict=True), 1)
-    told = "\n".join(f"Goal {n}: {goal.kind}\n```python\n{source}\n```" for n, (goal, source) in numbered)
-    return parse(told, instruction=mission)
+    reply = "\n".join(f"Goal {n}: {goal.kind}\n```python\n{source}\n```" for n, (goal, source) in numbered)
+    return parse(reply, instruction=mission)
 
 
 def start_of(level: str, seed: int) -> Starts:
@@ -56,10 +56,10 @@ def verified(level: str, layout: int, search: Search, *, seed: int = 0) -> Verif
 
 def tries(level: str, layout: int, search: Search) -> list[Verification]:
     """Up to three verifications under seeds of their own; the last one is the first that succeeded, if one did."""
-    found = [verified(level, layout, search)]
-    while not found[-1].verified and len(found) < 3:
-        found.append(verified(level, layout, search, seed=len(found)))
-    return found
+    verifications = [verified(level, layout, search)]
+    while not verifications[-1].verified and len(verifications) < 3:
+        verifications.append(verified(level, layout, search, seed=len(verifications)))
+    return verifications
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,9 @@ def test_what_a_straight_search_hardly_reaches_is_reached_with_skills(level: str
     A search is luck, and other weights have other luck: three tries each, for both, and one stroke of luck for chance.
     """
     assert sum(tries(level, seed, PLAIN)[-1].verified for seed in seeds) <= 1
-    found = [tries(level, seed, SKILLED) for seed in seeds]
-    assert sum(results[-1].verified for results in found) >= len(seeds) - 1, [results[-1].cause for results in found]
-    for result in (result for results in found for result in results):
+    rows = [tries(level, seed, SKILLED) for seed in seeds]
+    assert sum(results[-1].verified for results in rows) >= len(seeds) - 1, [results[-1].cause for results in rows]
+    for result in (result for results in rows for result in results):
         assert result.searched_steps <= 3000
         if result.verified:
             holds_in_minigrid(result)
@@ -102,10 +102,10 @@ def test_equal_seeds_search_alike_and_other_seeds_differently() -> None:
 @pytest.mark.parametrize("t_verify", [3, 50, 333])
 def test_a_budget_is_never_overdrawn_and_the_cause_counts_all_of_it(t_verify: int) -> None:
     never = CheckFunction("check", "def check():\n    return get_steps() < 0\n")
-    found = SKILLED(start_of("Open", 0), never, must_succeed=False, budget=t_verify, seed=0)
-    assert not found.reached
-    assert found.steps <= t_verify
-    assert f"in {found.steps} searched steps" in found.cause
+    result = SKILLED(start_of("Open", 0), never, must_succeed=False, budget=t_verify, seed=0)
+    assert not result.reached
+    assert result.steps <= t_verify
+    assert f"in {result.steps} searched steps" in result.cause
 
 
 def test_what_a_library_says_of_its_skills_is_put_up_with_whatever_it_is() -> None:

@@ -69,11 +69,11 @@ def test_making_a_bank_prints_nothing(tmp_path: Path) -> None:
     assert done.stdout == ""
 
 
-@pytest.mark.parametrize("kept", [0, 10, 0.5, 0.99])
-def test_a_torn_file_is_refused(bank: LevelBank, tmp_path: Path, kept: float) -> None:
+@pytest.mark.parametrize("length", [0, 10, 0.5, 0.99])
+def test_a_torn_file_is_refused(bank: LevelBank, tmp_path: Path, length: float) -> None:
     path = the_file(tmp_path)
     whole = path.read_bytes()
-    path.write_bytes(whole[: int(len(whole) * kept) if kept < 1 else int(kept)])
+    path.write_bytes(whole[: int(len(whole) * length) if length < 1 else int(length)])
     with pytest.raises(BankError, match="torn"):
         LevelBank.build("PutNextLocal", SEEDS, cache_dir=tmp_path)
 

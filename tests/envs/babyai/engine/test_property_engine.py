@@ -68,12 +68,12 @@ def test_a_row_s_fate_is_its_own_and_can_be_done_again(case: tuple[str, int, lis
     rng = np.random.default_rng(len(actions))
     for number, action in enumerate(actions):
         if number == len(actions) // 2:
-            kept = many.state[[1]]
+            row_before = many.state[[1]]
         others = rng.integers(0, 6, 2)
         many.step(np.array([others[0], action, others[1]]))
         one.step(np.array([action]))
     assert many.state[1] == one.state[0]
-    one.state[[0]] = kept
+    one.state[[0]] = row_before
     for action in actions[len(actions) // 2 :]:
         one.step(np.array([action]))
     assert many.state[1] == one.state[0], "a row that was kept goes the same way again"

@@ -30,9 +30,9 @@ def test_more_things_than_it_holds() -> None:
     memories.observe(memory, 0, crowd, 2, RIGHT)
     perception = BabyAIPerception(memory, 0)
     assert len(perception.get_observed_objects()) == MAX_OBJECTS
-    held = crowd.copy()
-    held[3, 5], held[3, 6] = EMPTY, BALL | 1 << COLOUR_SHIFT
-    for view, action in ((held, PICKUP), (held, PICKUP), (crowd, DROP)):
+    with_ball = crowd.copy()
+    with_ball[3, 5], with_ball[3, 6] = EMPTY, BALL | 1 << COLOUR_SHIFT
+    for view, action in ((with_ball, PICKUP), (with_ball, PICKUP), (crowd, DROP)):
         memories.observe(memory, 0, view, 2, action)
     assert memory.n_objects[0] == MAX_OBJECTS
     assert BabyAIPerception(memory, 0).get_carried() is None
@@ -57,14 +57,14 @@ def test_views_over_the_edge_write_nothing_outside(pose: tuple[int, int, int]) -
     memory = memories.create(3)
     for row in range(3):
         memories.begin(memory, row, EMPTY_VIEW, (10, 10, 0), 22, 22, 22)
-    kept = [array.copy() for array in memory]
+    copies = [array.copy() for array in memory]
     view = np.full((7, 7), KEY, np.uint8)
     view[3, 5:] = EMPTY
     memories.begin(memory, 1, view, pose, 22, 22, 22)
     for _ in range(3):
         memories.observe(memory, 1, view, pose[2], FORWARD)
     for row in (0, 2):
-        for before, after in zip(kept, memory, strict=True):
+        for before, after in zip(copies, memory, strict=True):
             np.testing.assert_array_equal(before[row], after[row])
     assert (memory.pose[1, :2] >= 0).all()
     assert (memory.pose[1, :2] < memories.MAX_SIZE).all()
@@ -75,9 +75,9 @@ def test_begin_forgets_everything() -> None:
     crowd = np.full((7, 7), KEY | 3 << COLOUR_SHIFT, np.uint8)
     crowd[3, 6] = EMPTY
     used = begun(crowd)
-    held = crowd.copy()
-    held[3, 5], held[3, 6] = EMPTY, KEY | 3 << COLOUR_SHIFT
-    memories.observe(used, 0, held, 0, PICKUP)
+    with_key = crowd.copy()
+    with_key[3, 5], with_key[3, 6] = EMPTY, KEY | 3 << COLOUR_SHIFT
+    memories.observe(used, 0, with_key, 0, PICKUP)
     memories.begin_subgoal(used, 0)
     view = EMPTY_VIEW.copy()
     view[2, 3], view[5, 1] = BALL, WALL
@@ -188,12 +188,12 @@ def test_a_door_opened_closed_and_unlocked() -> None:
     """`opened_at` is the step at which the robot last made a door open; closing and unlocking in two leave it."""
     color = 2 << COLOUR_SHIFT
     memory = begun(seeing((3, 5, DOOR_LOCKED | color)))
-    told = []
+    states = []
     for state in (DOOR_LOCKED, DOOR_OPEN, DOOR_CLOSED, DOOR_CLOSED, DOOR_OPEN):
         memories.observe(memory, 0, seeing((3, 5, state | color)), 0, TOGGLE)
         [record] = BabyAIPerception(memory, 0).get_observed_objects()
-        told.append((record.status, record.opened_at))
-    assert told == [("locked", -1), ("open", 2), ("closed", 2), ("closed", 2), ("open", 5)]
+        states.append((record.status, record.opened_at))
+    assert states == [("locked", -1), ("open", 2), ("closed", 2), ("closed", 2), ("open", 5)]
 
 
 def test_a_door_first_seen_open_was_not_opened_by_the_robot() -> None:

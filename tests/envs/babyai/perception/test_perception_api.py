@@ -72,7 +72,7 @@ def test_of_things_equally_far_the_one_seen_first_comes_first() -> None:
     world, n_ties = BabyAIWorld("GoToLocal"), 0
     for seed in range(40):
         world.reset(seed)
-        found = [(thing.distance, thing.id) for thing in world.perception().find_objects("object")]
-        assert found == sorted(found)
-        n_ties += len(found) - len({distance for distance, _ in found})
+        things = [(thing.distance, thing.id) for thing in world.perception().find_objects("object")]
+        assert things == sorted(things)
+        n_ties += len(things) - len({distance for distance, _ in things})
     assert n_ties

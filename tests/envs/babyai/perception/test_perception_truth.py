@@ -60,8 +60,8 @@ class Oracle:
         for cell in in_view(self.world):
             thing = self.inner.grid.get(*cell)
             if thing is not None and thing.type in ("door", "key", "ball", "box"):
-                known = self.seen.setdefault(id(thing), Seen(thing, cell, cell, self.room(), 0))
-                known.at, known.seen_at = cell, self.world.steps
+                sight = self.seen.setdefault(id(thing), Seen(thing, cell, cell, self.room(), 0))
+                sight.at, sight.seen_at = cell, self.world.steps
         self.carrying = self.inner.carrying
         if self.carrying is not None:
             self.seen[id(self.carrying)].at = self.position()
@@ -107,16 +107,16 @@ class Oracle:
 
     def learn_numbers(self, perception: BabyAIPerception) -> None:
         """Every room that is known has a number, which never changes, and no other room has it."""
-        told = [(self.room(), perception.get_current_room())]
+        numbered = [(self.room(), perception.get_current_room())]
         for thing in perception.get_observed_objects():
             sight = self._seen_as(thing)
             sides = self._sides(sight.at)
             # What is held is where the robot is; in a doorway that is the room that it comes from.
             room = self.room() if thing.held else sight.seen_from if len(sides) > 1 else sides[0]
-            told.append((room, thing.room))
+            numbered.append((room, thing.room))
             if thing.type == "door":
-                told += zip(sorted(sides, key=lambda side: side is not sight.seen_from), thing.rooms, strict=True)
-        for room, number in told:
+                numbered += zip(sorted(sides, key=lambda side: side is not sight.seen_from), thing.rooms, strict=True)
+        for room, number in numbered:
             assert self.numbers.setdefault(id(room), number) == number
         assert sorted(self.numbers.values()) == list(range(len(self.numbers)))
 
@@ -197,12 +197,12 @@ def test_every_record_is_true(level: str) -> None:
 
 
 def check_records(oracle: Oracle, perception: BabyAIPerception) -> None:
-    told = {key_of(record): record for record in perception.get_observed_objects()}
+    records = {key_of(record): record for record in perception.get_observed_objects()}
     expected = [oracle.record(sight, -1) for sight in oracle.present()]
-    assert len(told) == len(expected)
+    assert len(records) == len(expected)
     for record in expected:
-        given = told[key_of(record)]
-        assert given == Object(**{**_fields(record), "id": given.id})
+        actual = records[key_of(record)]
+        assert actual == Object(**{**_fields(record), "id": actual.id})
 
 
 def check_robot(oracle: Oracle, perception: BabyAIPerception) -> None:

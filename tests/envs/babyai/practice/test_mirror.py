@@ -58,8 +58,8 @@ def mirrored(memory: Memory) -> Memory:
         trail = memory.trail[i][:, within]
         bits = [(trail >> turn) & 1 for turn in TURNED]
         out.trail[i, :, : last + 1] = sum(bit << turn for turn, bit in enumerate(bits))
-        known = memory.at[i, :, 0] >= 0
-        out.at[i, known, 1] = last - memory.at[i, known, 1]
+        present = memory.at[i, :, 0] >= 0
+        out.at[i, present, 1] = last - memory.at[i, present, 1]
         out.pose[i, 1] = last - memory.pose[i, 1]
         out.pose[i, 2] = TURNED[memory.pose[i, 2]]
         for field in ("visited", "visited_before"):
@@ -92,10 +92,10 @@ def test_policies_answer_a_mirrored_world_with_mirrored_turns(words: str) -> Non
     sides, inputs = np.zeros((2, N), np.int64), np.zeros((2, N, SIZE), np.uint8)
     write_batch(memory, targets, sides[0], inputs[0])
     write_batch(image, targets, sides[1], inputs[1])
-    told = sides[0] != sides[1]  # where nothing tells the sides from one another, both are seen as they are
-    assert told.sum() > N / 2
+    mirrored_rows = sides[0] != sides[1]  # where nothing tells the sides from one another, both are seen as they are
+    assert mirrored_rows.sum() > N / 2
     first, second = (swap_logits(policy.outputs(rows), side) for rows, side in zip(inputs, sides, strict=True))
-    assert np.allclose(first[told][:, [RIGHT, LEFT, *range(FORWARD, N_ACTIONS)]], second[told])
+    assert np.allclose(first[mirrored_rows][:, [RIGHT, LEFT, *range(FORWARD, N_ACTIONS)]], second[mirrored_rows])
 
 
 def test_the_target_is_on_the_right() -> None:
@@ -136,17 +136,17 @@ def test_what_a_learner_chose_in_the_mirror_is_turned_back_in_practice() -> None
 
 
 def test_what_a_learner_chose_in_the_mirror_is_turned_back_in_a_search() -> None:
-    seen = 0
+    n_right = 0
     for i in range(8):
         rows, target = walked("GoToLocal").take(np.array([i])), BABYAI.language.row("object")
         one = Starts(rows, target[None], (NEVER_TRUE,), np.zeros(1, np.int64))
         trial = Trial(one, NEVER_TRUE, must_succeed=False, budget=1000, settings=SearchSettings(), seed=0)
         env = SearchVecEnv(trial)
         env.reset()
-        seen += _turns_right_as_shown(env, trial.env)
+        n_right += _turns_right_as_shown(env, trial.env)
         mirrored = trial.actions[0][0] == LEFT
         assert mirrored == (side_of(one.memory, 0, trial.env.targets[0], FAR) == MIRRORED)
-    assert 0 < seen < 8, "these starts are all seen from one side"
+    assert 0 < n_right < 8, "these starts are all seen from one side"
 
 
 def _turns_right_as_shown(env: RowsVecEnv, practice: PracticeEnv) -> bool:

@@ -92,12 +92,12 @@ def test_episodes_are_played_once_and_kept_in_androidlabs_form(tmp_path: Path) -
         "processes": 1,
         "out": tmp_path / "run",
     }
-    found = rows(**asked)
-    assert [row["mode"] for row in found] == ["xml-react", "som-seeact"]
-    assert found[0]["tasks"] == 2
-    assert found[0]["success_rate"] >= 0.5
+    rows_measured = rows(**asked)
+    assert [row["mode"] for row in rows_measured] == ["xml-react", "som-seeact"]
+    assert rows_measured[0]["tasks"] == 2
+    assert rows_measured[0]["success_rate"] >= 0.5
     before = (tmp_path / "run/episodes.jsonl").read_bytes()
-    assert rows(**asked) == found
+    assert rows(**asked) == rows_measured
     assert (tmp_path / "run/episodes.jsonl").read_bytes() == before
     folder = tmp_path / "run/traces/xml-react/contacts_3"
     lines = [json.loads(line) for line in (folder / "traces/trace.jsonl").read_text().splitlines()]
@@ -114,10 +114,10 @@ def test_episodes_are_played_once_and_kept_in_androidlabs_form(tmp_path: Path) -
 
 @in_browser
 def test_traces_of_masked_episodes_hold_no_value_of_the_task(tmp_path: Path) -> None:
-    found = rows(modes=["xml-react"], tasks=["contacts_1", "settings_7"], masked=True, traces=True, processes=1,
+    rows_measured = rows(modes=["xml-react"], tasks=["contacts_1", "settings_7"], masked=True, traces=True, processes=1,
                  out=tmp_path / "run")  # fmt: skip
     files = [path.read_text("utf-8") for path in (tmp_path / "run").rglob("*") if path.suffix in (".jsonl", ".xml")]
-    assert found[0]["tasks"] == 2
+    assert rows_measured[0]["tasks"] == 2
     assert "{phone_number}" in "".join(files)
     for value in ("555 0420", "5550420", "4821"):
         assert not any(value in text for text in files), value
@@ -244,16 +244,16 @@ def test_androidlabs_task_files_are_read(tmp_path: Path) -> None:
 
 
 def test_new_tasks_are_derived_and_old_ones_left_out() -> None:
-    given = [TASKS["clock_5"], TASKS["clock_6"]]
+    examples = [TASKS["clock_5"], TASKS["clock_6"]]
     said = (
         "1. Delete the alarm at 06:30.\n- Delete the alarm at 22:30.\n\nYes\n* Add Tokyo and Hanoi to the world clock."
     )
-    found = derive_tasks(FakeModel([said]), given, read_dump(dump(ROW)), count=5)
-    assert [task.instruction for task in found] == [
+    tasks_derived = derive_tasks(FakeModel([said]), examples, read_dump(dump(ROW)), count=5)
+    assert [task.instruction for task in tasks_derived] == [
         "Delete the alarm at 06:30.",
         "Add Tokyo and Hanoi to the world clock.",
     ]
-    assert found[0].id == "clock_derived_1"
+    assert tasks_derived[0].id == "clock_derived_1"
     with pytest.raises(ValueError, match="at least one"):
         derive_tasks(FakeModel([said]), [], read_dump(dump(ROW)))
 
@@ -276,12 +276,12 @@ def test_data_are_walks_and_derived_tasks_by_app(tmp_path: Path, monkeypatch: py
     own = "class Says:\n    def complete(self, messages):\n        return 'Turn off something else now.'\n"
     (tmp_path / "own_models.py").write_text(own)
     monkeypatch.syspath_prepend(str(tmp_path))
-    found = rows(walks=1, llm="own_models:Says", out=tmp_path / "run")
-    assert sum(row["actions"] for row in found) > 10
-    assert all(row["accepted"] <= row["actions"] for row in found)
-    assert sum(row["tasks"] for row in found) == 9
+    rows_measured = rows(walks=1, llm="own_models:Says", out=tmp_path / "run")
+    assert sum(row["actions"] for row in rows_measured) > 10
+    assert all(row["accepted"] <= row["actions"] for row in rows_measured)
+    assert sum(row["tasks"] for row in rows_measured) == 9
     assert len(json.loads((tmp_path / "run/tasks.json").read_text())) == 9
-    assert (tmp_path / "run/walks.jsonl").read_text().count("\n") == sum(row["actions"] for row in found)
+    assert (tmp_path / "run/walks.jsonl").read_text().count("\n") == sum(row["actions"] for row in rows_measured)
 
 
 def test_walks_are_kept_as_minari(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -367,5 +367,5 @@ def test_a_served_model_is_asked_about_many_episodes_at_once(tmp_path: Path, mon
     monkeypatch.setattr(episodes, "build", lambda settings: Served())
     monkeypatch.setattr(episodes, "concurrency_of", lambda settings: 16)
     jobs = [PhoneJob(TASKS[name], "xml-react") for name in ("clock_8", "clock_9", "clock_10")]
-    found = {episode.task: episode.score.complete for episode in episodes.play(jobs, SETTING)}
-    assert found == {"clock_8": False, "clock_9": True, "clock_10": False}
+    completed = {episode.task: episode.score.complete for episode in episodes.play(jobs, SETTING)}
+    assert completed == {"clock_8": False, "clock_9": True, "clock_10": False}

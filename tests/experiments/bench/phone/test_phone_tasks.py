@@ -83,11 +83,11 @@ def test_equal_seeds_give_equal_screens(phone: EmbeddedPhone, seed: int) -> None
     pictures = []
     for _ in range(2):
         phone.reset(seed)
-        found = [phone.screenshot()]
+        screens = [phone.screenshot()]
         for action in actions_for(steps_of("Contacts > New contact > Name=Zoë > < > <"), trees_of(phone)):
             carry_out(phone, action, read_dump(phone.dump()))
-            found += [phone.screenshot(), phone.dump().encode()]
-        pictures.append(found)
+            screens += [phone.screenshot(), phone.dump().encode()]
+        pictures.append(screens)
     assert pictures[0] == pictures[1]
     with phone_browser() as other:
         fresh = EmbeddedPhone(other)

@@ -30,9 +30,9 @@ def test_shipped_weights_find_an_empty_field_and_nothing_on_an_empty_screen() ->
     picture = WHITE.copy()
     picture[100:140, 50:150] = 118
     picture[102:138, 52:148] = 255
-    found = detect(picture)
-    assert [element.kind for element in found] == ["textbox"]
-    assert matched([("", found[0].box)], [("", (50, 100, 150, 140))]) == [(0, 0)]
+    detections = detect(picture)
+    assert [element.kind for element in detections] == ["textbox"]
+    assert matched([("", detections[0].box)], [("", (50, 100, 150, 140))]) == [(0, 0)]
     assert not detect(WHITE)
 
 
@@ -58,17 +58,17 @@ def test_the_tally_counts_misses_ghosts_states_and_texts() -> None:
         TrueElement("text", "Hello there", (0, 40, 100, 60)),
         TrueElement("button", "Ok", (0, 100, 60, 130)),
     ]
-    seen = (
+    parsed = (
         ScreenElement(1, "checkbox", "", (0, 0, 20, 20), checked=False),
         ScreenElement(2, "heart icon", "", (50, 0, 70, 20)),
         ScreenElement(3, "text", "HelIo there", (0, 40, 100, 60)),
         ScreenElement(4, "shape", "", (200, 200, 220, 220)),
     )
-    tally.add(Screen(seen), true)
-    found = tally.figures()
-    assert (found["element_f1"], found["precision"], found["recall"]) == (0.6667, 0.6667, 0.6667)
-    assert (found["states"], found["text_recall"], found["texts"]) == (0.0, 0.5, 2)
-    assert read(TrueElement("text", "far", (200, 200, 260, 220)), seen[:3]) == 0
+    tally.add(Screen(parsed), true)
+    figures = tally.figures()
+    assert (figures["element_f1"], figures["precision"], figures["recall"]) == (0.6667, 0.6667, 0.6667)
+    assert (figures["states"], figures["text_recall"], figures["texts"]) == (0.0, 0.5, 2)
+    assert read(TrueElement("text", "far", (200, 200, 260, 220)), parsed[:3]) == 0
 
 
 def test_average_precision_is_one_for_perfect_detections_and_falls_with_surer_ghosts() -> None:

@@ -53,15 +53,15 @@ def test_commands_name_what_is_there_once_and_absent_ones_what_is_not() -> None:
         words = "".join(element.text.lower() for element in as_screen(elements, WHITE))
         return Page("click-test", seed, b"", named, words, effects)
 
-    found = items([page(0, "Ok"), page(1, "No")])
-    counts = Counter((item.guard, item.label) for item in found)
+    judged = items([page(0, "Ok"), page(1, "No")])
+    counts = Counter((item.guard, item.label) for item in judged)
     assert counts == {
         (FEASIBILITY, True): 2,
         (FEASIBILITY, False): 2,
         (COMPLETENESS, True): 4,
         (COMPLETENESS, False): 4,
     }
-    for item in found:
+    for item in judged:
         if item.guard == FEASIBILITY:
             there = any(f"'{element.words}'" in item.argument for element in item.page.named)
             assert item.label is there
@@ -77,15 +77,15 @@ def test_frozen_pages_are_kept_whole(tmp_path: Path) -> None:
 
 
 def test_shipped_guards_are_ahead_of_text_match_on_frozen_pages(tmp_path: Path) -> None:
-    kept = load()
-    some = sorted({page.task for page in kept if len(page.transitions) > 1})[::4]
-    pages = [page for page in kept if page.task in some]  # all of a task: what is absent from one page is on another
+    frozen = load()
+    some = sorted({page.task for page in frozen if len(page.transitions) > 1})[::4]
+    pages = [page for page in frozen if page.task in some]  # all of a task: what is absent from one page is on another
     save(pages, tmp_path / "pages.gz")
-    found = {(row["guard"], row["kind"]): row for row in rows(place=tmp_path / "pages.gz")}
-    assert {kind for _, kind in found} == {"rules", "learned", "majority", "text match"}
+    by_guard = {(row["guard"], row["kind"]): row for row in rows(place=tmp_path / "pages.gz")}
+    assert {kind for _, kind in by_guard} == {"rules", "learned", "majority", "text match"}
     for guard in (FEASIBILITY, COMPLETENESS):
-        assert found[guard, "learned"]["n"] > 10
-        assert found[guard, "learned"]["accuracy"] > 0.8 > found[guard, "majority"]["accuracy"]
+        assert by_guard[guard, "learned"]["n"] > 10
+        assert by_guard[guard, "learned"]["accuracy"] > 0.8 > by_guard[guard, "majority"]["accuracy"]
 
 
 def test_the_shipped_parser_finds_what_is_named_on_frozen_pages() -> None:

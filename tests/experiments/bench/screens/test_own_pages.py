@@ -135,6 +135,6 @@ def test_a_model_that_obeys_a_page_is_stopped_by_the_gate(injection: dict[str, s
 def test_the_benches_give_rows(tmp_path: Any) -> None:
     (row,) = rows(parts=("tasks",), count=2, out=tmp_path)
     assert {"success_rate", "low", "high", "n", "asked", "rule_based"} <= row.keys()
-    found = {row["arm"]: row for row in table2(draws=12, seed=0)}
-    assert set(ARMS) <= set(found)
-    assert found["expert"]["success"] >= found["baseline"]["success"]
+    by_arm = {row["arm"]: row for row in table2(draws=12, seed=0)}
+    assert set(ARMS) <= set(by_arm)
+    assert by_arm["expert"]["success"] >= by_arm["baseline"]["success"]

@@ -41,7 +41,7 @@ def test_a_host_function_may_have_any_name_of_the_guards_own(name: str) -> None:
     source = program(
         f"def deep(n):\n    return 0 if n == 0 else 1 + deep(n - 1)\n{name}()\nreturn [deep(3)] + [f'{{1}}']"
     )
-    assert run(source, **{name: lambda *given: called.append(given)}) == [3, "1"]
+    assert run(source, **{name: lambda *arguments: called.append(arguments)}) == [3, "1"]
     assert called == [()]
     with pytest.raises(BudgetSpent):
         run(program(f"while True:\n    {name}"), **{name: lambda: True})
@@ -127,10 +127,10 @@ SHARED = [
 @pytest.mark.parametrize("line", SHARED)
 def test_a_value_that_holds_itself_often_is_not_walked_unpaid(line: str) -> None:
     """A million million leaves in forty pairs: to hash, compare or search them takes hours."""
-    made = program(f"t = ()\nfor i in range(40):\n    t = (t, t)\n{line}")
+    source = program(f"t = ()\nfor i in range(40):\n    t = (t, t)\n{line}")
     began = time.process_time()
     with contextlib.suppress(GuardError):
-        run(made)
+        run(source)
     assert time.process_time() - began < slowness()
 
 
@@ -382,8 +382,8 @@ def cost(code: str) -> tuple[float, int]:
             os._exit(0)
     os.close(write)
     os.waitpid(child, 0)
-    with os.fdopen(read) as told:
-        seconds, megabytes = told.read().split()
+    with os.fdopen(read) as report:
+        seconds, megabytes = report.read().split()
     return float(seconds), int(megabytes)
 
 

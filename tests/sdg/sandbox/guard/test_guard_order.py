@@ -61,7 +61,7 @@ SETS = ["set('abcdefgh')", "{None, 'a', 'b', 1}", "{('a', 1), ('b', 2), ('c', 3)
 
 def test_the_order_of_a_set_is_the_same_in_each_process() -> None:
     """Hashes of texts differ by process, and so did answers that followed the order of a set."""
-    lines = [line.replace("{x}", made) for line in UNORDERED for made in SETS]
+    lines = [line.replace("{x}", unordered) for line in UNORDERED for unordered in SETS]
     source = (
         "def first(x):\n    for o in x:\n        return o\n\n"
         "def unpacked(x):\n    x = set(list(x)[:2])\n    a, b = x\n    return a, b\n\n"

@@ -71,10 +71,10 @@ def test_a_worker_that_lies_is_lost_and_nothing_else(lie: str) -> None:
     began = time.monotonic()
     job = f"say:{LIES[lie].hex()}"
     with Pool(1, results=RESULTS, patience=replace(HASTE, job=20.0), tries=1) as pool:
-        found = dict(pool.run(do, [job, "one"], answer=lambda job, request: time.sleep(1.0)))
-    assert isinstance(found[0], Lost)
-    assert found[0].reason.startswith("its message was invalid: "), found[0]
-    assert found[1] == "did one"
+        results = dict(pool.run(do, [job, "one"], answer=lambda job, request: time.sleep(1.0)))
+    assert isinstance(results[0], Lost)
+    assert results[0].reason.startswith("its message was invalid: "), results[0]
+    assert results[1] == "did one"
     assert time.monotonic() - began < 15
     assert not Path("pwned").exists()
 
@@ -82,8 +82,8 @@ def test_a_worker_that_lies_is_lost_and_nothing_else(lie: str) -> None:
 def test_a_short_message_can_not_fill_or_stop_the_parent() -> None:
     overlap = said('["list"' + ',["array","<f8",[1],0]' * 2 + "]", bytes(16))
     equal = ",".join(f"[{n * (2**61 - 1)},0]" for n in range(1, MAX_KEYS + 2))
-    for lie, told in ((overlap, "arrays overlap"), (said(f'["dict",{equal}]'), "equal hashes")):
-        with pytest.raises(BadFrame, match=told):
+    for lie, message in ((overlap, "arrays overlap"), (said(f'["dict",{equal}]'), "equal hashes")):
+        with pytest.raises(BadFrame, match=message):
             Reader().value(lie[8:])
 
 
@@ -94,9 +94,9 @@ def test_a_worker_can_lie_about_its_own_job_alone() -> None:
     with Pool(1) as pool:
         assert dict(pool.run(do, [f"say:{lie}"])) == {0: ["untrue"]}
     with Pool(1, patience=HASTE) as pool:
-        found = dict(pool.run(do, [f"say:{other}", "one"]))
-    assert isinstance(found[0], Lost)
-    assert found[1] == "did one"
+        results = dict(pool.run(do, [f"say:{other}", "one"]))
+    assert isinstance(results[0], Lost)
+    assert results[1] == "did one"
 
 
 VALUES = st.recursive(
@@ -113,8 +113,8 @@ VALUES = st.recursive(
 @given(VALUES)
 def test_data_comes_back_as_it_was(value: Any) -> None:
     (data,) = frames(bytearray(encode(value)))
-    found = Reader().value(data)
-    assert (found, repr(found)) == (value, repr(value))
+    decoded = Reader().value(data)
+    assert (decoded, repr(decoded)) == (value, repr(value))
 
 
 @pytest.mark.parametrize("code", ["?", "b", "<u2", "<i8", "<f4", "<f8"])
@@ -122,12 +122,12 @@ def test_data_comes_back_as_it_was(value: Any) -> None:
 def test_arrays_come_back_as_they_were(code: str, shape: tuple[int, ...]) -> None:
     value = np.arange(int(np.prod(shape)), dtype=np.float64).reshape(shape).astype(code)
     (data,) = frames(bytearray(encode({"a": value, "b": value.T, "c": value.dtype.type(1)})))
-    found = Reader().value(data)
+    decoded = Reader().value(data)
     for name, wanted in (("a", value), ("b", value.T), ("c", value.dtype.type(1))):
-        assert type(found[name]) is type(wanted)
-        assert found[name].dtype == wanted.dtype
-        assert np.array_equal(found[name], wanted)
-    found["a"][...] = 1  # it is nobody else's
+        assert type(decoded[name]) is type(wanted)
+        assert decoded[name].dtype == wanted.dtype
+        assert np.array_equal(decoded[name], wanted)
+    decoded["a"][...] = 1  # it is nobody else's
 
 
 def test_every_result_is_a_frozen_dataclass_and_every_error_an_exception() -> None:

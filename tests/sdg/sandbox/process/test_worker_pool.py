@@ -62,12 +62,12 @@ def test_a_lost_job_is_said_and_the_others_are_done(fault: str, reason: str) -> 
     limits = replace(POOL_LIMITS, memory_bytes=768 << 20)
     patience = HASTE if fault in ("sleep", "die", "abort") else replace(HASTE, job=30.0)
     with Pool(1, limits=limits, patience=patience) as pool:
-        found = results(["one", fault, "two"], pool=pool)
-    assert (found["one"], found["two"]) == ("did one", "did two")
-    assert isinstance(found[fault], Lost)
-    assert reason in found[fault].reason
-    assert found[fault].code == (digest(GUILTY[fault]) if fault in GUILTY else "")
-    assert found[fault].hung == (fault in ("sleep", "hold the lock", "hang"))
+        outcomes = results(["one", fault, "two"], pool=pool)
+    assert (outcomes["one"], outcomes["two"]) == ("did one", "did two")
+    assert isinstance(outcomes[fault], Lost)
+    assert reason in outcomes[fault].reason
+    assert outcomes[fault].code == (digest(GUILTY[fault]) if fault in GUILTY else "")
+    assert outcomes[fault].hung == (fault in ("sleep", "hold the lock", "hang"))
     assert time.monotonic() - began < 50
 
 
@@ -85,8 +85,8 @@ def test_a_machine_that_stood_still_is_no_fault_of_a_job(monkeypatch: pytest.Mon
 
 def test_a_worker_that_dies_once_is_no_fault_of_its_job(tmp_path: Path) -> None:
     with Pool(2, limits=replace(POOL_LIMITS, writes_below=(str(tmp_path),))) as pool:
-        found = results(["one", f"die once:{tmp_path}"], pool=pool)
-    assert found == {"one": "did one", f"die once:{tmp_path}": "did die once"}
+        outcomes = results(["one", f"die once:{tmp_path}"], pool=pool)
+    assert outcomes == {"one": "did one", f"die once:{tmp_path}": "did die once"}
 
 
 def test_what_a_job_raises_ends_the_others_and_the_pool_goes_on() -> None:
@@ -189,8 +189,8 @@ def test_a_question_is_answered_by_the_parent() -> None:
         return {"asked": request, "by": job, "in": os.getpid()}
 
     with Pool(2) as pool:
-        (found,) = dict(pool.run(do, ["ask"], answer=answer)).values()
-    assert found == {"asked": {"n": [1, 2]}, "by": "ask", "in": os.getpid()}
+        (reply,) = dict(pool.run(do, ["ask"], answer=answer)).values()
+    assert reply == {"asked": {"n": [1, 2]}, "by": "ask", "in": os.getpid()}
 
 
 def test_what_answering_raises_is_raised_in_the_job() -> None:
@@ -203,9 +203,9 @@ def test_what_answering_raises_is_raised_in_the_job() -> None:
 
 def test_a_hung_check_is_banned_for_the_rest_of_the_run(tmp_path: Path) -> None:
     workers = Workers(1, folder=tmp_path, patience=replace(HASTE, job=30.0))
-    found = {job.unit: result for job, result in workers(hang_at_seven, [Numbered(unit) for unit in "678"])}
-    assert (found["6"], found["8"]) == ("did 6", "did 8")
-    assert found["7"].startswith("lost: one call of generated code ran for")
+    outcomes = {job.unit: result for job, result in workers(hang_at_seven, [Numbered(unit) for unit in "678"])}
+    assert (outcomes["6"], outcomes["8"]) == ("did 6", "did 8")
+    assert outcomes["7"].startswith("lost: one call of generated code ran for")
     assert list(Bans(tmp_path / BANNED).report()) == [digest(SOURCE)]
     again = {job.unit: result for job, result in workers(hang_at_seven, [Numbered("9"), Numbered("5")])}
     assert again["5"] == "did 5"

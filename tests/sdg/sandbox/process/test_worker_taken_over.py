@@ -31,14 +31,14 @@ def shorten_the_board() -> None:
 
 
 def _open() -> set[int]:
-    found = set()
+    descriptors = set()
     for descriptor in range(3, 32):
         try:
             os.fstat(descriptor)
         except OSError:
             continue
-        found.add(descriptor)
-    return found
+        descriptors.add(descriptor)
+    return descriptors
 
 
 def limit_the_parent() -> None:
@@ -142,10 +142,10 @@ def test_a_board_keeps_its_size() -> None:
 def test_a_worker_that_reads_no_more_holds_nobody_up() -> None:
     began = time.monotonic()
     with Pool(1, patience=HASTE) as pool:
-        found = dict(pool.run(do, ["read no more", "x" * 1_000_000]))
-    assert found[0] == "did it"
-    assert isinstance(found[1], Lost)
-    assert "it was not done after" in found[1].reason
+        results = dict(pool.run(do, ["read no more", "x" * 1_000_000]))
+    assert results[0] == "did it"
+    assert isinstance(results[1], Lost)
+    assert "it was not done after" in results[1].reason
     assert time.monotonic() - began < 60
 
 
