@@ -87,8 +87,9 @@ def make(number: int, *, seed: int) -> tuple[str, bool]:
     """The `number`th program of a seed, always the same, and whether it is a large one."""
     rng = random.Random(seed * 1_000_003 + number)
     large = rng.random() < LARGE_SHARE
-    atoms: Sequence[str] = (*_NAMES * 2, *_LARGE) if large else (*_NAMES * 3, *_SMALL)
-    start = [f"{name} = {rng.choice(_LARGE if large else _SMALL)}" for name in _NAMES]
+    literals = _LARGE if large else _SMALL
+    atoms: Sequence[str] = (*_NAMES * (2 if large else 3), *literals)
+    start = [f"{name} = {rng.choice(literals)}" for name in _NAMES]
     body = [_statement(rng, atoms, depth=3) for _ in range(rng.randint(1, 6))]
     lines = "\n".join([*start, *body, "return repr([a, b, c, d])"])
     helpers = [helper for helper in _HELPERS if f"{helper[4:8]}(" in lines]

@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -60,10 +61,11 @@ def results(folder: Path) -> dict[str, str]:
 
 def differences(one: Path, other: Path) -> list[str]:
     """What is not the same in two finished run folders, times excepted."""
-    pairs = [(units(one), units(other)), (weights(one), weights(other)), (results(one), results(other))]
-    return [
-        key for left, right in pairs for key in sorted(left.keys() | right.keys()) if left.get(key) != right.get(key)
-    ]
+    different: list[str] = []
+    for texts_of in (units, weights, results):
+        left, right = texts_of(one), texts_of(other)
+        different += [key for key in sorted(left.keys() | right.keys()) if left.get(key) != right.get(key)]
+    return different
 
 
 def start(config: str, folder: Path, log: Path) -> subprocess.Popen[bytes]:
@@ -91,7 +93,9 @@ def kills(config: str, folder: Path, *, count: int, total: int, seed: int, log: 
         process, began = start(config, folder, log), time.monotonic()
         wanted, behind = total * number // (count + 1), len(before)
         _wait(process, folder, finished=wanted, seconds=PATIENCE_SECONDS)
-        longest = LINGER_SECONDS if behind < wanted else START_SECONDS if behind == wanted else IMPORT_SECONDS
+        longest = LINGER_SECONDS
+        if behind >= wanted:
+            longest = START_SECONDS if behind == wanted else IMPORT_SECONDS
         _wait(process, folder, finished=max(behind, wanted) + 1, seconds=drawn.uniform(0, longest))
         if process.poll() is not None:
             return
@@ -147,9 +151,10 @@ def compare(config: str, folder: Path, *, count: int, seed: int) -> Iterator[Map
     if start(config, broken, log).wait():
         raise RuntimeError(f"the run that was killed can't be finished: {log.read_text('utf-8', 'replace')[-2000:]}")
     different = differences(alone, broken)
+    killed_in = Counter(row["stage"] for row in done)
     yield {
         "kills": len(done),
-        **{stage: sum(row["stage"] == stage for row in done) for stage in ("hypothesize", *reversed(STAGES.values()))},
+        **{stage: killed_in[stage] for stage in ("hypothesize", *reversed(STAGES.values()))},
         "lost_or_changed": sum(row["lost_or_changed"] for row in done),
         "different": len(different),
         "first": ", ".join(different[:3]),

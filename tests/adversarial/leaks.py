@@ -130,20 +130,22 @@ def _played(folder: Path, privacy: str, protector: Protector | None) -> dict[str
     with contextlib.suppress(ModelError):
         model.complete([Message("user", f"{asked}\nasked once more")])
     LISTENER.faults = 0
-    for attempt in (
-        lambda: wrap(_Fails(CANARIES)).perform(Command("write", outcomes[1].command.argument)),
-        lambda: wrap(Form(CANARIES)).perform(Command("choose", outcomes[1].command.argument)),
-        lambda: wrap(Form(CANARIES)).perform(Command("write", outcomes[1].command.argument)),
-        lambda: wrap(form).perform(Command("write", "{no_such_value}")) if protector else None,
-    ):
+    argument = outcomes[1].command.argument
+    attempts = [
+        (_Fails(CANARIES), Command("write", argument)),
+        (Form(CANARIES), Command("choose", argument)),
+        (Form(CANARIES), Command("write", argument)),
+    ]
+    if protector:
+        attempts.append((form, Command("write", "{no_such_value}")))
+    for attempted, command in attempts:
         try:
-            attempt()
+            wrap(attempted).perform(command)
         except Exception as error:
             logging.getLogger("sdg").exception("failed")
             # With locals, as error services send them; not those of this function, which holds the canaries.
             trace = traceback.TracebackException.from_exception(error, capture_locals=True)
-            for frame in trace.stack[:2]:
-                frame.locals = None
+            trace.stack[0].locals = None
             said.append("".join(trace.format()))
     return {"commands and outcomes": str(outcomes), "tracebacks with locals": "\n".join(said), "repr": repr(protector)}
 

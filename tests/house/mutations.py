@@ -78,14 +78,16 @@ def mutated(source: str, part: Any, text: str) -> str:
 def mutations(source: str, line: int) -> list[tuple[ast.AST, str]]:
     """What can be changed on a line within a function."""
     tree = ast.parse(source)
-    within = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        for statement in node.body
-        for inner in ast.walk(statement)
-    } - {id(inner) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for inner in ast.walk(node)}
-    nodes = [node for node in ast.walk(tree) if id(node) in within and getattr(node, "lineno", 0) == line]
+    in_functions: set[int] = set()
+    in_f_strings: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for statement in node.body:
+                in_functions |= {id(inner) for inner in ast.walk(statement)}
+        elif isinstance(node, ast.JoinedStr):
+            in_f_strings |= {id(inner) for inner in ast.walk(node)}
+    nodes = [node for node in ast.walk(tree) if id(node) in in_functions - in_f_strings]
+    nodes = [node for node in nodes if getattr(node, "lineno", 0) == line]
     return [change for node in nodes for change in changes(node, source)]
 
 
@@ -110,13 +112,12 @@ def main() -> int:
     arguments = parser.parse_args()
     data = CoverageData(arguments.coverage)
     data.read()
-    lines = [
-        (file, line, sorted({context.rpartition("|")[0] for context in contexts if context}))
-        for file in sorted(data.measured_files())
-        for line, contexts in sorted(data.contexts_by_lineno(file).items())
-    ]
-    rng, rows = random.Random(arguments.seed), 0
-    caught = 0
+    lines = []
+    for file in sorted(data.measured_files()):
+        for line, contexts in sorted(data.contexts_by_lineno(file).items()):
+            lines.append((file, line, sorted({context.rpartition("|")[0] for context in contexts if context})))
+    rng = random.Random(arguments.seed)
+    rows = caught = 0
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
         shutil.copytree(ROOT, tree, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", ".*_cache"))
@@ -124,7 +125,8 @@ def main() -> int:
             file, line, tests = rng.choice(lines)
             path = tree / Path(file).relative_to(ROOT)
             source = path.read_text(encoding="utf-8")
-            if not tests or not (possible := mutations(source, line)):
+            possible = mutations(source, line) if tests else []
+            if not possible:
                 continue
             part, text = rng.choice(possible)
             path.write_text(mutated(source, part, text), encoding="utf-8")
@@ -136,9 +138,8 @@ def main() -> int:
             rows, caught = rows + 1, caught + is_caught
             place = f"{path.relative_to(tree)}:{line}"
             old = ast.get_source_segment(source, part)
-            print(
-                json.dumps({"caught": is_caught, "at": place, "was": old, "is": text, "tests": len(tests)}), flush=True
-            )
+            row = {"caught": is_caught, "at": place, "was": old, "is": text, "tests": len(tests)}
+            print(json.dumps(row), flush=True)
     print(json.dumps({"mutations": rows, "caught": caught, "seed": arguments.seed}))
     return int(caught * 10 < rows * 9)
 

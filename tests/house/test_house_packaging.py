@@ -29,7 +29,8 @@ def setup() -> configparser.ConfigParser:
 
 def pins() -> dict[str, str]:
     lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
-    return {plain_name(name): version for name, version in (line.split("==") for line in lines)}
+    pairs = [line.split("==") for line in lines]
+    return {plain_name(name): version for name, version in pairs}
 
 
 def plain_name(name: str) -> str:
@@ -90,21 +91,17 @@ def test_the_version_is_the_installed_one() -> None:
 
 
 def test_every_data_file_is_packaged(setup: configparser.ConfigParser) -> None:
-    patterns = [
-        ("*" if package == "*" else package, pattern)
-        for package, value in setup["options.package_data"].items()
-        for pattern in value.split()
-    ]
+    patterns = {package: value.split() for package, value in setup["options.package_data"].items()}
+    of_any_package = patterns.pop("*")
     tracked = subprocess.run(["git", "-C", ROOT, "ls-files", "sdg"], capture_output=True, text=True, check=False).stdout
     for path in (Path(line) for line in tracked.splitlines() if not line.endswith(".py")):
-        packaged = any(
-            fnmatch.fnmatch(
-                path.name if package == "*" else path.relative_to(package.replace(".", "/")).as_posix(), pattern
-            )
-            for package, pattern in patterns
-            if package == "*" or path.is_relative_to(package.replace(".", "/"))
-        )
-        assert packaged, f"{path} would be missing from an installed copy: add it to [options.package_data]"
+        is_packaged = any(fnmatch.fnmatch(path.name, pattern) for pattern in of_any_package)
+        for package, of_package in patterns.items():
+            folder = package.replace(".", "/")
+            if path.is_relative_to(folder):
+                file = path.relative_to(folder).as_posix()
+                is_packaged |= any(fnmatch.fnmatch(file, pattern) for pattern in of_package)
+        assert is_packaged, f"{path} would be missing from an installed copy: add it to [options.package_data]"
 
 
 def test_continuous_integration_runs_make_test() -> None:

@@ -15,6 +15,7 @@ import pytest
 import typer.main
 
 from sdg.experiments.cli.main import app
+from tests.house.test_house_pages import prose
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md", "examples/**/*.md")
@@ -92,13 +93,10 @@ def test_help_uses_the_terms_of_the_field() -> None:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_docstrings_use_the_terms_of_the_field(package: str) -> None:
-    bad = [
-        f"{path.name}:{node.lineno}: {term}"
-        for path in sorted((ROOT / package).rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        for term in private_words(node.value.value)
-    ]
+    bad = []
+    for path in sorted((ROOT / package).rglob("*.py")):
+        for line, text in prose(ast.parse(path.read_text("utf-8"))):
+            bad += [f"{path.name}:{line}: {term}" for term in private_words(text)]
     assert not bad, "\n".join(bad)
 
 
@@ -114,9 +112,8 @@ def test_the_glossary_names_what_there_is() -> None:
     trees = [ast.parse(path.read_text("utf-8")) for path in (ROOT / "sdg").rglob("*.py")]
     classes = {node.name: node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
     rows = (ROOT / "docs/glossary.md").read_text("utf-8").splitlines()
-    named = re.findall(
-        r"`([A-Z]\w+)(?:\.(\w+))?`", "\n".join(row.rpartition("|")[0].rpartition("|")[2] for row in rows)
-    )
+    last_cells = "\n".join(row.rpartition("|")[0].rpartition("|")[2] for row in rows)
+    named = re.findall(r"`([A-Z]\w+)(?:\.(\w+))?`", last_cells)
     assert len(named) > 15
     missing = [name for name, member in named if member not in ast.unparse(classes.get(name, ast.Module([], [])))]
     assert not missing + [name for name, _ in named if name not in classes]

@@ -24,13 +24,11 @@ WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 def sources() -> list[Path]:
     """All Python and Markdown above the worlds."""
-    return sorted(
-        Path(place, name)
-        for place, _, names in os.walk(ROOT / "sdg")
-        if not Path(place).relative_to(ROOT).as_posix().startswith(WORLDLY)
-        for name in names
-        if name.endswith((".py", ".md")) and name != "console.py"  # rich's tables have a `box`
-    )
+    paths = []
+    for place, _, names in os.walk(ROOT / "sdg"):
+        if not Path(place).relative_to(ROOT).as_posix().startswith(WORLDLY):
+            paths += [Path(place, name) for name in names if name.endswith((".py", ".md"))]
+    return sorted(path for path in paths if path.name != "console.py")  # rich's tables have a `box`
 
 
 def named(text: str) -> list[str]:

@@ -95,25 +95,23 @@ def main(place: Path) -> None:
         for level in corridor.levels()
         for seed in seeds("evaluation", count=10)
     ]
-    played = {agent.name: [play_task(agent, task) for task in tasks] for agent in (sdg, RandomAgent())}
-    verdicts = {
-        verdict[0]
-        for row in played["sdg"]
-        for interaction in row["trace"]
-        for call in interaction["calls"]
-        for verdict in call["verdicts"]
+    random = RandomAgent()
+    episodes = [play_task(sdg, task) for task in tasks]
+    random_episodes = [play_task(random, task) for task in tasks]
+    trace = [interaction for row in episodes for interaction in row["trace"]]
+    calls = [call for interaction in trace for call in interaction["calls"]]
+    success = {
+        sdg.name: sum(row["success"] for row in episodes),
+        random.name: sum(row["success"] for row in random_episodes),
     }
-    print(
-        json.dumps(
-            {
-                "verified": sum(bool(row.verified) for row in rows),
-                "skills": sorted(skills),
-                "success": {name: sum(row["success"] for row in rows) for name, rows in played.items()},
-                "verdicts": sorted(verdicts),
-                "babyai": [name for name in sys.modules if "babyai" in name],
-            }
-        )
-    )
+    report = {
+        "verified": sum(bool(row.verified) for row in rows),
+        "skills": sorted(skills),
+        "success": success,
+        "verdicts": sorted({verdict[0] for call in calls for verdict in call["verdicts"]}),
+        "babyai": [name for name in sys.modules if "babyai" in name],
+    }
+    print(json.dumps(report))
 
 
 class Quiet:

@@ -128,22 +128,17 @@ class Tally:
 def matched(
     parsed: Sequence[tuple[str, Sequence[int]]], real: Sequence[tuple[str, Sequence[int]]]
 ) -> list[tuple[int, int]]:
-    """Pairs (found, real) of the same kind that overlap enough, the closest first, each once."""
-    close = sorted(
-        (
-            (overlap(box, other), i, j)
-            for i, (kind, box) in enumerate(parsed)
-            for j, (its, other) in enumerate(real)
-            if kind == its
-        ),
-        reverse=True,
-    )
+    """Pairs (parsed, real) of the same kind that overlap enough, the closest first, each once."""
+    close: list[tuple[float, int, int]] = []
+    for i, (kind, box) in enumerate(parsed):
+        close += [(overlap(box, real_box), i, j) for j, (real_kind, real_box) in enumerate(real) if kind == real_kind]
     pairs: list[tuple[int, int]] = []
-    used: tuple[set[int], set[int]] = (set(), set())
-    for share, i, j in close:
-        if share >= ENOUGH and i not in used[0] and j not in used[1]:
-            used[0].add(i)
-            used[1].add(j)
+    used: set[int] = set()
+    used_real: set[int] = set()
+    for share, i, j in sorted(close, reverse=True):
+        if share >= ENOUGH and i not in used and j not in used_real:
+            used.add(i)
+            used_real.add(j)
             pairs.append((i, j))
     return pairs
 
@@ -170,8 +165,9 @@ def read(element: TrueElement, elements: Sequence[ScreenElement]) -> float:
 
 def mean_average_precision(scored: Sequence[tuple[Sequence[Detection], Sequence[TrueElement]]]) -> float:
     """Mean over kinds of the area under precision and recall (all points), boxes overlapping by half."""
-    kinds = sorted({family(element.kind) for _, real in scored for element in real if kind_of(element) is not None})
-    return float(np.mean([_average_precision(kind, scored) for kind in kinds]))
+    real = [element for _, elements in scored for element in elements]
+    kinds = {family(element.kind) for element in real if kind_of(element) is not None}
+    return float(np.mean([_average_precision(kind, scored) for kind in sorted(kinds)]))
 
 
 def _average_precision(kind: str, scored: Sequence[tuple[Sequence[Detection], Sequence[TrueElement]]]) -> float:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import lzma
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -122,7 +123,10 @@ def test_what_a_budget_ends_counts_as_not_solved_and_goes_on(model: str, tmp_pat
 
 def test_a_recorded_run_is_only_written_over_itself(model: str, tmp_path: Path) -> None:
     asked = {"llm": model, "interfaces": ("primitive",), "levels": ("GoToLocal",), "instructions": 1, "processes": 1}
-    record: Callable[..., object] = lambda out, keep, **more: list(rows(**asked | more, out=out, keep=keep))  # noqa: E731
+
+    def record(out: Path, keep: Path, **changes: Any) -> None:
+        list(rows(**asked | changes, out=out, keep=keep))
+
     mine, run, recordings = tmp_path / "mine", tmp_path / "run", tmp_path / "kept"
     mine.mkdir()
     for name in ("transcript.jsonl", "config.yaml"):

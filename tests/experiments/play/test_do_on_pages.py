@@ -81,13 +81,14 @@ def test_what_was_typed_before_a_question_does_not_answer_it(monkeypatch: pytest
     with os.fdopen(terminal) as typed:
         for early, late in (("y", "n"), ("n", "y")):
             os.write(person, f"{early}\n".encode())
-            asked = SimpleNamespace(
-                write=lambda text, late=late: "[y/N]" in text and os.write(person, f"{late}\n".encode()),
-                flush=lambda: None,
-            )
+
+            def write(text: str, late: str = late) -> None:
+                if "[y/N]" in text:
+                    os.write(person, f"{late}\n".encode())
+
             with monkeypatch.context() as patch:
                 patch.setattr(sys, "stdin", typed)
-                patch.setattr(sys, "stderr", asked)
+                patch.setattr(sys, "stderr", SimpleNamespace(write=write, flush=lambda: None))
                 assert _ask("Delete it: go on?") is (late == "y")
     os.close(person)
 

@@ -138,7 +138,8 @@ def test_words_that_no_program_came_of_are_asked_wrongly(library: Path, capsys: 
 def test_what_can_be_asked_differently_exits_with_2(
     library: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
-    assert main(["solve", *[str(library) if argument == "STORED" else argument for argument in arguments]]) == 2
+    arguments = [str(library) if argument == "STORED" else argument for argument in arguments]
+    assert main(["solve", *arguments]) == 2
     captured = capsys.readouterr()
     assert message in captured.err
     assert captured.out == ""

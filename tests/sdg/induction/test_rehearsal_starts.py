@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -50,13 +51,12 @@ def _memory_at(level: str, seed: int, began: int) -> Memory:
 
 def test_a_start_is_what_the_robot_knew_when_the_command_began() -> None:
     times = (0, 4, 7, 9, 16)
-    rows = [
-        _row("GoTo", seed, [_call("walk", "red ball", began) for began in times]) for seed in (2_000_001, 2_000_002)
-    ]
+    calls = [_call("walk", "red ball", began) for began in times]
+    rows = [_row("GoTo", seed, calls) for seed in (2_000_001, 2_000_002)]
     starts = starts_of(skill_requests(rows, lambda command: NEVER_TRUE), BABYAI)
     assert starts is not None
     assert len(starts) == 10
-    for number, (seed, began) in enumerate((seed, began) for seed in (2_000_001, 2_000_002) for began in times):
+    for number, (seed, began) in enumerate(itertools.product((2_000_001, 2_000_002), times)):
         expected = _memory_at("GoTo", seed, began)
         for name, mine, wanted in zip(Memory._fields, starts.memory, expected, strict=True):
             assert (mine[number] == wanted[0]).all(), (name, seed, began)
@@ -117,12 +117,14 @@ def test_an_episode_s_row_says_all_that_its_robot_knew(monkeypatch: pytest.Monke
 
 
 def _calls(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    calls = [call | {"row": i} for i, row in enumerate(rows) for step in row["trace"] for call in step["calls"]]
-    return [
-        call | {"forgot_after": not call["steps"] and call["began"] in rows[call["row"]]["forgot"]}
-        for call in calls
-        if not call["refused"]
-    ]
+    calls = []
+    for i, row in enumerate(rows):
+        for step in row["trace"]:
+            for call in step["calls"]:
+                if not call["refused"]:
+                    forgot_after = not call["steps"] and call["began"] in row["forgot"]
+                    calls.append(call | {"row": i, "forgot_after": forgot_after})
+    return calls
 
 
 def test_figures_of_skills_do_not_depend_on_the_order_of_episodes() -> None:

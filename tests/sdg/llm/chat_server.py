@@ -78,7 +78,8 @@ def ok(handler: Handler, body: dict[str, Any]) -> None:
 
 
 def says(status: int, message: str = "no", **headers: str) -> Answer:
-    return lambda handler, body: handler.reply(status, json.dumps({"error": {"message": message}}).encode(), **headers)
+    error = json.dumps({"error": {"message": message}}).encode()
+    return lambda handler, _: handler.reply(status, error, **headers)
 
 
 def sends(body: bytes) -> Answer:

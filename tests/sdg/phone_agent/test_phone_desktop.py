@@ -47,6 +47,11 @@ def described(text: str, desc: str, *inner: str) -> str:
     return node("View", "[0,0][100,50]", *inner, text=text, desc=desc, flags="clickable")
 
 
+def beside_text(label: str, text: str) -> str:
+    """A screen of a button and a text below it."""
+    return dump(labelled(label), node("TextView", "[0,60][9,90]", text=text))
+
+
 NEXT, FOCUSED = dump(labelled("Next")), "clickable focused"
 NEXT_ID = read_dump(NEXT).elements[0].id
 DELETES = (dump(labelled(f"Delete {n}")) for n in range(9999))
@@ -63,13 +68,10 @@ FIRST, SECOND = (node("EditText", "[0,0][100,50]", res=res, flags=FOCUSED) for r
         (act("Tap", coords=[50, 25]), NEXT, dump(button("Next", 60))),
         (act("Long Press", coords=[50, 25]), dump(labelled("Go", res="a")), dump(labelled("Go", res="b"))),
         (act("Swipe", coords=[50, 25], direction="left"), NEXT, dump(labelled("Mail of Ann"))),
-        (act("Tap", coords=[50, 25]), dump(labelled("OK"), node("TextView", "[0,60][9,90]", text="Save?")),
-         dump(labelled("OK"), node("TextView", "[0,60][9,90]", text="Delete?"))),
-        *((act("Tap", coords=[50, 25]), *(dump(labelled(yes), node("TextView", "[0,60][9,90]", text=said))
-                                          for said in ("10 EUR to account 1234", "9900 EUR to account 6666")))
-          for yes in ("Pay", "Transfer the money to Ann now")),
-        (act("Tap", coords=[50, 25]), *(dump(labelled("OK"), node("TextView", "[0,60][9,90]", text=f"Pay {sum} EUR?"))
-                                        for sum in (10, 9900))),
+        (act("Tap", coords=[50, 25]), beside_text("OK", "Save?"), beside_text("OK", "Delete?")),
+        *((act("Tap", coords=[50, 25]), beside_text(yes, "10 EUR to account 1234"),
+           beside_text(yes, "9900 EUR to account 6666")) for yes in ("Pay", "Transfer the money to Ann now")),
+        (act("Tap", coords=[50, 25]), beside_text("OK", "Pay 10 EUR?"), beside_text("OK", "Pay 9900 EUR?")),
         (act("Enter"), *(dump(FIRST.replace('text=""', f'text="{sum} EUR"'), labelled("Pay")) for sum in (10, 9900))),
         (act("Type", text="secret"), dump(FIRST), dump(SECOND)),
         (act("Enter"), dump(FIRST), dump(SECOND)),

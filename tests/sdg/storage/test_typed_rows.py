@@ -94,6 +94,11 @@ def test_results_whose_rows_are_none_are_refused_in_words(tmp_path: Path, rows: 
 CALL = {"name": "go", "argument": "red ball", "began": 0, "refused": False}
 
 
+def without(name: str) -> dict[str, Any]:
+    """The call without one of its fields."""
+    return {key: value for key, value in CALL.items() if key != name}
+
+
 @pytest.mark.parametrize(
     "trace",
     [
@@ -101,7 +106,7 @@ CALL = {"name": "go", "argument": "red ball", "began": 0, "refused": False}
         [{"calls": 5}],
         [{"calls": ["go"]}],
         [{"calls": [CALL, CALL | {"name": 5}]}],
-        *([{"calls": [{key: value for key, value in CALL.items() if key != name}]}] for name in CALL),
+        *([{"calls": [without(name)]}] for name in CALL),
     ],
 )
 def test_calls_in_an_episode_are_read_as_carefully_as_its_row(tmp_path: Path, trace: list[Any]) -> None:

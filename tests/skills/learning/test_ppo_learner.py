@@ -32,8 +32,9 @@ class Signs:
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         rewards, self.age = (actions == self.wanted).astype(np.float32), self.age + 1
         last = self.reset()
+        dones = np.full(N, self.age % self.ends == 0)
         info = {"TimeLimit.truncated": self.cut, "terminal_observation": last[0]}
-        return self.reset(), rewards, np.full(N, self.age % self.ends == 0), [info] * N
+        return self.reset(), rewards, dones, [info] * N
 
 
 def always(_learner: PPOLearner, _steps: int) -> bool:

@@ -228,8 +228,11 @@ json_values = st.recursive(
 
 def spots(value: object, path: tuple = ()) -> list[tuple]:
     """Paths to every value inside a JSON value."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(spot for key, v in inner for spot in spots(v, (*path, key)))]
+    paths = [path]
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            paths += spots(inner, (*path, key))
+    return paths
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -111,10 +111,8 @@ def test_an_attempt_that_the_task_cut_short_says_nothing_of_the_subgoal() -> Non
 def test_a_way_that_does_the_task_is_kept_while_there_is_no_other(order: tuple[str, str], done: bool) -> None:
     rows = rows_of(NEARER)
     for row, over in enumerate(order):
-        at, ends = (
-            "".join("1" if n == row else "0" for n in range(4)),
-            "".join(over if n == row else "0" for n in range(4)),
-        )
+        at = "0" * row + "1" + "0" * (3 - row)
+        ends = "0" * row + over + "0" * (3 - row)
         notice(rows, fired=at, over=ends, won=ends, ended=at)
     assert rows.found is not None
     assert (rows.reached, rows.done) == (2, done)

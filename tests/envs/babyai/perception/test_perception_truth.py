@@ -111,9 +111,9 @@ class Oracle:
         for thing in perception.get_observed_objects():
             sight = self._seen_as(thing)
             sides = self._sides(sight.at)
+            room = sight.seen_from if len(sides) > 1 else sides[0]
             # What is held is where the robot is; in a doorway that is the room that it comes from.
-            room = self.room() if thing.held else sight.seen_from if len(sides) > 1 else sides[0]
-            numbered.append((room, thing.room))
+            numbered.append((self.room() if thing.held else room, thing.room))
             if thing.type == "door":
                 numbered += zip(sorted(sides, key=lambda side: side is not sight.seen_from), thing.rooms, strict=True)
         for room, number in numbered:
@@ -138,8 +138,10 @@ class Oracle:
         position = self.position()
         sides = self._sides(sight.at)
         by_door = sight.thing.type == "door" or self._between_rooms(sight.at)
-        room = self.room_number(self.room() if held else sight.seen_from if by_door else sides[0])
-        other = [self.room_number(side) for side in sides if side is not sight.seen_from]
+        seen_in = sight.seen_from if by_door else sides[0]
+        room = self.room_number(self.room() if held else seen_in)
+        other_rooms = [self.room_number(side) for side in sides if side is not sight.seen_from]
+        visited = {id(room) for room in self.visited}
         return Object(
             id=number,
             name=f"{thing.color} {thing.type}",
@@ -152,9 +154,9 @@ class Oracle:
             visible=sight.seen_at == self.world.steps,
             held=held,
             room=room,
-            rooms=(room, other[0] if thing.type == "door" else room),
+            rooms=(room, other_rooms[0] if thing.type == "door" else room),
             status=self._status(thing),
-            explored=thing.type == "door" and all(any(side is room for room in self.visited) for side in sides),
+            explored=thing.type == "door" and all(id(side) in visited for side in sides),
             **sight.events,
         )
 
@@ -171,7 +173,9 @@ class Oracle:
     def _status(thing: Any) -> str:
         if thing.type != "door":
             return ""
-        return "open" if thing.is_open else "locked" if thing.is_locked else "closed"
+        if thing.is_open:
+            return "open"
+        return "locked" if thing.is_locked else "closed"
 
 
 def _corners(room: Any) -> set[Cell]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import random
 import re
 from dataclasses import replace
@@ -49,8 +50,11 @@ def kinds(hypothesis: Hypothesis) -> list[str]:
     ],
 )
 def test_clauses_come_in_the_order_they_are_done(instruction: str, order: list[str]) -> None:
-    clauses = [clause for group in parse(instruction) for clause in group]
-    assert [f"{c.kind} {c.thing}" + (f"|{c.goal}" if c.goal else "") for c in clauses] == order
+    texts = []
+    for clause in itertools.chain(*parse(instruction)):
+        goal = f"|{clause.goal}" if clause.goal else ""
+        texts.append(f"{clause.kind} {clause.thing}{goal}")
+    assert texts == order
 
 
 @pytest.mark.parametrize("level", [*PAPER_LEVELS, "GoToObjMaze", "UnlockLocalDist", "PickupDist", "OpenDoorsOrderN4"])

@@ -366,7 +366,8 @@ def cost(code: str) -> tuple[float, int]:
     """Seconds of processor time and megabytes of a program's run. Raises ValueError where the process is lost."""
     world = SnippetWorld(json.loads((DATA / "hostile-world.json").read_text(encoding="utf-8")))
     read, write = os.pipe()
-    if not (child := os.fork()):
+    child = os.fork()
+    if child == 0:
         try:
             gc.freeze()  # a full collection of what all tests hold is no work of the program's
             resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
