@@ -118,6 +118,6 @@ def play(
     return form.is_done
 
 
-def protected(form: Form, protector: Protector | None) -> Body:
+def protected_body(form: Form, protector: Protector | None) -> Body:
     """The form as its executor sees it."""
     return ProtectedBody(form, protector) if protector else form

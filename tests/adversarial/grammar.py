@@ -83,7 +83,7 @@ _LARGE = ("10 ** 4", "2 ** 4000", "'ab' * 4999", "[0] * 9999", "list(range(9999)
           "[str(i) for i in range(2000)]")  # fmt: skip
 
 
-def make(number: int, *, seed: int) -> tuple[str, bool]:
+def make_program(number: int, *, seed: int) -> tuple[str, bool]:
     """The `number`th program of a seed, always the same, and whether it is a large one."""
     rng = random.Random(seed * 1_000_003 + number)
     large = rng.random() < LARGE_SHARE
@@ -124,7 +124,7 @@ def _indented(lines: str) -> str:
     return "\n".join(f"    {line}" for line in lines.split("\n"))
 
 
-def compare(source: str, *, large: bool) -> tuple[str, str]:
+def compare_program(source: str, *, large: bool) -> tuple[str, str]:
     """What came of a program (agree, unordered, differ, stopped, refused, timed) and what is wrong, "" for nothing."""
     try:
         guarded = Guard({}, source_bytes=64_000).load(source, entry="program")
@@ -185,15 +185,15 @@ def run_batch(request: dict[str, Any]) -> dict[str, Any]:
     outcomes: Counter[str] = Counter()
     violations = []
     for number in range(request["first"], request["first"] + request["count"]):
-        source, large = make(number, seed=request["seed"])
-        outcome, wrong = compare(source, large=large)
+        source, large = make_program(number, seed=request["seed"])
+        outcome, wrong = compare_program(source, large=large)
         outcomes[outcome] += 1
         if wrong:
             violations.append({"number": number, "outcome": outcome, "wrong": wrong, "code": source})
     return {"outcomes": outcomes, "violations": violations[:20]}
 
 
-def fuzz(*, count: int, seed: int) -> tuple[Counter[str], list[dict[str, Any]]]:
+def fuzz_programs(*, count: int, seed: int) -> tuple[Counter[str], list[dict[str, Any]]]:
     """Outcomes and violations of `count` programs; a batch that takes the worker with it is a violation, too."""
     outcomes: Counter[str] = Counter()
     violations: list[dict[str, Any]] = []
@@ -221,7 +221,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=100_000, help="how many programs")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
-    outcomes, violations = fuzz(count=options.count, seed=options.seed)
+    outcomes, violations = fuzz_programs(count=options.count, seed=options.seed)
     for violation in violations:
         print(json.dumps(violation))
     print(json.dumps({"programs": outcomes.total(), "outcomes": dict(outcomes), "violations": len(violations)}))

@@ -68,7 +68,7 @@ def differences(one: Path, other: Path) -> list[str]:
     return different
 
 
-def start(config: str, folder: Path, log: Path) -> subprocess.Popen[bytes]:
+def start_run(config: str, folder: Path, log: Path) -> subprocess.Popen[bytes]:
     """Begin or go on with a run in a process group of its own."""
     command = [sys.executable, "-m", "sdg", "run", "--config", config, "--out", str(folder), "--quiet"]
     with log.open("ab") as out:
@@ -90,7 +90,7 @@ def kills(config: str, folder: Path, *, count: int, total: int, seed: int, log: 
     """
     drawn, before = random.Random(seed), units(folder)
     for number in range(1, count + 1):
-        process, began = start(config, folder, log), time.monotonic()
+        process, began = start_run(config, folder, log), time.monotonic()
         wanted, behind = total * number // (count + 1), len(before)
         _wait(process, folder, finished=wanted, seconds=PATIENCE_SECONDS)
         longest = LINGER_SECONDS
@@ -137,18 +137,18 @@ def stage_of(rows: Mapping[str, str]) -> str:
 STAGES = {"episodes": "solve", "rehearsals": "induce", "skills": "induce", "verifications": "verify"}
 
 
-def compare(config: str, folder: Path, *, count: int, seed: int) -> Iterator[Mapping[str, Any]]:
+def compare_runs(config: str, folder: Path, *, count: int, seed: int) -> Iterator[Mapping[str, Any]]:
     """The rows of all kills in `folder`, then the one about the end."""
     log, alone, broken = folder / "log.txt", folder / "alone", folder / "broken"
     began = time.monotonic()
-    if start(config, alone, log).wait():
+    if start_run(config, alone, log).wait():
         raise RuntimeError(f"the run that was left alone failed: {log.read_text('utf-8', 'replace')[-2000:]}")
     seconds = time.monotonic() - began
     done = []
     for row in kills(config, broken, count=count, total=len(units(alone)), seed=seed, log=log):
         done.append(row)
         yield row
-    if start(config, broken, log).wait():
+    if start_run(config, broken, log).wait():
         raise RuntimeError(f"the run that was killed can't be finished: {log.read_text('utf-8', 'replace')[-2000:]}")
     different = differences(alone, broken)
     killed_in = Counter(row["stage"] for row in done)
@@ -171,7 +171,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="sdg-kills-") as name:
-        for row in compare(options.config, Path(name), count=options.count, seed=options.seed):
+        for row in compare_runs(options.config, Path(name), count=options.count, seed=options.seed):
             print(json.dumps(row), flush=True)
     return int(bool(row["different"] or row["lost_or_changed"]))
 

@@ -185,7 +185,7 @@ def run_batch(request: dict[str, Any]) -> dict[str, Any]:
     return {"outcomes": outcomes, "violations": violations[:20]}
 
 
-def fuzz(
+def fuzz_mutants(
     snippets: Sequence[Mapping[str, Any]], world: Mapping[str, Any], *, count: int, seed: int
 ) -> tuple[Counter[str], list[dict[str, Any]]]:
     """Outcomes and violations of `count` mutants. A batch that loses the worker is run again one by one."""
@@ -234,7 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     snippets = [snippet for corpus in options.corpora for snippet in read_json(corpus)]
-    outcomes, violations = fuzz(
+    outcomes, violations = fuzz_mutants(
         snippets, read_json(DATA / "hostile-world.json"), count=options.count, seed=options.seed
     )
     for violation in violations:

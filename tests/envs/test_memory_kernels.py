@@ -41,7 +41,7 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(copy: Path, number: int, decorator: str) -> list[int]:
+def call_outer(copy: Path, number: int, decorator: str) -> list[int]:
     """What the outer kernel says, and how often it came from the cache, in a fresh process."""
     (copy / "sdg" / "envs" / "inner.py").write_text(INNER.format(number=number, decorator=decorator), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(copy)}
@@ -53,9 +53,9 @@ def run(copy: Path, number: int, decorator: str) -> list[int]:
 
 @pytest.mark.parametrize("inner", ["kernel", "inner_kernel"])
 def test_an_edit_in_an_imported_file_is_noticed(copy: Path, inner: str) -> None:
-    assert run(copy, 1, inner) == [2, 0]
-    assert run(copy, 1, inner) == [2, 1], "nothing changed: the second process starts warm"
-    assert run(copy, 5, inner) == [10, 0], "the inner file changed: the outer machine code is stale"
+    assert call_outer(copy, 1, inner) == [2, 0]
+    assert call_outer(copy, 1, inner) == [2, 1], "nothing changed: the second process starts warm"
+    assert call_outer(copy, 5, inner) == [10, 0], "the inner file changed: the outer machine code is stale"
 
 
 def test_python_may_call_what_only_kernels_compile() -> None:

@@ -85,7 +85,7 @@ print(json.dumps({"cost": after.children_user + after.children_system - before.c
 """Name -> program; its cost is in seconds of processor time, in nanoseconds a step or in microseconds a call."""
 
 
-def run(tree: Path, program: str) -> dict[str, Any]:
+def run_measure(tree: Path, program: str) -> dict[str, Any]:
     """What a measure prints, run over a tree."""
     one = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     environment = {**os.environ, **one, "PYTHONPATH": str(tree), "MPLBACKEND": "Agg"}
@@ -98,14 +98,14 @@ def run(tree: Path, program: str) -> dict[str, Any]:
     return result
 
 
-def compare(earlier: Path, names: list[str], repeats: int) -> list[dict[str, Any]]:
+def compare_trees(earlier: Path, names: list[str], repeats: int) -> list[dict[str, Any]]:
     """A row for each measure: both medians, their ratio, and whether both found the same."""
     rows = []
     for name in names:
         results: dict[Path, list[dict[str, Any]]] = {earlier: [], ROOT: []}
         for repeat in range(repeats):
             for tree in (earlier, ROOT) if repeat % 2 else (ROOT, earlier):
-                results[tree].append(run(tree, MEASURES[name]))
+                results[tree].append(run_measure(tree, MEASURES[name]))
         before, now = (statistics.median(result["cost"] for result in results[tree]) for tree in (earlier, ROOT))
         found = [results[tree][0]["found"] for tree in (earlier, ROOT)]
         row = {"measure": name, "before": before, "now": now, "ratio": now / before, "equal": found[0] == found[1]}
@@ -125,7 +125,7 @@ def main() -> None:
         earlier = Path(folder, "earlier")
         subprocess.run(["git", "worktree", "add", "--detach", "-q", earlier, options.commit], cwd=ROOT, check=True)
         try:
-            for row in compare(earlier, options.measures.split(","), options.repeats):
+            for row in compare_trees(earlier, options.measures.split(","), options.repeats):
                 line = "{measure}: {before:.3g} -> {now:.3g}, {ratio:.2f} times, equal results: {equal}"
                 print(json.dumps(row) if options.json else line.format(**row), flush=True)
         finally:

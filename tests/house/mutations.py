@@ -67,7 +67,7 @@ def changes(node: ast.AST, source: str) -> Iterator[tuple[ast.AST, str]]:
         yield node, "pass"
 
 
-def mutated(source: str, part: Any, text: str) -> str:
+def mutate_source(source: str, part: Any, text: str) -> str:
     """The source with a part of it written anew; columns are bytes, as `ast` counts them."""
     lines = source.encode().splitlines(keepends=True)
     before = b"".join(lines[: part.lineno - 1]) + lines[part.lineno - 1][: part.col_offset]
@@ -91,7 +91,7 @@ def mutations(source: str, line: int) -> list[tuple[ast.AST, str]]:
     return [change for node in nodes for change in changes(node, source)]
 
 
-def outcome(tree: Path, tests: list[str], *options: str) -> int:
+def pytest_status(tree: Path, tests: list[str], *options: str) -> int:
     """Pytest's exit status for the tests on the tree as it is now; 1 where they hang."""
     environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *options, *tests]
@@ -129,11 +129,11 @@ def main() -> int:
             if not possible:
                 continue
             part, text = rng.choice(possible)
-            path.write_text(mutated(source, part, text), encoding="utf-8")
+            path.write_text(mutate_source(source, part, text), encoding="utf-8")
             chosen = rng.sample(tests, min(TESTS, len(tests)))
-            is_caught = outcome(tree, chosen, "-n", "2") != 0
+            is_caught = pytest_status(tree, chosen, "-n", "2") != 0
             path.write_text(source, encoding="utf-8")
-            if is_caught and outcome(tree, chosen, "--collect-only") != 0:
+            if is_caught and pytest_status(tree, chosen, "--collect-only") != 0:
                 raise SystemExit(f"tests of {arguments.coverage} can't be collected: make it anew on this tree")
             rows, caught = rows + 1, caught + is_caught
             place = f"{path.relative_to(tree)}:{line}"

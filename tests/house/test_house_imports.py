@@ -134,7 +134,7 @@ def imports(tree: ast.AST, *, package: str) -> Iterator[tuple[str, int]]:
                 yield node.args[0].value, node.lineno
 
 
-def registered(tree: ast.AST) -> Iterator[tuple[str, int]]:
+def registered_modules(tree: ast.AST) -> Iterator[tuple[str, int]]:
     """Modules of ours that a text names as registries do, "sdg.gate.rules:RulesGuard", and the line."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and re.fullmatch(r"sdg(\.\w+)+:\w+", str(node.value)):
@@ -189,7 +189,7 @@ def door_faults(path: str, module_imports: list[tuple[str, int]]) -> list[str]:
 @pytest.mark.parametrize("name", MODULES)
 def test_a_floor_imports_only_floors_below_it(name: str) -> None:
     tree = ast.parse(MODULES[name].read_text("utf-8"))
-    faults = floor_faults(name, [*imports_of(name), *registered(tree)])
+    faults = floor_faults(name, [*imports_of(name), *registered_modules(tree)])
     assert not faults, "\n".join(faults)
 
 
@@ -286,7 +286,7 @@ def test_import_names_are_ours_and_the_users_stay_theirs(floor: str, tmp_path: P
 )
 def test_faults_are_seen_and_explained(source: str, message: str) -> None:
     tree = ast.parse(source)
-    imported = [*imports(tree, package="sdg.skills"), *registered(tree)]
+    imported = [*imports(tree, package="sdg.skills"), *registered_modules(tree)]
     faults = floor_faults("sdg.skills.subgoal", imported) + door_faults("skills/subgoal.py", imported)
     assert any(message in fault for fault in faults), faults
 

@@ -37,7 +37,7 @@ def plain_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def needed(requirement: Requirement, *, names: set[str]) -> set[str]:
+def required_names(requirement: Requirement, *, names: set[str]) -> set[str]:
     """Names of everything that a requirement installs here."""
     name = plain_name(requirement.name)
     extras = [*requirement.extras, ""]
@@ -46,13 +46,13 @@ def needed(requirement: Requirement, *, names: set[str]) -> set[str]:
         wanted = inner.marker is None or any(inner.marker.evaluate({"extra": extra}) for extra in extras)
         if wanted and (plain_name(inner.name) not in names or inner.extras):
             names.add(plain_name(inner.name))
-            needed(inner, names=names)
+            required_names(inner, names=names)
     return names
 
 
 def test_every_dependency_is_pinned_at_what_is_installed(setup: configparser.ConfigParser) -> None:
     pinned = pins()
-    names = needed(Requirement("sdg[dev,mujoco,privacy]"), names=set())
+    names = required_names(Requirement("sdg[dev,mujoco,privacy]"), names=set())
     extras = setup["options.extras_require"]
     declared = [
         *setup["options"]["install_requires"].split(),

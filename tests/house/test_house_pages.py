@@ -83,7 +83,7 @@ def module_file(name: str) -> Path | None:
 
 
 @cache
-def defined(file: Path) -> frozenset[str]:
+def names_defined(file: Path) -> frozenset[str]:
     """What a module defines or imports at its top, lazily or for types alone too."""
     names: set[str] = set()
     body = ast.parse(file.read_text("utf-8")).body
@@ -144,7 +144,7 @@ def _imports(name: str, attribute: str) -> bool:
     for length in range(len(parts), 0, -1):
         if file := module_file(".".join(parts[:length])):
             rest = [*parts[length:], *([attribute] if attribute else [])]
-            return not rest or rest[0] in defined(file)
+            return not rest or rest[0] in names_defined(file)
     return (ROOT / Path(*parts)).is_dir()
 
 

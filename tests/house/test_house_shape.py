@@ -110,14 +110,14 @@ def edges(floor: str) -> dict[Edge, str]:
     for path in FILES:
         inside = path.relative_to(ROOT).with_suffix("").parts
         if own := room_of(".".join(inside), floor):
-            for name, line in imported(ast.parse(path.read_text("utf-8"))):
+            for name, line in imported_modules(ast.parse(path.read_text("utf-8"))):
                 room = room_of(name, floor)
                 if room and room != own and own != "__init__":
                     places.setdefault((own, room), f"{label(path)}:{line}")
     return places
 
 
-def imported(tree: ast.AST) -> Iterator[tuple[str, int]]:
+def imported_modules(tree: ast.AST) -> Iterator[tuple[str, int]]:
     """Modules that are imported anywhere in a module but under `if TYPE_CHECKING`, by absolute names."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
@@ -126,7 +126,7 @@ def imported(tree: ast.AST) -> Iterator[tuple[str, int]]:
             yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield from ((f"{node.module}.{alias.name}", node.lineno) for alias in node.names)
-        yield from imported(node)
+        yield from imported_modules(node)
 
 
 def circles(imports: Iterable[Edge]) -> set[Edge]:
@@ -153,7 +153,7 @@ def test_circles_are_found() -> None:
     assert circles([("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")]) == {("b", "c"), ("c", "b")}
     assert not circles([("a", "b"), ("b", "c"), ("a", "c")])
     lazy = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import sdg.a\ndef f():\n    from sdg.gate import x"
-    assert [name for name, _ in imported(ast.parse(lazy))] == ["typing.TYPE_CHECKING", "sdg.gate.x"]
+    assert [name for name, _ in imported_modules(ast.parse(lazy))] == ["typing.TYPE_CHECKING", "sdg.gate.x"]
 
 
 def test_it_is_typed() -> None:

@@ -31,7 +31,7 @@ def sources() -> list[Path]:
     return sorted(path for path in paths if path.name != "console.py")  # rich's tables have a `box`
 
 
-def named(text: str) -> list[str]:
+def world_words(text: str) -> list[str]:
     """What a text says of one world."""
     return WORLDS.findall(text) + [word for word in WORDS.findall(text) if word.lower() in THINGS]
 
@@ -43,7 +43,7 @@ def test_no_world_is_named_above_the_worlds() -> None:
     for path in paths:
         place = path.relative_to(ROOT)
         for number, line in enumerate([str(place), *path.read_text(encoding="utf-8").splitlines()]):
-            faults += [f"{place}:{number}: {word!r} in {line.strip()}" for word in named(line)]
+            faults += [f"{place}:{number}: {word!r} in {line.strip()}" for word in world_words(line)]
     assert not faults, "\n".join(faults)
 
 
@@ -58,4 +58,4 @@ def test_no_world_is_named_above_the_worlds() -> None:
     ],
 )
 def test_words_are_found_in_prose_and_in_names(text: str, words: list[str]) -> None:
-    assert named(text) == words
+    assert world_words(text) == words

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 
 
-def tracked() -> list[Path]:
+def tracked_files() -> list[Path]:
     """The files that git knows and that are there, relative to the root."""
     names = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True, check=True).stdout
     return [Path(name) for name in names.splitlines() if (ROOT / name).exists()]
@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def wheel(links: str, *, folder: Path) -> Path:
     """The wheel, built without a network from what git, a zip or a file system without links leaves of the tree."""
     source, out = folder / f"source, {links}", folder / links
-    for name in tracked():
+    for name in tracked_files():
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         if not (ROOT / name).is_symlink() or links == "kept":
             shutil.copy(ROOT / name, source / name, follow_symlinks=False)
@@ -66,7 +66,7 @@ def python(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("links", ["kept", "as text", "left out"])
 def test_all_of_sdg_and_nothing_else_is_in_the_wheel(links: str, folder: Path) -> None:
     names = zipfile.ZipFile(wheel(links, folder=folder)).namelist()
-    modules = {path.as_posix() for path in tracked() if path.parts[0] == "sdg" and path.suffix == ".py"}
+    modules = {path.as_posix() for path in tracked_files() if path.parts[0] == "sdg" and path.suffix == ".py"}
     assert {name for name in names if name.endswith(".py")} == modules
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"sdg"}
     for name in ("configs/tiny.yaml", "skills/shipped/library.json", "envs/babyai/prompts/role.md", "prompts/debug.md"):

@@ -66,7 +66,7 @@ def config(*overlay: str) -> RunConfig:
     return load(find_config("tiny"), overlay=[*SMALL, *overlay])
 
 
-def grounded(folder: Path, chosen: RunConfig, *, progress: Quiet | None = None) -> Path:
+def ground_run(folder: Path, chosen: RunConfig, *, progress: Quiet | None = None) -> Path:
     settings = run_settings(chosen)
     with RunFolder.start(folder, settings) as run_folder:
         list(run(chosen, run_folder, until="induce", progress=progress or Quiet()))
@@ -75,7 +75,7 @@ def grounded(folder: Path, chosen: RunConfig, *, progress: Quiet | None = None) 
 
 @pytest.fixture(scope="module")
 def twice(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return grounded(tmp_path_factory.mktemp("cycles") / "twice", config("cycles=2"))
+    return ground_run(tmp_path_factory.mktemp("cycles") / "twice", config("cycles=2"))
 
 
 def test_a_second_cycle_tries_again_what_failed_and_nothing_else(twice: Path) -> None:
@@ -101,7 +101,7 @@ def test_the_second_cycle_is_told_of_the_skills_of_the_first(twice: Path) -> Non
 
 
 def test_the_first_cycle_is_what_a_run_of_one_cycle_is(twice: Path, tmp_path: Path) -> None:
-    once = grounded(tmp_path / "once", config())
+    once = ground_run(tmp_path / "once", config())
     alone, both = units(once), units(twice)
     assert {key: text for key, text in both.items() if key in alone} == alone
     library = load_library(twice / "library-1")
@@ -115,9 +115,9 @@ def test_the_first_cycle_is_what_a_run_of_one_cycle_is(twice: Path, tmp_path: Pa
 def test_a_run_killed_in_its_second_cycle_ends_like_one_left_alone(twice: Path, tmp_path: Path, stage: str) -> None:
     chosen, folder = config("cycles=2"), tmp_path / "broken"
     with pytest.raises(Killed):
-        grounded(folder, chosen, progress=Fuse(stage))
+        ground_run(folder, chosen, progress=Fuse(stage))
     before = units(folder)
-    grounded(folder, chosen)
+    ground_run(folder, chosen)
     after = units(folder)
     assert before.items() < after.items()
     assert after == units(twice)
@@ -126,7 +126,7 @@ def test_a_run_killed_in_its_second_cycle_ends_like_one_left_alone(twice: Path, 
 
 def test_a_transcript_replays_both_cycles(twice: Path, tmp_path: Path) -> None:
     overlay = ("cycles=2", "model.kind=replay", f"model.transcript={twice / 'transcript.jsonl'}")
-    again = grounded(tmp_path / "again", config(*overlay))
+    again = ground_run(tmp_path / "again", config(*overlay))
     assert units(again) == units(twice)
 
 

@@ -91,7 +91,7 @@ class Tally:
         """One more screenshot."""
         real = [element for element in elements if kind_of(element) is not None]
         parsed = [element for element in screen.elements if element.kind != "text"]
-        pairs = matched(
+        pairs = match_pairs(
             [(family(element.kind), element.box) for element in parsed],
             [(family(element.kind), element.box) for element in real],
         )
@@ -104,9 +104,9 @@ class Tally:
         for missed in set(range(len(real))) - {j for _, j in pairs}:
             self.misses[real[missed].kind] = self.misses.get(real[missed].kind, 0) + 1
         named = [(kind_of(element) or "", element.box) for element in real if str(kind_of(element)).endswith(" icon")]
-        right = {j for _, j in matched([(element.kind, element.box) for element in parsed], named)}
+        right = {j for _, j in match_pairs([(element.kind, element.box) for element in parsed], named)}
         self.icons += [j in right for j in range(len(named))]
-        self.texts += [read(element, screen.elements) for element in elements if is_readable(element)]
+        self.texts += [share_read(element, screen.elements) for element in elements if is_readable(element)]
 
     def figures(self) -> dict[str, Any]:
         """What was counted."""
@@ -125,7 +125,7 @@ class Tally:
         }
 
 
-def matched(
+def match_pairs(
     parsed: Sequence[tuple[str, Sequence[int]]], real: Sequence[tuple[str, Sequence[int]]]
 ) -> list[tuple[int, int]]:
     """Pairs (parsed, real) of the same kind that overlap enough, the closest first, each once."""
@@ -150,7 +150,7 @@ def is_readable(element: TrueElement) -> bool:
     return bool(alike(element.text)) and element.box[3] - element.box[1] >= LEAST_HEIGHT
 
 
-def read(element: TrueElement, elements: Sequence[ScreenElement]) -> float:
+def share_read(element: TrueElement, elements: Sequence[ScreenElement]) -> float:
     """How much of an element's words was read where it stands, in [0, 1]."""
     words, best = alike(element.text), 0.0
     x0, y0, x1, y1 = element.box
@@ -177,7 +177,7 @@ def _average_precision(kind: str, scored: Sequence[tuple[Sequence[Detection], Se
         real = [element for element in elements if kind_of(element) is not None]
         real_boxes = [("", element.box) for element in real if family(element.kind) == kind]
         mine = [detection for detection in detections if family(detection.kind) == kind]
-        hits = {i for i, _ in matched([("", detection.box) for detection in mine], real_boxes)}
+        hits = {i for i, _ in match_pairs([("", detection.box) for detection in mine], real_boxes)}
         marks += [(detection.score, i in hits) for i, detection in enumerate(mine)]
         total += len(real_boxes)
     right = np.array([hit for _, hit in sorted(marks, key=lambda mark: -mark[0])], float)

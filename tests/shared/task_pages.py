@@ -35,7 +35,7 @@ class Scripted:
 
 
 @contextmanager
-def shown(site: tuple[str, Path], body: str) -> Iterator[tuple[Any, str, Access]]:
+def page_with(site: tuple[str, Path], body: str) -> Iterator[tuple[Any, str, Access]]:
     """A page with this body in a browser of its own."""
     (site[1] / "index.html").write_text(
         f"<!doctype html><meta charset=utf-8><title>t</title><body style='font:16px sans-serif'>{body}"
@@ -46,7 +46,7 @@ def shown(site: tuple[str, Path], body: str) -> Iterator[tuple[Any, str, Access]
         yield page, access.start, access
 
 
-def played(
+def play_on_page(
     site: tuple[str, Path],
     body: str,
     model: Any,
@@ -56,7 +56,7 @@ def played(
     **more: Any,
 ) -> tuple[TaskPlayed, str]:
     """What became of a task on such a page, and the page's title at the end."""
-    with shown(site, body) as (page, address, access):
+    with page_with(site, body) as (page, address, access):
         task = do_task(
             page, "do it", model=model, agrees=lambda _: agrees, access=access, owned=True, address=address,
             guards=guards, private=False, **more,

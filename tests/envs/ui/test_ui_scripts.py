@@ -117,7 +117,7 @@ def test_the_table_of_the_program_becomes_texts(monkeypatch: pytest.MonkeyPatch)
     assert [round(sure, 2) for _, sure in readings] == [0.8, 0.8, 0.9, 0.0]
 
 
-def drawn(*texts: str) -> np.ndarray:
+def draw_page(*texts: str) -> np.ndarray:
     """A page with a text a line, in letters that this machine has; RGB u8 (300, 500, 3)."""
     try:
         font = ImageFont.truetype("DejaVuSans.ttf", 18)
@@ -133,14 +133,15 @@ def test_cyrillic_and_greek_are_read_where_the_program_is_installed() -> None:
     pytest.importorskip("rapidocr")
     if not {"rus", "ell"} <= set(scripts.known_languages()):
         pytest.skip("no tesseract with tesseract-ocr-rus and tesseract-ocr-ell")
-    russian = parse(drawn("Настройки страницы", "Удалить файл", "Help and support")).elements
+    russian = parse(draw_page("Настройки страницы", "Удалить файл", "Help and support")).elements
     assert [element.text for element in russian] == ["Настройки страницы", "Удалить файл", "Help and support"]
-    assert "Αποθήκευση αρχείου" in [element.text for element in parse(drawn("Αποθήκευση αρχείου", "Settings")).elements]
+    greek = parse(draw_page("Αποθήκευση αρχείου", "Settings")).elements
+    assert "Αποθήκευση αρχείου" in [element.text for element in greek]
 
 
 def test_a_latin_page_is_read_the_same_with_the_program_and_without(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("rapidocr")
-    page = drawn("Paramètres généraux", "Größe ändern", "Delete 3 files", "→ # ×")
+    page = draw_page("Paramètres généraux", "Größe ändern", "Delete 3 files", "→ # ×")
     screen = parse(page)
     monkeypatch.setattr(scripts, "known_languages", lambda: ())
     assert parse(page) == screen

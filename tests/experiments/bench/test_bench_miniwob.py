@@ -38,7 +38,7 @@ from tests.shared.processes import descendants, lives
 SETTING = Setting(ModelSettings("webrules"))
 
 
-def played(task: str, seed: int, *, cause: str = "", completions: int = 1) -> ScreenEpisode:
+def screen_episode(task: str, seed: int, *, cause: str = "", completions: int = 1) -> ScreenEpisode:
     return ScreenEpisode(
         f"{task}/{seed}", task, seed, not cause, "failed" if cause else "solved", cause, "<b>", "Click", completions
     )
@@ -74,8 +74,8 @@ def test_a_model_is_waited_for_as_long_as_is_said() -> None:
 
 
 def test_rows_have_rates_and_causes_and_means_go_over_tasks() -> None:
-    easy = task_row("click-button", [played("click-button", seed) for seed in range(4)], SETTING)
-    hard = task_row(UNSEEN[0], [played(UNSEEN[0], seed, cause="vision") for seed in range(2)], SETTING)
+    easy = task_row("click-button", [screen_episode("click-button", seed) for seed in range(4)], SETTING)
+    hard = task_row(UNSEEN[0], [screen_episode(UNSEEN[0], seed, cause="vision") for seed in range(2)], SETTING)
     assert (easy["success_rate"], easy["episodes"], easy["cause_counts"], easy["unseen"]) == (1.0, 4, {}, False)
     assert (hard["success_rate"], hard["cause_counts"], hard["unseen"]) == (0.0, {"vision": 2}, True)
     assert easy["rule_based"]
@@ -85,7 +85,7 @@ def test_rows_have_rates_and_causes_and_means_go_over_tasks() -> None:
 
 
 def test_the_report_escapes_and_shows_nothing_of_unseen_tasks(tmp_path: Path) -> None:
-    failed = [played("click-button", 0, cause="vision"), played(UNSEEN[0], 0, cause="vision")]
+    failed = [screen_episode("click-button", 0, cause="vision"), screen_episode(UNSEEN[0], 0, cause="vision")]
     page = report([task_row("click-button", failed[:1], SETTING)], [], failed, tmp_path)
     assert "click-button/0" in page
     assert f"{UNSEEN[0]}/0" not in page

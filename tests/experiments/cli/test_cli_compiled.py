@@ -12,7 +12,7 @@ import sdg
 from sdg.envs import kernels
 from sdg.experiments.workers import compiled
 from sdg.sandbox.process.pool import Pool
-from tests.shared.kernel_target import act, steps_of
+from tests.shared.kernel_target import step_level, steps_of
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -23,13 +23,13 @@ def _compiled() -> None:
 def test_a_worker_finds_every_kernel_compiled_and_keeps_none() -> None:
     assert compiled.are_there()
     with Pool(1) as pool:
-        ((_, report),) = pool.run(act, ["GoToLocal"])
+        ((_, report),) = pool.run(step_level, ["GoToLocal"])
     assert report == {"steps": steps_of("GoToLocal"), "unsaved": [], "read_only": True}
 
 
 def test_a_worker_that_finds_none_compiles_for_itself_alone() -> None:
     with Pool(1, environment={"NUMBA_CPU_NAME": "generic"}) as pool:  # a processor that nobody compiled for
-        ((_, report),) = pool.run(act, ["GoToLocal"])
+        ((_, report),) = pool.run(step_level, ["GoToLocal"])
     assert report["steps"] == steps_of("GoToLocal")
     assert report["unsaved"]
     assert _kept_for(cpu_target.target_context.codegen().magic_tuple()[1]), "the index names the processor"

@@ -10,7 +10,7 @@ import pytest
 from sdg.envs.ui import watch
 from sdg.envs.ui.browser import what_is_missing
 from sdg.experiments.play.pages import do_task
-from tests.shared.task_pages import BIG, CLICK, FINISH, FORM, INTO, PRESSED, Asked, Scripted, played, shown
+from tests.shared.task_pages import BIG, CLICK, FINISH, FORM, INTO, PRESSED, Asked, Scripted, page_with, play_on_page
 
 pytestmark = pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
 
@@ -32,7 +32,7 @@ FINAL = {
 @pytest.mark.parametrize("body", FINAL.values(), ids=list(FINAL))
 @pytest.mark.parametrize("agrees", [False, True])
 def test_what_cannot_be_undone_is_asked_about(site: tuple[str, Path], body: str, agrees: bool) -> None:
-    outcome, title = played(site, body, Scripted([CLICK], [FINISH]), agrees=agrees, guards=("confirm",))
+    outcome, title = play_on_page(site, body, Scripted([CLICK], [FINISH]), agrees=agrees, guards=("confirm",))
     assert len(outcome.asked) == 1
     assert (outcome.end, len(title)) == (("finished", 2) if agrees else ("infeasible", 1))
 
@@ -45,7 +45,7 @@ def test_what_cannot_be_undone_is_asked_about(site: tuple[str, Path], body: str,
     ],
 )
 def test_enter_in_a_form_is_a_press_of_its_button(site: tuple[str, Path], way: list[Asked]) -> None:
-    outcome, title = played(site, FORM, Scripted(way), guards=("confirm",))
+    outcome, title = play_on_page(site, FORM, Scripted(way), guards=("confirm",))
     assert (outcome.end, title) == ("infeasible", "t")
     assert "Send" in outcome.detail
 
@@ -60,13 +60,13 @@ def test_enter_in_a_form_is_a_press_of_its_button(site: tuple[str, Path], way: l
     ids=["down and up", "space", "typed space"],
 )
 def test_there_is_no_way_around_the_question(site: tuple[str, Path], way: list[Asked]) -> None:
-    outcome, title = played(site, FINAL["a word"], Scripted(way), guards=("confirm",))
+    outcome, title = play_on_page(site, FINAL["a word"], Scripted(way), guards=("confirm",))
     assert (outcome.done, title) == (False, "t")
 
 
 def test_nobody_is_asked_about_the_rest(site: tuple[str, Path]) -> None:
     body = f"<a href='#x' style='{BIG}'>How to delete an account for good</a>"
-    outcome, _ = played(site, body, Scripted([CLICK], [FINISH]), guards=("confirm",))
+    outcome, _ = play_on_page(site, body, Scripted([CLICK], [FINISH]), guards=("confirm",))
     assert (outcome.done, outcome.asked) == (True, ())
 
 
@@ -101,7 +101,7 @@ def test_whatever_a_page_does_has_a_clear_end(
         monkeypatch.setattr(watch, "HANGS_SECONDS", 6.0)
     model = Scripted([CLICK], [FINISH])
     began = time.monotonic()
-    outcome, title = played(site, HOSTILE[name], model)
+    outcome, title = play_on_page(site, HOSTILE[name], model)
     assert (outcome.end, title) == (end, "" if end == "page" else "t"), outcome.detail
     assert time.monotonic() - began < 120
     if name in TOLD:
@@ -113,7 +113,7 @@ def test_whatever_a_page_does_has_a_clear_end(
 def test_a_redirect_to_another_host_is_led_back(site: tuple[str, Path]) -> None:
     other = site[0].replace("127.0.0.1", "localhost").removeprefix("http://")
     model = Scripted([CLICK], [FINISH])
-    with shown(site, f"<a href='/leads-to/{other}/secret.html' style='{BIG};background:#ddd'>On</a>") as (
+    with page_with(site, f"<a href='/leads-to/{other}/secret.html' style='{BIG};background:#ddd'>On</a>") as (
         page,
         at,
         access,
@@ -129,7 +129,7 @@ def test_what_moved_while_the_model_thought_is_not_pressed(site: tuple[str, Path
         f"<button id=a style='{BIG};background:#0a0' {PRESSED}>Keep</button><script>setTimeout(() => "
         "{a.style.background='#a00'; a.textContent='Delete'}, 2500)</script>"
     )
-    with shown(site, body) as (page, address, access):
+    with page_with(site, body) as (page, address, access):
         model = Scripted([CLICK], [FINISH], sees=lambda text: page.wait_for_timeout(4000))
         outcome = do_task(page, "keep it", model=model, agrees=lambda _: True, access=access, owned=True,
                         address=address, guards=("open",), private=False)  # fmt: skip
@@ -161,7 +161,7 @@ def test_what_was_confirmed_is_pressed_in_its_own_row_alone(site: tuple[str, Pat
         f"{PRESSED}>Delete</button><a href='#e'>Edit</a></span><p {CELL}>Of {owner}<img>{text}</p></div>"
         for owner in ("Ann", "Bob", "Cy")
     )
-    with shown(site, f"<div id=l>{body}</div>") as (page, address, access):
+    with page_with(site, f"<div id=l>{body}</div>") as (page, address, access):
         outcome = do_task(
             page, "do it", model=Scripted([CLICK], [FINISH]), access=access,
             agrees=lambda _: page.evaluate(f"() => {{{change}}}") is None,

@@ -26,14 +26,14 @@ from sdg.experiments.play import pages
 from sdg.experiments.play.pages import do_task
 from sdg.llm.model import Completion, Message, ModelError, Sampling
 from sdg.storage import RunError
-from tests.shared.task_pages import BIG, CLICK, FINISH, FORM, INTO, PRESSED, Scripted, played, shown
+from tests.shared.task_pages import BIG, CLICK, FINISH, FORM, INTO, PRESSED, Scripted, page_with, play_on_page
 
 pytestmark = pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
 
 
 def test_a_task_is_done_and_leaves_a_film_and_a_trace(site: tuple[str, Path], tmp_path: Path) -> None:
-    outcome, title = played(site, f"<button style='{BIG}' {PRESSED}>Show more</button>", Scripted([CLICK], [FINISH]),
-                          folder=tmp_path)  # fmt: skip
+    body = f"<button style='{BIG}' {PRESSED}>Show more</button>"
+    outcome, title = play_on_page(site, body, Scripted([CLICK], [FINISH]), folder=tmp_path)
     assert (outcome.done, outcome.end, outcome.said, outcome.answers, title) == (True, "finished", "done it", 2, "t!")
     assert [step["outcome"] for step in outcome.steps] == ["done", "done"]
     assert (tmp_path / "film.gif").read_bytes().startswith(b"GIF89a")
@@ -42,7 +42,7 @@ def test_a_task_is_done_and_leaves_a_film_and_a_trace(site: tuple[str, Path], tm
 
 def test_nothing_in_a_trace_steers_a_terminal(site: tuple[str, Path], tmp_path: Path) -> None:
     said = "\x1b]0;owned\x07\x1b[2Jhi \u009b31m"
-    played(site, "<p>hello", Scripted([("FINISH", {"text": said})]), folder=tmp_path)
+    play_on_page(site, "<p>hello", Scripted([("FINISH", {"text": said})]), folder=tmp_path)
     trace = (tmp_path / "trace.txt").read_text("utf-8")
     assert "hi \\x9b31m" in trace
     assert all(character == "\n" or character.isprintable() for character in trace)
@@ -55,13 +55,13 @@ def test_a_folder_that_takes_nothing_is_told_before_the_task_or_keeps_its_result
     (tmp_path / "file").write_text("")
     model = Scripted([CLICK], [FINISH])
     with pytest.raises(RunError):
-        played(site, body, model, folder=tmp_path / "file" / "out")
+        play_on_page(site, body, model, folder=tmp_path / "file" / "out")
     assert not model.asked
 
     def fill(text: str) -> None:
         (tmp_path / "out" / "trace.json").mkdir(exist_ok=True)
 
-    outcome, title = played(site, body, Scripted([CLICK], [FINISH], sees=fill), folder=tmp_path / "out")
+    outcome, title = play_on_page(site, body, Scripted([CLICK], [FINISH], sees=fill), folder=tmp_path / "out")
     assert (outcome.done, title, "again" in outcome.detail) == (True, "t!", False)
     assert "keep what was done" in outcome.detail
 
@@ -71,7 +71,7 @@ def test_a_folder_with_the_user_s_own_trace_is_left_alone(site: tuple[str, Path]
     (tmp_path / name).write_text("{} of mine")
     model = Scripted([FINISH])
     with pytest.raises(UserError, match=f"{name} wasn't written by sdg: name another folder"):
-        played(site, "<p>hello", model, folder=tmp_path)
+        play_on_page(site, "<p>hello", model, folder=tmp_path)
     assert not model.asked
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, "{} of mine")]
 
@@ -94,9 +94,9 @@ def test_what_was_typed_before_a_question_does_not_answer_it(monkeypatch: pytest
 
 
 def test_a_task_that_never_began_keeps_nothing_of_the_one_before(site: tuple[str, Path], tmp_path: Path) -> None:
-    played(site, "<p>hello", Scripted([FINISH]), folder=tmp_path)
+    play_on_page(site, "<p>hello", Scripted([FINISH]), folder=tmp_path)
     assert (tmp_path / "film.gif").exists()
-    with shown(site, "<p>hello") as (page, _, access):
+    with page_with(site, "<p>hello") as (page, _, access):
         outcome = do_task(page, "another", model=Scripted([FINISH]), agrees=lambda _: True, access=access, owned=True,
                         address="http://127.0.0.1:1/", folder=tmp_path)  # fmt: skip
     trace = json.loads((tmp_path / "trace.json").read_text("utf-8"))
@@ -112,7 +112,7 @@ def test_a_browser_that_dies_and_a_model_that_fails_are_ends(site: tuple[str, Pa
             if process["type"] == "browser":
                 os.kill(process["id"], signal.SIGKILL)
 
-    with shown(site, "<p>hello") as (page, address, access):
+    with page_with(site, "<p>hello") as (page, address, access):
         model = Scripted([CLICK], sees=end_renderers)
         outcome = do_task(page, "do it", model=model, agrees=lambda _: True, access=access, owned=True,
                         address=address, guards=("open",), private=False)  # fmt: skip
@@ -122,7 +122,7 @@ def test_a_browser_that_dies_and_a_model_that_fails_are_ends(site: tuple[str, Pa
         def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
             raise ModelError("no answer in 600 s")
 
-    outcome, _ = played(site, "<p>hello", Slow([]))
+    outcome, _ = play_on_page(site, "<p>hello", Slow([]))
     assert (outcome.end, outcome.detail) == ("model", "no answer in 600 s")
 
 
@@ -137,14 +137,14 @@ def test_a_driver_that_dies_is_an_end_that_is_kept(site: tuple[str, Path], tmp_p
 
     def play() -> None:
         model = Scripted([CLICK], sees=end_driver)
-        with shown(site, "<p>hello") as (page, address, access):
+        with page_with(site, "<p>hello") as (page, address, access):
             for folder in (tmp_path, None):  # the second task finds it dead
                 outcome = do_task(page, "do it", model=model, agrees=lambda _: True, access=access, owned=True,
                                 address=address, guards=("open",), private=False, folder=folder)  # fmt: skip
                 assert (outcome.end, outcome.detail[:8]) == ("page", "the page")
         assert len(model.asked) == 1
         assert "End: page" in (tmp_path / "trace.txt").read_text()
-        assert played(site, "<p>hello", Scripted([FINISH]))[0].end == "finished"
+        assert play_on_page(site, "<p>hello", Scripted([FINISH]))[0].end == "finished"
 
     with ThreadPoolExecutor(1) as thread:  # which has a driver of its own: other tests may have a browser open
         thread.submit(play).result()
@@ -156,7 +156,7 @@ def test_a_huge_address_is_told_by_its_origin_and_a_film_has_an_end(
     monkeypatch.setattr(pages, "MOST_FRAMES", 2)
     body = "<script>history.replaceState(0,'','#'+'ab1 '.repeat(2e5))</script><p>hello"
     move = ("MOVE_COORDS", {"coords": [5, 5]})
-    outcome, _ = played(site, body, Scripted([move, move, move], [FINISH]), folder=tmp_path)
+    outcome, _ = play_on_page(site, body, Scripted([move, move, move], [FINISH]), folder=tmp_path)
     assert (outcome.done, outcome.address) == (True, site[0])
     with Image.open(tmp_path / "film.gif") as film:
         assert film.n_frames <= 2
@@ -164,7 +164,7 @@ def test_a_huge_address_is_told_by_its_origin_and_a_film_has_an_end(
 
 def test_refusals_end_a_task_with_what_was_done(site: tuple[str, Path]) -> None:
     typed = ("TYPE_TEXT", {"text": "words"})
-    outcome, _ = played(site, f"<button style='{BIG}'>More</button>", Scripted([CLICK], [typed]))
+    outcome, _ = play_on_page(site, f"<button style='{BIG}'>More</button>", Scripted([CLICK], [typed]))
     assert outcome.end == "infeasible"
     assert [step["outcome"][:7] for step in outcome.steps] == ["done"] + ["refused"] * (pages.REPLANS + 1)
     assert "click into a field first" in outcome.detail
@@ -173,7 +173,7 @@ def test_refusals_end_a_task_with_what_was_done(site: tuple[str, Path]) -> None:
 def test_values_of_a_task_reach_the_page_and_nobody_else(site: tuple[str, Path], tmp_path: Path) -> None:
     way = [INTO, ("TYPE_TEXT", {"text": "{card}"}), FINISH]
     model = Scripted(way)
-    with shown(site, FORM) as (page, address, access):
+    with page_with(site, FORM) as (page, address, access):
         outcome = do_task(page, "type {card=4111 1111 1111 1111} into the field", model=model, agrees=lambda _: False,
                         access=access, owned=True, address=address, guards=("open",), folder=tmp_path)  # fmt: skip
         assert page.evaluate("document.querySelector('input').value") == "4111 1111 1111 1111"
@@ -217,7 +217,7 @@ def test_a_running_browser_is_worked_in_and_goes_on(
 
 
 def test_a_page_of_playwright_s_own_is_worked_on_and_left_as_it_is(site: tuple[str, Path]) -> None:
-    with shown(site, f"<a href='http://example.org/' style='{BIG};background:#ddd'>Out</a>") as (page, address, _):
+    with page_with(site, f"<a href='http://example.org/' style='{BIG};background:#ddd'>Out</a>") as (page, address, _):
         page.goto(address)
         outcome = sdg.Desktop(page).do("look", model=Scripted([CLICK], [FINISH]), guards=("open",), private=False)
         assert (outcome.done, page.url) == (True, address)

@@ -13,7 +13,7 @@ from sdg.experiments.workers.workers import ERRORS, RESULTS
 from sdg.sandbox.process.values import name_of
 
 
-def listed(name: str) -> type:
+def class_named(name: str) -> type:
     module, _, attribute = name.partition(":")
     kind = getattr(importlib.import_module(module), attribute)
     assert isinstance(kind, type)
@@ -30,12 +30,12 @@ def dataclasses_in(hint: object) -> Iterator[type]:
 
 @pytest.mark.parametrize("name", sorted(RESULTS | ERRORS))
 def test_every_result_is_where_its_name_says(name: str) -> None:
-    assert name_of(listed(name)) == name
+    assert name_of(class_named(name)) == name
 
 
-@pytest.mark.parametrize("name", sorted(name for name in RESULTS if is_dataclass(listed(name))))
+@pytest.mark.parametrize("name", sorted(name for name in RESULTS if is_dataclass(class_named(name))))
 def test_what_a_result_holds_may_travel_as_well(name: str) -> None:
-    kind = listed(name)
+    kind = class_named(name)
     hints = typing.get_type_hints(kind).values()
     inner = {name_of(inner_kind) for hint in hints for inner_kind in dataclasses_in(hint)}
     assert inner <= RESULTS, f"{sorted(inner - RESULTS)} would end each job that gives back a {name}: list it"

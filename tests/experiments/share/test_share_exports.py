@@ -26,7 +26,7 @@ from sdg.storage import Journal, RunFolder, RunFolderError, RunSettings, read_jo
 EPISODE = {"unit": "e", "agent": "sdg", "level": "L", "seed": 1, "success": True, "steps": 4, "max_steps": 9}
 
 
-def play(seed: int) -> Played:
+def play_with_bot(seed: int) -> Played:
     return Played.from_json(play_task(ReplayAgent("bot", bot_actions), Task("GoToLocal", seed)))
 
 
@@ -74,7 +74,7 @@ def test_levels_that_are_none_end_no_export(tmp_path: Path, capsys: pytest.Captu
 def test_an_episode_that_can_not_be_played_is_named(tmp_path: Path, change: dict[str, Any]) -> None:
     pytest.importorskip("minari")
     with pytest.raises(UserError, match=r"the episode .* can't be played again"):
-        write_dataset("sdg/never-v0", [replace(play(3), **change)], root=tmp_path)
+        write_dataset("sdg/never-v0", [replace(play_with_bot(3), **change)], root=tmp_path)
 
 
 def test_a_bad_or_a_taken_name_is_said_before_anything_is_played(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_bad_or_a_taken_name_is_said_before_anything_is_played(tmp_path: Path)
         "sdg/taken-v0",
     ):
         with pytest.raises(UserError, match=r"such as sdg/mine-v0, that no data set has yet"):
-            write_dataset(name, [replace(play(3), actions=[99])], root=tmp_path / "root")  # type: ignore[arg-type]
+            write_dataset(name, [replace(play_with_bot(3), actions=[99])], root=tmp_path / "root")  # type: ignore[arg-type]
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -110,7 +110,7 @@ def test_rows_of_no_kind_end_an_export_by_name(tmp_path: Path, capsys: pytest.Ca
 
 def test_episodes_are_read_by_minari_s_loader(tmp_path: Path) -> None:
     pytest.importorskip("minari")
-    rows = [play(seed) for seed in (3, 4)]
+    rows = [play_with_bot(seed) for seed in (3, 4)]
     assert write_dataset("sdg/test-v0", rows, root=tmp_path) == 2
     episodes = list(read_dataset("sdg/test-v0", root=tmp_path))
     assert [tuple(map(int, episode.actions)) for episode in episodes] == [tuple(row.actions) for row in rows]
@@ -121,7 +121,7 @@ def test_episodes_are_read_by_minari_s_loader(tmp_path: Path) -> None:
 
 def test_an_episode_that_was_cut_off_is_truncated(tmp_path: Path) -> None:
     pytest.importorskip("minari")
-    whole = play(3)
+    whole = play_with_bot(3)
     short = Played.from_json(vars_of(whole) | {"actions": list(whole.actions[:1]), "success": False, "steps": 1})
     write_dataset("sdg/short-v0", [short], root=tmp_path)
     (episode,) = read_dataset("sdg/short-v0", root=tmp_path)

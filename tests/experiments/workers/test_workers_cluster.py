@@ -39,7 +39,7 @@ def pool() -> Iterator[DaskPool]:
             yield dask_pool
 
 
-def run(pool: DaskPool, *jobs: str, **rest: Any) -> dict[int, Any]:
+def run_on(pool: DaskPool, *jobs: str, **rest: Any) -> dict[int, Any]:
     return dict(pool.run(pool_target.do, jobs, answer=rest.pop("answer", lambda job, request: None), **rest))
 
 
@@ -53,7 +53,7 @@ def test_results_are_those_of_local_processes(pool: DaskPool) -> None:
 
 
 def test_a_question_is_answered_by_the_parent(pool: DaskPool) -> None:
-    assert run(pool, "ask", answer=lambda job, request: [os.getpid(), job, request]) == {
+    assert run_on(pool, "ask", answer=lambda job, request: [os.getpid(), job, request]) == {
         0: [os.getpid(), "ask", {"n": [1, 2]}]
     }
 
@@ -73,7 +73,7 @@ def test_a_parent_that_is_killed_holds_no_node_up(pool: DaskPool) -> None:
         assert process.stdout is not None
         assert [process.stdout.readline() for _ in range(2)] == ["asked\n"] * 2
         process.kill()
-    assert run(pool, "a", "b") == {0: "did a", 1: "did b"}
+    assert run_on(pool, "a", "b") == {0: "did a", 1: "did b"}
 
 
 def test_what_answering_raises_is_raised_in_the_job_and_here(pool: DaskPool) -> None:
@@ -81,18 +81,18 @@ def test_what_answering_raises_is_raised_in_the_job_and_here(pool: DaskPool) -> 
         raise LookupError("nobody knows")
 
     with pytest.raises(LookupError, match="nobody knows"):
-        run(pool, "ask", answer=refuse)
+        run_on(pool, "ask", answer=refuse)
 
 
 def test_a_liar_loses_its_unit_alone(pool: DaskPool) -> None:
-    results = run(pool, "say:" + "ff" * 40, "a", "die", "b")
+    results = run_on(pool, "say:" + "ff" * 40, "a", "die", "b")
     assert isinstance(results[0], Lost)
     assert isinstance(results[2], Lost)
     assert (results[1], results[3]) == ("did a", "did b")
 
 
 def test_a_unit_that_comes_back_late_is_lost_alone(pool: DaskPool) -> None:
-    results = run(pool, "sleep", "a", patience=Patience(job=6.0))
+    results = run_on(pool, "sleep", "a", patience=Patience(job=6.0))
     assert isinstance(results[0], Lost)
     assert "not done after" in results[0].reason
     assert results[1] == "did a"
@@ -100,9 +100,9 @@ def test_a_unit_that_comes_back_late_is_lost_alone(pool: DaskPool) -> None:
 
 def test_walls_stand_around_a_node_s_worker(pool: DaskPool) -> None:
     with pytest.raises(PermissionError):
-        run(pool, "socket")
+        run_on(pool, "socket")
     with pytest.raises((PermissionError, OSError)):
-        run(pool, "write:/tmp")
+        run_on(pool, "write:/tmp")
 
 
 def test_no_worker_sees_a_key(pool: DaskPool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +158,7 @@ def test_a_run_folder_s_journals_and_ledgers_do_not_travel(tmp_path: Path) -> No
 def test_nodes_of_another_version_are_refused_by_name(pool: DaskPool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node, "facts", lambda: {"numpy": "9.9"})
     with pytest.raises(UserError, match=r"the node tcp://\S+ has numpy .* instead of 9.9: install"):
-        run(pool, "a")
+        run_on(pool, "a")
 
 
 def test_a_node_that_can_not_write_is_named(pool: DaskPool) -> None:
@@ -177,7 +177,7 @@ def test_a_node_that_can_not_write_is_named(pool: DaskPool) -> None:
     finally:
         for address, place in places.items():
             pool.client.run(mend, place=place, workers=[address])
-    assert run(pool, "a") == {0: "did a"}
+    assert run_on(pool, "a") == {0: "did a"}
 
 
 def test_a_clock_that_is_off_changes_nothing(pool: DaskPool) -> None:
@@ -188,7 +188,7 @@ def test_a_clock_that_is_off_changes_nothing(pool: DaskPool) -> None:
 
     pool.client.run(shift, by=86400.0)
     try:
-        assert run(pool, "a", "b") == {0: "did a", 1: "did b"}
+        assert run_on(pool, "a", "b") == {0: "did a", 1: "did b"}
     finally:
         pool.client.run(shift, by=-86400.0)
 
@@ -212,7 +212,7 @@ def test_a_unit_begun_too_often_is_left_out(pool: DaskPool, monkeypatch: pytest.
     monkeypatch.setattr("sdg.experiments.workers.cluster.uuid.uuid4", Name)
     for mark in ("first", "second"):
         pool.client.set_metadata(["sdg-known", 1, mark], 1)
-    results = run(pool, "a", "b")
+    results = run_on(pool, "a", "b")
     assert results[0] == "did a"
     assert isinstance(results[1], Lost)
     assert "gone 2 times" in results[1].reason

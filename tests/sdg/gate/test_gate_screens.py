@@ -52,7 +52,7 @@ ASKED = {
 """A command that asks for something of each of these elements of `FORM`."""
 
 
-def formed(number: int) -> Observation:
+def form_after(number: int) -> Observation:
     """The form after an element of it was chosen, or typed into."""
     picture, element = BLANK.copy(), FORM[number - 1]
     acted = replace(element, text="lake", focused=True) if element.kind == "textbox" else replace(element, checked=True)
@@ -67,7 +67,7 @@ def formed(number: int) -> Observation:
     return Observation("", picture, elements)
 
 
-def changed(number: int, **changes: Any) -> Observation:
+def screen_after(number: int, **changes: Any) -> Observation:
     """The screen with an element changed, in pixels too."""
     picture, element = BLANK.copy(), ELEMENTS[number - 1]
     x0, y0, x1, y1 = element.box
@@ -87,10 +87,10 @@ def test_what_is_there_is_feasible_and_what_is_not_is_refused() -> None:
 
 def test_an_effect_at_the_target_is_complete_and_one_elsewhere_is_not() -> None:
     guard, command = ScreenGuard(), Command("click", "the checkbox beside 'apples'")
-    assert guard.complete(command, NOW, changed(3, checked=True)).passed
-    assert not guard.complete(command, NOW, changed(7)).passed
+    assert guard.complete(command, NOW, screen_after(3, checked=True)).passed
+    assert not guard.complete(command, NOW, screen_after(7)).passed
     typed = Command("type", "'abc' into the textbox beside 'Name'")
-    assert guard.complete(typed, NOW, changed(2, text="abc", focused=True)).passed
+    assert guard.complete(typed, NOW, screen_after(2, text="abc", focused=True)).passed
 
 
 def test_each_effect_is_put_down_to_what_was_acted_on_and_to_nothing_else() -> None:
@@ -100,7 +100,7 @@ def test_each_effect_is_put_down_to_what_was_acted_on_and_to_nothing_else() -> N
         command = Command(*words)
         wrong += [
             (asked, acted) for acted in ASKED
-            if guard.complete(command, shown, formed(acted)).passed is not (asked == acted)
+            if guard.complete(command, shown, form_after(acted)).passed is not (asked == acted)
         ]  # fmt: skip
         assert not guard.complete(command, shown, shown).passed, "nothing happened"
     assert len(wrong) <= 2, wrong
@@ -110,7 +110,7 @@ def test_coordinates_pass_and_what_nothing_was_learned_of_too() -> None:
     guard = ScreenGuard()
     assert guard.feasible(Command("CLICK_COORDS", "50,220"), NOW).passed
     assert guard.feasible(Command("CLICK_COORDS", "300,300"), NOW).passed, "bare ground may be what is meant"
-    assert guard.complete(Command("CLICK_COORDS", "16,92"), NOW, changed(3, checked=True)).passed
+    assert guard.complete(Command("CLICK_COORDS", "16,92"), NOW, screen_after(3, checked=True)).passed
     assert guard.feasible(Command("PRESS_KEY", "<Enter>"), NOW).passed
 
 
@@ -130,7 +130,7 @@ def test_at_coordinates_of_pages_nothing_like_those_learned_only_what_is_certain
 
 
 def test_a_verdict_takes_less_than_50_milliseconds() -> None:
-    guard, command, after = ScreenGuard(), Command("click", "the 'Cancel' button"), changed(7)
+    guard, command, after = ScreenGuard(), Command("click", "the 'Cancel' button"), screen_after(7)
     took = []
     for _ in range(20):
         began = time.process_time()

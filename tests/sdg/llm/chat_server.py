@@ -63,10 +63,10 @@ def chat(text: str | None = "hello", **usage: int) -> bytes:
     return json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}], "usage": usage}).encode()
 
 
-def streamed(*pieces: dict[str, Any] | str) -> bytes:
+def events(*pieces: dict[str, Any] | str) -> bytes:
     """Server-sent events; texts are sent as they stand."""
-    events = [piece if isinstance(piece, str) else f"data: {json.dumps(piece)}" for piece in pieces]
-    return "\n\n".join([*events, ""]).encode()
+    lines = [piece if isinstance(piece, str) else f"data: {json.dumps(piece)}" for piece in pieces]
+    return "\n\n".join([*lines, ""]).encode()
 
 
 def piece(text: str = "", reason: str | None = None) -> dict[str, Any]:

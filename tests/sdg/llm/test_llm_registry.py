@@ -10,7 +10,7 @@ import pytest
 
 from sdg.envs.registry import RegistryError
 from sdg.llm.budget import EPISODE, BudgetLimits, Estimate, Prices
-from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling, Unavailable
+from sdg.llm.model import Completion, Message, ModelError, Unavailable
 from sdg.llm.provider import ModelSettings, Provider
 from sdg.llm.registry import (
     PROVIDERS,
@@ -23,6 +23,7 @@ from sdg.llm.registry import (
     prices_of,
     provider_of,
 )
+from tests.sdg.llm.scripted import ask
 
 OWN = """
 from sdg.llm.budget import Prices
@@ -68,10 +69,6 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield
     sys.modules.pop("own_models", None)
-
-
-def ask(model: LanguageModel, text: str = "hi", *, seed: int = 0) -> str:
-    return model.complete((Message("user", text),), sampling=Sampling(seed=seed)).text
 
 
 @pytest.mark.parametrize("kind", list(PROVIDERS))

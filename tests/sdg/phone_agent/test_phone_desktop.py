@@ -39,22 +39,22 @@ def test_an_element_that_vanished_between_look_and_tap_is_refused() -> None:
     assert phone.done == []
 
 
-def labelled(text: str, res: str = "") -> str:
+def top_button(text: str, res: str = "") -> str:
     return node("Button", "[0,0][100,50]", text=text, res=res, flags="clickable")
 
 
-def described(text: str, desc: str, *inner: str) -> str:
+def top_view(text: str, desc: str, *inner: str) -> str:
     return node("View", "[0,0][100,50]", *inner, text=text, desc=desc, flags="clickable")
 
 
 def beside_text(label: str, text: str) -> str:
     """A screen of a button and a text below it."""
-    return dump(labelled(label), node("TextView", "[0,60][9,90]", text=text))
+    return dump(top_button(label), node("TextView", "[0,60][9,90]", text=text))
 
 
-NEXT, FOCUSED = dump(labelled("Next")), "clickable focused"
+NEXT, FOCUSED = dump(top_button("Next")), "clickable focused"
 NEXT_ID = read_dump(NEXT).elements[0].id
-DELETES = (dump(labelled(f"Delete {n}")) for n in range(9999))
+DELETES = (dump(top_button(f"Delete {n}")) for n in range(9999))
 COLLIDES = next(screen for screen in DELETES if read_dump(screen).elements[0].id == NEXT_ID)
 TAPS = [act("Tap", element=NEXT_ID), act("Tap", coords=[50, 25])]
 FIRST, SECOND = (node("EditText", "[0,0][100,50]", res=res, flags=FOCUSED) for res in ("note", "chat"))
@@ -64,20 +64,20 @@ FIRST, SECOND = (node("EditText", "[0,0][100,50]", res=res, flags=FOCUSED) for r
     ("written", "judged", "acted"),
     [
         *((tap, NEXT, COLLIDES) for tap in TAPS),
-        (act("Tap", coords=[50, 25]), NEXT, dump(labelled("Delete all"))),
+        (act("Tap", coords=[50, 25]), NEXT, dump(top_button("Delete all"))),
         (act("Tap", coords=[50, 25]), NEXT, dump(button("Next", 60))),
-        (act("Long Press", coords=[50, 25]), dump(labelled("Go", res="a")), dump(labelled("Go", res="b"))),
-        (act("Swipe", coords=[50, 25], direction="left"), NEXT, dump(labelled("Mail of Ann"))),
+        (act("Long Press", coords=[50, 25]), dump(top_button("Go", res="a")), dump(top_button("Go", res="b"))),
+        (act("Swipe", coords=[50, 25], direction="left"), NEXT, dump(top_button("Mail of Ann"))),
         (act("Tap", coords=[50, 25]), beside_text("OK", "Save?"), beside_text("OK", "Delete?")),
         *((act("Tap", coords=[50, 25]), beside_text(yes, "10 EUR to account 1234"),
            beside_text(yes, "9900 EUR to account 6666")) for yes in ("Pay", "Transfer the money to Ann now")),
         (act("Tap", coords=[50, 25]), beside_text("OK", "Pay 10 EUR?"), beside_text("OK", "Pay 9900 EUR?")),
-        (act("Enter"), *(dump(FIRST.replace('text=""', f'text="{sum} EUR"'), labelled("Pay")) for sum in (10, 9900))),
+        (act("Enter"), *(dump(FIRST.replace('text=""', f'text="{sum} EUR"'), top_button("Pay")) for sum in (10, 9900))),
         (act("Type", text="secret"), dump(FIRST), dump(SECOND)),
         (act("Enter"), dump(FIRST), dump(SECOND)),
-        (act("Enter"), dump(FIRST, labelled("Next")), dump(FIRST, labelled("Delete account"))),
-        (act("Tap", coords=[50, 25]), *(dump(described("OK", label)) for label in ("Next page", "Delete account"))),
-        (act("Tap", coords=[50, 25]), "not xml", dump(node("View", "[0,0][100,50]"), labelled("Delete all"))),
+        (act("Enter"), dump(FIRST, top_button("Next")), dump(FIRST, top_button("Delete account"))),
+        (act("Tap", coords=[50, 25]), *(dump(top_view("OK", label)) for label in ("Next page", "Delete account"))),
+        (act("Tap", coords=[50, 25]), "not xml", dump(node("View", "[0,0][100,50]"), top_button("Delete all"))),
     ],
 )  # fmt: skip
 def test_what_an_action_reaches_is_what_was_judged(written: dict[str, Any], judged: str, acted: str) -> None:
@@ -98,10 +98,10 @@ def test_what_an_action_reaches_is_what_was_judged(written: dict[str, Any], judg
 
 
 def test_one_number_of_a_resource_doesn_t_stand_for_another_label() -> None:
-    phone = ScriptedPhone(dump(labelled("Next", "button1")))
+    phone = ScriptedPhone(dump(top_button("Next", "button1")))
     desktop = PhoneDesktop(phone, "x")
     command = desktop.command(act("Tap", element=number(desktop, "Next")))
-    phone.dumps = (dump(labelled("Delete all", "button1")),)
+    phone.dumps = (dump(top_button("Delete all", "button1")),)
     with pytest.raises(IllegalCommand, match="changed since"):
         desktop.perform(command)
 
@@ -210,7 +210,7 @@ def test_words_on_the_screen_stay_in_their_fence() -> None:
     assert "````text" in model.asked[0][-1].content
 
 
-def judged(guard: Any, command: Command, *dumps: str) -> Any:
+def judge(guard: Any, command: Command, *dumps: str) -> Any:
     observations = [PhoneDesktop(ScriptedPhone(screen), "x").observe() for screen in dumps]
     if len(observations) == 1:
         return guard.feasible(command, observations[0])
@@ -221,18 +221,17 @@ def test_what_can_be_told_for_certain() -> None:
     guard, save = PhoneGuard(), dump(button("Save"), node("TextView", "[0,60][90,90]", text="Title"))
     desktop = PhoneDesktop(ScriptedPhone(save), "x")
     tap = Command("Tap", f"element {number(desktop, 'Save')} 'Save' button")
-    assert judged(guard, tap, save).passed
-    assert "no element 7" in judged(guard, Command("Tap", "element 7"), save).reason
-    assert "only shows" in judged(guard, Command("Tap", f"element {number(desktop, 'Title')}"), save).reason
+    assert judge(guard, tap, save).passed
+    assert "no element 7" in judge(guard, Command("Tap", "element 7"), save).reason
+    assert "only shows" in judge(guard, Command("Tap", f"element {number(desktop, 'Title')}"), save).reason
     assert (
-        "no field has the focus"
-        in judged(guard, Command("Type", "a"), dump(FIELD.replace('focused="true"', ""))).reason
+        "no field has the focus" in judge(guard, Command("Type", "a"), dump(FIELD.replace('focused="true"', ""))).reason
     )
-    assert judged(guard, Command("Type", "secret"), dump(FIELD), dump(FIELD, button("x"))).passed
-    assert "in no field" in judged(guard, Command("Type", "b"), dump(FIELD), dump(FIELD)).reason
-    assert "nothing on the screen changed" in judged(guard, tap, save, save).reason
-    assert judged(guard, tap, save, dump(button("Saved"))).passed
-    assert judged(guard, Command("Wait", "2 s"), save, save).passed
+    assert judge(guard, Command("Type", "secret"), dump(FIELD), dump(FIELD, button("x"))).passed
+    assert "in no field" in judge(guard, Command("Type", "b"), dump(FIELD), dump(FIELD)).reason
+    assert "nothing on the screen changed" in judge(guard, tap, save, save).reason
+    assert judge(guard, tap, save, dump(button("Saved"))).passed
+    assert judge(guard, Command("Wait", "2 s"), save, save).passed
 
 
 def test_what_cannot_be_undone_is_asked_about() -> None:
@@ -255,17 +254,17 @@ def test_what_cannot_be_undone_is_asked_about() -> None:
 @pytest.mark.parametrize(
     ("nodes", "written", "final"),
     [
-        ([node("TextView", "[0,60][90,90]", text="Delete all of your messages?"), labelled("OK")], TAPS[1], True),
-        ([node("TextView", "[0,60][90,90]", text="It was kept."), labelled("OK")], TAPS[1], False),
-        ([node("TextView", "[0,60][90,90]", text=f"Delete? {'long ' * 99}"), labelled("OK")], TAPS[1], True),
-        ([node("TextView", "[0,60][90,90]", text=f"{'long ' * 99} Delete?"), labelled("OK")], TAPS[1], False),
+        ([node("TextView", "[0,60][90,90]", text="Delete all of your messages?"), top_button("OK")], TAPS[1], True),
+        ([node("TextView", "[0,60][90,90]", text="It was kept."), top_button("OK")], TAPS[1], False),
+        ([node("TextView", "[0,60][90,90]", text=f"Delete? {'long ' * 99}"), top_button("OK")], TAPS[1], True),
+        ([node("TextView", "[0,60][90,90]", text=f"{'long ' * 99} Delete?"), top_button("OK")], TAPS[1], False),
         ([SLIDER], act("Swipe", coords=[20, 325], to=[380, 325]), True),
         ([node("View", "[0,300][50,350]", desc="go", flags="clickable"), node("TextView", "[50,300][400,350]",
                text="Slide to pay 500 EUR to Ann")], act("Swipe", coords=[20, 325], to=[380, 325]), True),
         ([SLIDER], act("Swipe", coords=[20, 500], to=[380, 500]), False),
         ([node("SeekBar", "[0,300][400,350]", desc="Slide to set the volume")],
          act("Swipe", coords=[20, 325], to=[380, 325]), False),
-        ([labelled("Delete all of my messages")], TAPS[1], True),
+        ([top_button("Delete all of my messages")], TAPS[1], True),
         ([node("ImageButton", "[0,0][100,50]", flags="clickable")], TAPS[1], True),
         ([node("ImageButton", "[0,0][100,50]", res="navigate_up", flags="clickable")], TAPS[1], False),
         ([node("ImageButton", "[0,0][100,50]", res="send_mail", flags="clickable")], TAPS[1], True),
@@ -274,27 +273,27 @@ def test_what_cannot_be_undone_is_asked_about() -> None:
         ([node("LinearLayout", "[0,0][100,50]", node("TextView", "[0,0][50,50]", text="Ann"),
                node("TextView", "[50,0][90,50]", text="please send it today"), flags="clickable")], TAPS[1], False),
         ([node("TextView", "[0,0][100,50]", text="Delete")], act("Swipe", direction="up"), False),
-        ([labelled("Send")], act("Swipe", coords=[50, 25], to=[51, 25]), True),
-        ([labelled("Send")], act("Swipe", coords=[50, 25], to=[50, 325]), False),
-        ([FIELD, labelled("Send")], act("Enter"), True),
-        ([FIELD, labelled("Cancel")], act("Enter"), True),
-        ([FIELD.replace("Phone", "Search mail"), labelled("Send")], act("Enter"), False),
-        ([FIELD, labelled("Send")], act("Type", text="hello"), False),
+        ([top_button("Send")], act("Swipe", coords=[50, 25], to=[51, 25]), True),
+        ([top_button("Send")], act("Swipe", coords=[50, 25], to=[50, 325]), False),
+        ([FIELD, top_button("Send")], act("Enter"), True),
+        ([FIELD, top_button("Cancel")], act("Enter"), True),
+        ([FIELD.replace("Phone", "Search mail"), top_button("Send")], act("Enter"), False),
+        ([FIELD, top_button("Send")], act("Type", text="hello"), False),
         ([FIELD.replace("Phone", "Send a message")], act("Type", text="hello"), False),
-        ([FIELD, labelled("Send")], act("Type", text="hello\n"), True),
-        ([FIELD, described("", "Send")], act("Enter"), True),
+        ([FIELD, top_button("Send")], act("Type", text="hello\n"), True),
+        ([FIELD, top_view("", "Send")], act("Enter"), True),
         ([FIELD, node("ImageView", "[0,0][100,50]", desc="Send")], act("Enter"), True),
         ([node("TextView", "[0,0][100,50]", text="Delete account", flags=FOCUSED)], act("Enter"), True),
-        ([labelled("Next")], act("Enter"), True),
-        ([labelled("Next")], act("Tap", coords=[50, 300]), True),
-        ([node("ListView", "[0,0][400,800]", labelled("Next"), flags="scrollable")], TAPS[1], False),
+        ([top_button("Next")], act("Enter"), True),
+        ([top_button("Next")], act("Tap", coords=[50, 300]), True),
+        ([node("ListView", "[0,0][400,800]", top_button("Next"), flags="scrollable")], TAPS[1], False),
         ([f"{'<node>' * 300}{'</node>' * 300}"], TAPS[1], True),
         ([], act("Enter"), True),
-        ([described("", "Delete account and all data", node("TextView", "[0,0][100,50]", text="Yes, go on"))],
+        ([top_view("", "Delete account and all data", node("TextView", "[0,0][100,50]", text="Yes, go on"))],
          TAPS[1], True),
-        ([described("Options", "", node("TextView", "[9,9][90,40]", text="Delete my account and all data"))],
+        ([top_view("Options", "", node("TextView", "[9,9][90,40]", text="Delete my account and all data"))],
          TAPS[1], True),
-        ([node("ScrollView", "[0,0][100,49]", labelled("Delete account"), flags="scrollable")], TAPS[1], True),
+        ([node("ScrollView", "[0,0][100,49]", top_button("Delete account"), flags="scrollable")], TAPS[1], True),
         ([node("View", "[0,0][100,50]", text="Pay 12.50 EUR now")], TAPS[1], True),
         ([node("View", "[0,0][100,50]", node("Button", "[40,10][60,40]", text="Delete", flags="clickable"), text="Ann",
                flags="clickable")], act("Swipe", coords=[50, 25], to=[50, 26]), True),

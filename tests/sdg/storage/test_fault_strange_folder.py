@@ -69,7 +69,7 @@ def victim(tmp_path: Path) -> Iterator[Path]:
     assert sorted(str(path.relative_to(place)) for path in place.rglob("*")) == ["diary", "unit", "unit/kept"]
 
 
-def swapped(run: Path, name: str, make: Callable[[Path], None]) -> Path:
+def swap_for(run: Path, name: str, make: Callable[[Path], None]) -> Path:
     place = run / name
     place.parent.mkdir(exist_ok=True)
     if place.is_dir():
@@ -83,7 +83,7 @@ def swapped(run: Path, name: str, make: Callable[[Path], None]) -> Path:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_link_in_a_run_folder_is_refused_by_name(run: Path, victim: Path, name: str) -> None:
     folder = "." not in name
-    place = swapped(run, name, lambda place: place.symlink_to(victim if folder else victim / "diary"))
+    place = swap_for(run, name, lambda place: place.symlink_to(victim if folder else victim / "diary"))
     for work in (lambda: RunFolder.start(run, SETTINGS), lambda: set_aside(run)):
         with pytest.raises(RunFolderError, match=rf"{place.name} can't be used: it is a link"):
             work()
@@ -91,7 +91,7 @@ def test_a_link_in_a_run_folder_is_refused_by_name(run: Path, victim: Path, name
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_pipe_in_a_run_folder_is_refused_and_not_waited_for(run: Path, name: str) -> None:
-    place = swapped(run, name, os.mkfifo)
+    place = swap_for(run, name, os.mkfifo)
     with pytest.raises(RunFolderError, match=rf"{place.name} can't be used: it is no regular file"):
         RunFolder.start(run, SETTINGS)
 

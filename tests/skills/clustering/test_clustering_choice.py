@@ -16,7 +16,7 @@ def items_named(*names: str) -> list[ClusterItem]:
     return [ClusterItem(SkillCall(name, ""), Subgoal(name, CheckFunction("f", ""))) for name in names]
 
 
-def placed(places: dict[str, tuple[float, ...]]) -> tuple[View, ...]:
+def views_at(places: dict[str, tuple[float, ...]]) -> tuple[View, ...]:
     return (View(name_text, made_up(lambda texts: [places[text] for text in texts])),)
 
 
@@ -44,7 +44,7 @@ def test_paraphrases_are_found_far_better_than_by_names_alone(half: str) -> None
 
 def test_three_blobs_are_three_clusters() -> None:
     names = sorted(BLOBS) * 2
-    clustering = cluster(items_named(*names), seed=0, parts=placed(BLOBS), kinds=[name[0] for name in names])
+    clustering = cluster(items_named(*names), seed=0, parts=views_at(BLOBS), kinds=[name[0] for name in names])
     assert clustering.k == 3
     assert clustering.adjusted_rand == 1.0
     assert 0.4 < clustering.stability <= 1.0
@@ -60,15 +60,15 @@ def test_the_seed_decides_everything() -> None:
 
 def test_repeating_an_item_changes_no_score() -> None:
     names = sorted(BLOBS)
-    once = cluster(items_named(*names), seed=0, parts=placed(BLOBS))
-    often = cluster(items_named(*names, *[names[0]] * 50), seed=0, parts=placed(BLOBS))
+    once = cluster(items_named(*names), seed=0, parts=views_at(BLOBS))
+    often = cluster(items_named(*names, *[names[0]] * 50), seed=0, parts=views_at(BLOBS))
     assert often.k == once.k
     assert [s.calinski_harabasz for s in often.scores] == pytest.approx([s.calinski_harabasz for s in once.scores])
 
 
 @pytest.mark.parametrize(("names", "k"), [("a", 1), ("ab", 2), ("aaaa", 1), ("aabb", 2)])
 def test_too_few_texts_are_a_cluster_each(names: str, k: int) -> None:
-    clustering = cluster(items_named(*names), seed=0, parts=placed({"a": (1.0, 0.0), "b": (0.0, 1.0)}))
+    clustering = cluster(items_named(*names), seed=0, parts=views_at({"a": (1.0, 0.0), "b": (0.0, 1.0)}))
     assert clustering.k == k
     assert clustering.scores == ()
     assert "too few" in clustering.reason
@@ -76,7 +76,7 @@ def test_too_few_texts_are_a_cluster_each(names: str, k: int) -> None:
 
 def test_texts_that_share_points_are_reported_as_degenerate() -> None:
     places = {name: ((1.0, 0.0) if name in "abc" else (0.0, 1.0)) for name in "abcdef"}
-    clustering = cluster(items_named(*"abcdef"), seed=0, parts=placed(places))
+    clustering = cluster(items_named(*"abcdef"), seed=0, parts=views_at(places))
     assert all(score.calinski_harabasz is None and score.degenerate for score in clustering.scores)
     assert "degenerate" in clustering.reason
     assert adjusted_rand("aaabbb", clustering.labels) == 1.0

@@ -41,7 +41,7 @@ def always(_learner: PPOLearner, _steps: int) -> bool:
     return True
 
 
-def act(learner: PPOLearner, observations: np.ndarray) -> np.ndarray:
+def choose_actions(learner: PPOLearner, observations: np.ndarray) -> np.ndarray:
     logits = learner.policy().outputs(observations)
     return (logits + np.random.default_rng(1).gumbel(size=logits.shape)).argmax(axis=1)
 
@@ -50,7 +50,7 @@ def test_it_learns() -> None:
     env = Signs()
     learner = PPOLearner(env, SMALL, seed=0)
     assert learner.learn(6000, callback=always) == 6016, "whole rollouts"
-    rates = [(act(learner, env.reset()) == env.wanted).mean() for _ in range(20)]
+    rates = [(choose_actions(learner, env.reset()) == env.wanted).mean() for _ in range(20)]
     assert np.mean(rates) > 0.9
 
 
@@ -125,8 +125,8 @@ def test_advantages_are_stable_baselines_own() -> None:
 def test_first_preferences_and_an_earlier_policy() -> None:
     learner = PPOLearner(Signs(), SMALL, seed=0)
     learner.bias_actions(np.array([0, 0, 9, 0, 0, 0]))
-    assert (act(learner, Signs().reset()) == 2).mean() > 0.9
+    assert (choose_actions(learner, Signs().reset()) == 2).mean() > 0.9
     again = PPOLearner(Signs(), SMALL, seed=7, init_policy=learner.policy())
-    assert (act(again, Signs().reset()) == 2).mean() > 0.9
+    assert (choose_actions(again, Signs().reset()) == 2).mean() > 0.9
     with pytest.raises(ValueError, match="w1"):
         PPOLearner(Signs(), PPOSettings(), seed=0, init_policy=learner.policy())

@@ -64,7 +64,7 @@ def test_no_library_at_all(tmp_path: Path) -> None:
         load_library(tmp_path / "nowhere")
 
 
-def resealed(folder: Path, **changes: object) -> None:
+def reseal(folder: Path, **changes: object) -> None:
     """A stranger's library: its index says what it likes, with a checksum that agrees."""
     index = json.loads((folder / "library.json").read_bytes())
     (folder / "library.json").write_bytes(seal({**index, **changes}))
@@ -87,7 +87,7 @@ def resealed(folder: Path, **changes: object) -> None:
 )
 def test_a_strangers_index_is_checked(tmp_path: Path, change: dict[str, object], message: str) -> None:
     save_library(a_library(), tmp_path / "library")
-    resealed(tmp_path / "library", **change)
+    reseal(tmp_path / "library", **change)
     with pytest.raises(LibraryError, match=message):
         load_library(tmp_path / "library")
 
@@ -141,19 +141,19 @@ def test_an_index_that_is_none(tmp_path: Path, data: bytes) -> None:
 def test_a_strangers_skill_is_checked(tmp_path: Path, field: dict[str, object]) -> None:
     save_library(a_library(), tmp_path / "library")
     skills = json.loads((tmp_path / "library" / "library.json").read_bytes())["skills"]
-    resealed(tmp_path / "library", skills=[{**skills[0], **field}, skills[1]])
+    reseal(tmp_path / "library", skills=[{**skills[0], **field}, skills[1]])
     with pytest.raises(LibraryError):
         load_library(tmp_path / "library")
 
 
-def planted(folder: Path, data: bytes, *, name: str = "discover.safetensors") -> None:
+def plant_weights(folder: Path, data: bytes, *, name: str = "discover.safetensors") -> None:
     """Weights from a stranger, properly listed."""
     (folder / name).write_bytes(data)
     files = json.loads((folder / "library.json").read_bytes())["files"]
-    resealed(folder, files={**files, name: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}})
+    reseal(folder, files={**files, name: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}})
 
 
-def tensors(header: object, body: bytes = b"") -> bytes:
+def weights_of(header: object, body: bytes = b"") -> bytes:
     head = json.dumps(header).encode()
     return len(head).to_bytes(8, "little") + head + body
 
@@ -166,22 +166,28 @@ def tensors(header: object, body: bytes = b"") -> bytes:
         (b"", "isn't a safetensors file"),
         (bytes(7), "isn't a safetensors file"),
         ((2**63).to_bytes(8, "little") + bytes(100), "isn't a safetensors file"),
-        (tensors("text"), "float32"),
-        (tensors({"a": {"dtype": "F64", "shape": [1], "data_offsets": [0, 8]}}, bytes(8)), "float32"),
+        (weights_of("text"), "float32"),
+        (weights_of({"a": {"dtype": "F64", "shape": [1], "data_offsets": [0, 8]}}, bytes(8)), "float32"),
         (
-            tensors({"a": {"dtype": "F32", "shape": [2**62, 8], "data_offsets": [0, 4]}}, bytes(4)),
+            weights_of({"a": {"dtype": "F32", "shape": [2**62, 8], "data_offsets": [0, 4]}}, bytes(4)),
             "isn't a safetensors",
         ),
-        (tensors({"a": {"dtype": "F32", "shape": [0, 2**63], "data_offsets": [0, 0]}}), "safetensors|fit|discover"),
-        (tensors({"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}}, bytes(4)), "isn't a safetensors"),
-        (tensors({"a": {"dtype": "F32", "shape": [1] * 40, "data_offsets": [0, 4]}}, bytes(4)), "axes"),
-        (tensors({"a/b": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}, bytes(4)), "array name"),
         (
-            tensors({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}, np.float32(np.nan).tobytes()),
+            weights_of({"a": {"dtype": "F32", "shape": [0, 2**63], "data_offsets": [0, 0]}}),
+            "safetensors|fit|discover",
+        ),
+        (
+            weights_of({"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}}, bytes(4)),
+            "isn't a safetensors",
+        ),
+        (weights_of({"a": {"dtype": "F32", "shape": [1] * 40, "data_offsets": [0, 4]}}, bytes(4)), "axes"),
+        (weights_of({"a/b": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}, bytes(4)), "array name"),
+        (
+            weights_of({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}, np.float32(np.nan).tobytes()),
             "aren't finite",
         ),
         (
-            tensors({f"a{n}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for n in range(300)}),
+            weights_of({f"a{n}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for n in range(300)}),
             "300 arrays",
         ),
         ((10_000).to_bytes(8, "little") + b"[" * 10_000, "header"),
@@ -189,7 +195,7 @@ def tensors(header: object, body: bytes = b"") -> bytes:
 )
 def test_a_strangers_weights_are_checked(tmp_path: Path, data: bytes, message: str) -> None:
     save_library(a_library(), tmp_path / "library")
-    planted(tmp_path / "library", data)
+    plant_weights(tmp_path / "library", data)
     with pytest.raises(LibraryError, match=message):
         load_library(tmp_path / "library")
 
@@ -226,12 +232,12 @@ json_values = st.recursive(
 )
 
 
-def spots(value: object, path: tuple = ()) -> list[tuple]:
+def paths_in(value: object, path: tuple = ()) -> list[tuple]:
     """Paths to every value inside a JSON value."""
     paths = [path]
     if isinstance(value, dict | list):
         for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            paths += spots(inner, (*path, key))
+            paths += paths_in(inner, (*path, key))
     return paths
 
 
@@ -241,7 +247,7 @@ def test_any_value_anywhere_in_the_index_loads_or_is_refused(data: st.DataObject
     shutil.rmtree(tmp_path / "library", ignore_errors=True)  # the example before left an index that names other files
     save_library(a_library(), tmp_path / "library")
     index = json.loads((tmp_path / "library" / "library.json").read_bytes())
-    *path, last = data.draw(st.sampled_from(spots(index)[1:]))
+    *path, last = data.draw(st.sampled_from(paths_in(index)[1:]))
     place = index
     for key in path:
         place = place[key]

@@ -25,15 +25,15 @@ def start(seed: int = 0, level: str = "Open") -> Starts:
     return Starts(rows, BABYAI.language.row("")[None], (), np.zeros(1, np.int64))
 
 
-def reached(search: Search) -> int:
+def count_reached(search: Search) -> int:
     results = [search(start(seed), ELSEWHERE, must_succeed=False, budget=500, seed=seed) for seed in range(8)]
     assert all(result.steps <= 500 for result in results)
     return sum(result.reached for result in results)
 
 
 def test_count_search_leaves_rooms_more_often_than_random_search() -> None:
-    assert reached(CountSearch()) >= 7
-    assert reached(RandomSearch()) <= 5
+    assert count_reached(CountSearch()) >= 7
+    assert count_reached(RandomSearch()) <= 5
 
 
 def trial(settings: SearchSettings = SearchSettings()) -> Trial:

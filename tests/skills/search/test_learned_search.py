@@ -27,7 +27,7 @@ PPO = {"n_steps": 64, "batch_size": 256, "n_epochs": 2, "hidden": (16,)}
 SEED = 4
 
 
-def start(check: CheckFunction) -> Starts:
+def start_for(check: CheckFunction) -> Starts:
     rows = TABLE.begin(TABLE.layouts("Touch", [SEED]), np.array([0]))
     rows.begin_subgoals()
     return Starts(rows, TABLE.language.row("")[None], (check,), np.zeros(1, np.int64))
@@ -36,7 +36,7 @@ def start(check: CheckFunction) -> Starts:
 @pytest.mark.parametrize("search", [LearnedSearch(SETTINGS, PPO), RandomSearch(SETTINGS), CountSearch(SETTINGS)])
 def test_what_is_found_leads_there_from_the_start(search: LearnedSearch | RandomSearch) -> None:
     nearer = check_that('progress("yellow block") >= 0.03')
-    result = search(start(nearer), nearer, must_succeed=False, budget=8_000, seed=0)
+    result = search(start_for(nearer), nearer, must_succeed=False, budget=8_000, seed=0)
     assert result.reached
     assert result.end is not None
     world = restore(
@@ -50,25 +50,25 @@ def test_what_was_learned_goes_with_the_search() -> None:
     search, far = LearnedSearch(SETTINGS, PPO), check_that('distance("yellow block") <= 0.001')
     assert isinstance(search, LearningSearch)
     assert not isinstance(RandomSearch(SETTINGS), LearningSearch)
-    result = search(start(far), far, must_succeed=False, budget=2_000, seed=0)
+    result = search(start_for(far), far, must_succeed=False, budget=2_000, seed=0)
     assert not result.reached
     assert "0 of" in result.cause
     travelled = pickle.loads(pickle.dumps(search))
     assert travelled.learned[0].keys() == search.learned[0].keys() != set()
     nearer = check_that('progress("yellow block") >= 0.03')
-    travelled(start(nearer), nearer, must_succeed=False, budget=6_000, seed=1)
+    travelled(start_for(nearer), nearer, must_succeed=False, budget=6_000, seed=1)
     assert [check for check, _ in travelled.learned[1]] == [far, nearer]
 
 
 def test_a_subgoal_that_is_so_already_costs_nothing() -> None:
     so = check_that('distance("yellow block") <= 5')
-    result = LearnedSearch(SETTINGS, PPO)(start(so), so, must_succeed=False, budget=1_000, seed=0)
+    result = LearnedSearch(SETTINGS, PPO)(start_for(so), so, must_succeed=False, budget=1_000, seed=0)
     assert (result.reached, result.actions, result.steps) == (True, (), 0)
 
 
 def test_a_row_goes_on_only_with_what_is_left_to_be_done() -> None:
     done, never = check_that('distance("yellow block") <= 5'), check_that('distance("yellow block") <= 0')
-    rows = start(done).rows.take(np.zeros(2, np.int64))
+    rows = start_for(done).rows.take(np.zeros(2, np.int64))
     targets = np.stack([TABLE.language.row(name) for name in ("yellow block", "yellow block")])
     for checks, stuck in (((done, done), 2), ((never, never), 0)):
         env = ChainedPractice(Starts(rows, targets, checks, np.arange(2)), 2, horizon=5, seed=0, redraw=1.0)
@@ -80,13 +80,13 @@ def test_a_row_goes_on_only_with_what_is_left_to_be_done() -> None:
 
 def test_a_search_without_a_budget_ends_where_it_began() -> None:
     far = check_that('distance("yellow block") <= 0.001')
-    result = LearnedSearch(SETTINGS, PPO)(start(far), far, must_succeed=False, budget=0, seed=0)
+    result = LearnedSearch(SETTINGS, PPO)(start_for(far), far, must_succeed=False, budget=0, seed=0)
     assert (result.reached, result.steps) == (False, 0)
-    assert result.after.rows.perception(0).describe() == start(far).rows.perception(0).describe()
+    assert result.after.rows.perception(0).describe() == start_for(far).rows.perception(0).describe()
 
 
 def rows_of(check: CheckFunction, *, must_succeed: bool = False) -> SearchedRows:
-    pool = start(check)
+    pool = start_for(check)
     rows = SearchedRows(ChainedPractice(pool, 4, horizon=40, seed=0, redraw=0.5), most=80, must_succeed=must_succeed)
     rows.begin(np.arange(4))
     return rows
@@ -140,7 +140,12 @@ def test_what_holds_where_the_task_was_done_is_verified_there() -> None:
     for last, cause in ((near, ""), (far, "called the task done")):
         hypothesis = Hypothesis("touch it", (Subgoal("begin", near), Subgoal("end", last)))
         verified = verify(
-            hypothesis, start(near), level="Touch", seed=SEED, settings=VerifySettings(judged_steps=2), search=search
+            hypothesis,
+            start_for(near),
+            level="Touch",
+            seed=SEED,
+            settings=VerifySettings(judged_steps=2),
+            search=search,
         )
         assert verified.verified == (cause == "")
         assert cause in verified.cause

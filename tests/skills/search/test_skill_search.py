@@ -48,7 +48,7 @@ def start_of(level: str, seed: int) -> Starts:
     return Starts(rows, BABYAI.language.row("")[None], (), np.zeros(1, np.int64))
 
 
-def verified(level: str, layout: int, search: Search, *, seed: int = 0) -> Verification:
+def verify_layout(level: str, layout: int, search: Search, *, seed: int = 0) -> Verification:
     hypothesis = straight(BABYAI.layouts(level, [layout]).mission(0))
     start, settings = start_of(level, layout), VerifySettings(t_verify=3000)
     return verify(hypothesis, start, level=level, seed=layout, settings=settings, search=search, random_seed=seed)
@@ -56,9 +56,9 @@ def verified(level: str, layout: int, search: Search, *, seed: int = 0) -> Verif
 
 def tries(level: str, layout: int, search: Search) -> list[Verification]:
     """Up to three verifications under seeds of their own; the last one is the first that succeeded, if one did."""
-    verifications = [verified(level, layout, search)]
+    verifications = [verify_layout(level, layout, search)]
     while not verifications[-1].verified and len(verifications) < 3:
-        verifications.append(verified(level, layout, search, seed=len(verifications)))
+        verifications.append(verify_layout(level, layout, search, seed=len(verifications)))
     return verifications
 
 
@@ -94,9 +94,9 @@ def holds_in_minigrid(result: Verification) -> None:
 
 
 def test_equal_seeds_search_alike_and_other_seeds_differently() -> None:
-    one, other = (verified("UnlockLocal", 1, SKILLED) for _ in range(2))
+    one, other = (verify_layout("UnlockLocal", 1, SKILLED) for _ in range(2))
     assert [goal.actions for goal in one.subgoals] == [goal.actions for goal in other.subgoals]
-    assert one.subgoals[-1].actions != verified("UnlockLocal", 1, SKILLED, seed=9).subgoals[-1].actions
+    assert one.subgoals[-1].actions != verify_layout("UnlockLocal", 1, SKILLED, seed=9).subgoals[-1].actions
 
 
 @pytest.mark.parametrize("t_verify", [3, 50, 333])

@@ -50,7 +50,7 @@ SETTING = PhoneSetting(ModelSettings("phonerules"))
 TASKS = {task.id: task for task in embedded_tasks()}
 
 
-def played(task: str, *, complete: bool = True, **more: Any) -> PhonePlayed:
+def phone_row(task: str, *, complete: bool = True, **more: Any) -> PhonePlayed:
     flags = {"1": complete, "complete": complete}
     return PhonePlayed(
         f"xml-react/{task}", task, "xml-react", flags, 4, 1, 2, "solved" if complete else "failed", **more
@@ -58,12 +58,13 @@ def played(task: str, *, complete: bool = True, **more: Any) -> PhonePlayed:
 
 
 def test_rows_have_the_four_metrics_and_what_stands_beside() -> None:
-    row = mode_row("xml-react", [played("clock_8"), played("clock_9", complete=False, false_complete=True)], SETTING)
+    episodes = [phone_row("clock_8"), phone_row("clock_9", complete=False, false_complete=True)]
+    row = mode_row("xml-react", episodes, SETTING)
     assert row["mode"] == "xml-react"
     assert (row["success_rate"], row["sub_goal_success_rate"], row["tasks"]) == (0.5, 0.5, 2)
     assert (row["reversed_redundancy_ratio"], row["reasonable_operation_ratio"]) == (0.5, round(2 / 3, 4))
     assert (row["false_completes"], row["rule_based"], row["device"]) == (1, True, "embedded")
-    real = mode_row("xml-react", [played("clock_8")], PhoneSetting(ModelSettings("phonerules"), device="adb"))
+    real = mode_row("xml-react", [phone_row("clock_8")], PhoneSetting(ModelSettings("phonerules"), device="adb"))
     assert real["success_rate"] is None
 
 
@@ -333,7 +334,7 @@ def test_a_clumsy_planner_errs_equally_and_believes_what_it_is_told() -> None:
 def test_the_gates_worth_is_a_difference_of_equal_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     def play(jobs: Sequence[PhoneJob], setting: PhoneSetting, *, processes: int) -> Iterator[PhonePlayed]:
         solved = "phone" in setting.guards
-        return (played(job.task.id, complete=solved or number == 0) for number, job in enumerate(jobs))
+        return (phone_row(job.task.id, complete=solved or number == 0) for number, job in enumerate(jobs))
 
     monkeypatch.setattr(phone_tasks, "play_all", play)
     rows = {row["arm"]: row for row in phone_tasks.rows(draws=170, seed=0)}

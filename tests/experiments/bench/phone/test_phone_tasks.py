@@ -30,7 +30,7 @@ def phone() -> Iterator[EmbeddedPhone]:
         yield EmbeddedPhone(browser)
 
 
-def play(phone: EmbeddedPhone, task: PhoneTask) -> tuple[TaskProgress, int, UiTree]:
+def play_expert(phone: EmbeddedPhone, task: PhoneTask) -> tuple[TaskProgress, int, UiTree]:
     """The expert's episode: its judge, actions with finish, and the last screen."""
     phone.reset(task.seed)
     judge, count = TaskProgress(task), 1
@@ -48,7 +48,7 @@ def play(phone: EmbeddedPhone, task: PhoneTask) -> tuple[TaskProgress, int, UiTr
 
 @pytest.mark.parametrize("task", embedded_tasks(), ids=lambda task: task.id)
 def test_the_expert_solves_it(phone: EmbeddedPhone, task: PhoneTask) -> None:
-    judge, count, last = play(phone, task)
+    judge, count, last = play_expert(phone, task)
     if task.is_question:
         judge.answer(is_right(task.answers[0], task.answers))
         shown = [" ".join(element.text.split(" | ")) for element in last.elements]

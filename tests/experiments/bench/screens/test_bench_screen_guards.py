@@ -24,7 +24,7 @@ from sdg.experiments.bench.gate.screens import (
     load,
     name_in_words,
 )
-from tests.shared.parser_accuracy import matched
+from tests.shared.parser_accuracy import match_pairs
 from training.pages import as_screen, named_of, save
 
 WHITE = np.full((320, 320, 3), 255, np.uint8)
@@ -98,7 +98,7 @@ def test_the_shipped_parser_finds_what_is_named_on_frozen_pages() -> None:
             if element.kind in ("button", "textbox", "checkbox", "radio", "tab", "dropdown")
         ]
         right += len(
-            matched(
+            match_pairs(
                 [(element.kind, element.box) for element in screen.elements],
                 [(element.kind, element.box) for element in wanted],
             )

@@ -50,7 +50,7 @@ def middle(page: Any, selector: str, across: float = 0.5) -> tuple[float, float]
     return box["x"] + box["width"] * across, box["y"] + box["height"] / 2
 
 
-def act(page: Any, step: str) -> None:
+def take_step(page: Any, step: str) -> None:
     """One step of a way, by mouse and keys: c a control, n a choice, t a text, D a date, s an entry, p a place on a
     control, r a slider, d a drag; what they are called and what is done with them is parted by `|`."""
     kind, _, rest = step.partition(" ")
@@ -82,7 +82,7 @@ def test_a_judge_says_yes_to_the_way_alone(page: Any, task: dict[str, Any]) -> N
     page.goto((PLACE / f"{task['page']}.html").as_uri())
     assert not page.evaluate(task["judge"])
     for step in task["way"]:
-        act(page, step)
+        take_step(page, step)
     assert page.evaluate(task["judge"])
     page.evaluate("finals.push('x')")
     assert not page.evaluate(task["judge"]), "something final was pressed besides"

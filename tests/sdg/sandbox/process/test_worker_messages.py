@@ -32,37 +32,37 @@ from tests.shared.pool_target import Bomb, do
 HASTE = Patience(silence=2.0, code=0.7, job=2.0)
 
 
-def said(tree: str, arrays: bytes = b"") -> bytes:
+def message_of(tree: str, arrays: bytes = b"") -> bytes:
     """A message as a liar would make it."""
     return frame(struct.pack("<Q", len(tree)) + tree.encode() + arrays)
 
 
 LIES = {
     "a pickle": frame(pickle.dumps(Bomb())),
-    "a pickle as a tree": said(pickle.dumps({"id": 1}, protocol=0).decode()),
+    "a pickle as a tree": message_of(pickle.dumps({"id": 1}, protocol=0).decode()),
     "a length": struct.pack("<Q", 1 << 60),
     "a tree that is too long": frame(struct.pack("<Q", 1 << 60) + b"[]"),
     "no tree": frame(b"x"),
-    "nesting": said("[" * 200_000),
-    "a function": said('["dict",["beat",["value","os:system",{"command":"touch pwned"}]]]'),
-    "a class that isn't listed": said('["dict",["beat",["value","sdg.storage.lock:Holder",{}]]]'),
-    "fields that a class lacks": said('["dict",["beat",["value","sdg.skills.subgoal:Subgoal",{"__class__":1}]]]'),
-    "attributes": said('["dict",["beat",["value","sdg.skills.subgoal:Subgoal.__init__",{}]]]'),
-    "an object": said('{"beat":1}'),
-    "a set": said('["set",1]'),
-    "a range": said('["dict",["beat",["range",10000000000]]]'),
-    "pointers": said('["dict",["beat",["array","|O",[1],0]]]', bytes(8)),
-    "a record": said('["dict",["beat",["array","[(\'a\', \'O\')]",[1],0]]]', bytes(8)),
-    "more than is there": said('["dict",["beat",["array","<f8",[1000000000000],0]]]', bytes(8)),
-    "a negative shape": said('["dict",["beat",["array","<f8",[-1,-8],0]]]', bytes(64)),
-    "bytes before the first": said('["dict",["beat",["array","<f8",[1],-8]]]', bytes(64)),
-    "axes": said(f'["dict",["beat",["array","<f8",{[1] * (MAX_AXES + 1)},0]]]', bytes(64)),
-    "a beat that is no number": said('["dict",["beat","now"]]'),
-    "a report that is none": said('["dict",["ready",7]]'),
-    "no word for it": said('["dict",["what",7]]'),
-    "a number with too many digits": said('["dict",["beat",' + "9" * 10_000 + "]]"),
-    "a beat beyond all numbers": said('["dict",["beat",1' + "0" * 400 + "]]"),
-    "two questions at once": said('["dict",["ask",1]]') * 2,
+    "nesting": message_of("[" * 200_000),
+    "a function": message_of('["dict",["beat",["value","os:system",{"command":"touch pwned"}]]]'),
+    "a class that isn't listed": message_of('["dict",["beat",["value","sdg.storage.lock:Holder",{}]]]'),
+    "fields that a class lacks": message_of('["dict",["beat",["value","sdg.skills.subgoal:Subgoal",{"__class__":1}]]]'),
+    "attributes": message_of('["dict",["beat",["value","sdg.skills.subgoal:Subgoal.__init__",{}]]]'),
+    "an object": message_of('{"beat":1}'),
+    "a set": message_of('["set",1]'),
+    "a range": message_of('["dict",["beat",["range",10000000000]]]'),
+    "pointers": message_of('["dict",["beat",["array","|O",[1],0]]]', bytes(8)),
+    "a record": message_of('["dict",["beat",["array","[(\'a\', \'O\')]",[1],0]]]', bytes(8)),
+    "more than is there": message_of('["dict",["beat",["array","<f8",[1000000000000],0]]]', bytes(8)),
+    "a negative shape": message_of('["dict",["beat",["array","<f8",[-1,-8],0]]]', bytes(64)),
+    "bytes before the first": message_of('["dict",["beat",["array","<f8",[1],-8]]]', bytes(64)),
+    "axes": message_of(f'["dict",["beat",["array","<f8",{[1] * (MAX_AXES + 1)},0]]]', bytes(64)),
+    "a beat that is no number": message_of('["dict",["beat","now"]]'),
+    "a report that is none": message_of('["dict",["ready",7]]'),
+    "no word for it": message_of('["dict",["what",7]]'),
+    "a number with too many digits": message_of('["dict",["beat",' + "9" * 10_000 + "]]"),
+    "a beat beyond all numbers": message_of('["dict",["beat",1' + "0" * 400 + "]]"),
+    "two questions at once": message_of('["dict",["ask",1]]') * 2,
 }
 
 
@@ -80,17 +80,17 @@ def test_a_worker_that_lies_is_lost_and_nothing_else(lie: str) -> None:
 
 
 def test_a_short_message_can_not_fill_or_stop_the_parent() -> None:
-    overlap = said('["list"' + ',["array","<f8",[1],0]' * 2 + "]", bytes(16))
+    overlap = message_of('["list"' + ',["array","<f8",[1],0]' * 2 + "]", bytes(16))
     equal = ",".join(f"[{n * (2**61 - 1)},0]" for n in range(1, MAX_KEYS + 2))
-    for lie, message in ((overlap, "arrays overlap"), (said(f'["dict",{equal}]'), "equal hashes")):
+    for lie, message in ((overlap, "arrays overlap"), (message_of(f'["dict",{equal}]'), "equal hashes")):
         with pytest.raises(BadFrame, match=message):
             Reader().value(lie[8:])
 
 
 def test_a_worker_can_lie_about_its_own_job_alone() -> None:
     """An untrue result is believed: that is all that a worker which was taken over can do."""
-    lie = said('["dict",["id",0],["value",["list","untrue"]]]').hex()
-    other = said('["dict",["id",1],["value","of another job"]]').hex()
+    lie = message_of('["dict",["id",0],["value",["list","untrue"]]]').hex()
+    other = message_of('["dict",["id",1],["value","of another job"]]').hex()
     with Pool(1) as pool:
         assert dict(pool.run(do, [f"say:{lie}"])) == {0: ["untrue"]}
     with Pool(1, patience=HASTE) as pool:
