@@ -59,11 +59,11 @@ def results(folder: Path) -> dict[str, str]:
     return {"results": json.dumps(timeless(value), sort_keys=True)}
 
 
-def differences(one: Path, other: Path) -> list[str]:
+def differences(first: Path, second: Path) -> list[str]:
     """What is not the same in two finished run folders, times excepted."""
     different: list[str] = []
     for texts_of in (units, weights, results):
-        left, right = texts_of(one), texts_of(other)
+        left, right = texts_of(first), texts_of(second)
         different += [key for key in sorted(left.keys() | right.keys()) if left.get(key) != right.get(key)]
     return different
 

@@ -67,10 +67,10 @@ def test_a_restored_moment_goes_on_as_the_first_did() -> None:
         world.step(torques)
     snapshot = world.keep()
     first = [world.step(torques) and world.data.qpos.tolist() for torques in TORQUES]
-    other = open_ant("Spots_UMaze", seed=6)
-    other.restore(snapshot)
-    assert [other.step(torques) and other.data.qpos.tolist() for torques in TORQUES] == first
-    assert (other.mission, other.spots, other.steps) == (world.mission, world.spots, world.steps)
+    restored = open_ant("Spots_UMaze", seed=6)
+    restored.restore(snapshot)
+    assert [restored.step(torques) and restored.data.qpos.tolist() for torques in TORQUES] == first
+    assert (restored.mission, restored.spots, restored.steps) == (world.mission, world.spots, world.steps)
 
 
 @pytest.mark.parametrize("turns", [1, 2, 3])
@@ -151,7 +151,7 @@ def test_a_way_goes_around_walls_and_grows_shorter_along_it(level: str) -> None:
     for start in maze.free[:: len(maze.free) // 4]:
         for goal in maze.free:
             places = [maze.centre(*start), *maze.way(maze.centre(*start), maze.centre(*goal))]
-            steps = [np.linspace(one, other, 30) for one, other in pairwise(places)]
+            steps = [np.linspace(start, end, 30) for start, end in pairwise(places)]
             assert not maze.are_walls(np.concatenate(steps)).any()
             assert places[-1] == maze.centre(*goal)
     start, goal = maze.free[0], maze.free[-1]

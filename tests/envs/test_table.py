@@ -66,14 +66,14 @@ def test_pushes_are_judged_by_where_the_block_is(level: str, limit: float) -> No
 
 def test_what_comes_later_counts_only_after_what_comes_first() -> None:
     world = open_table("Sequence")
-    one, other = world.own[1][0]
+    touched_block, pushed_block = world.own[1][0]
     (spot, x, y), _ = world.own[1][1]
-    touched, pushed = f"touch the {THINGS[one]}", f"push the {THINGS[other]} to the {THINGS[spot]}"
+    touched, pushed = f"touch the {THINGS[touched_block]}", f"push the {THINGS[pushed_block]} to the {THINGS[spot]}"
     world.set_instruction(f"{touched} after you {pushed}")
     tip = world.places()[-1]
-    assert not put(world, one, tip[0], tip[1])
-    assert not put(world, other, x, y)
-    assert not put(world, one, x, y + 0.3)
+    assert not put(world, touched_block, tip[0], tip[1])
+    assert not put(world, pushed_block, x, y)
+    assert not put(world, touched_block, x, y + 0.3)
     assert world.own[2] == 1
     with pytest.raises(ValueError, match="can't judge"):
         open_table("Touch").set_instruction("touch the pink block")
@@ -94,14 +94,14 @@ def test_what_evaluation_combines_no_training_instruction_does(level: str) -> No
 
 
 def test_a_restored_moment_goes_on_as_the_first_did() -> None:
-    world, other = open_table("Sequence3"), open_table("Sequence3", seed=6)
+    world, restored = open_table("Sequence3"), open_table("Sequence3", seed=6)
     for torques in TORQUES[:5]:
         world.step(torques)
     snapshot = world.keep()
     first = [world.step(torques) and world.data.qpos.tolist() for torques in TORQUES]
-    other.restore(snapshot)
-    assert [other.step(torques) and other.data.qpos.tolist() for torques in TORQUES] == first
-    assert (other.mission, other.own, other.steps) == (world.mission, world.own, world.steps)
+    restored.restore(snapshot)
+    assert [restored.step(torques) and restored.data.qpos.tolist() for torques in TORQUES] == first
+    assert (restored.mission, restored.own, restored.steps) == (world.mission, world.own, world.steps)
 
 
 def test_pairs_are_one_argument() -> None:

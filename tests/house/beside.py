@@ -87,8 +87,8 @@ print(json.dumps({"cost": after.children_user + after.children_system - before.c
 
 def run_measure(tree: Path, program: str) -> dict[str, Any]:
     """What a measure prints, run over a tree."""
-    one = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-    environment = {**os.environ, **one, "PYTHONPATH": str(tree), "MPLBACKEND": "Agg"}
+    one_thread = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+    environment = {**os.environ, **one_thread, "PYTHONPATH": str(tree), "MPLBACKEND": "Agg"}
     done = subprocess.run(
         [sys.executable, "-c", TIMER + program], cwd=tree, env=environment, capture_output=True, text=True
     )

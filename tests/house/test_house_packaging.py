@@ -63,8 +63,9 @@ def test_every_dependency_is_pinned_at_what_is_installed(setup: configparser.Con
     assert {plain_name(Requirement(text).name) for text in declared} <= names
     unpinned = sorted(names - pinned.keys())
     assert not unpinned, f"add to constraints.txt, from pip freeze: {unpinned}"
-    other = {name: metadata.version(name) for name in names if metadata.version(name).split("+")[0] != pinned[name]}
-    assert not other, f"installed versions differ from constraints.txt: {other}; run make clean and make test"
+    installed = {name: metadata.version(name) for name in names}
+    differ = {name: version for name, version in installed.items() if version.split("+")[0] != pinned[name]}
+    assert not differ, f"installed versions differ from constraints.txt: {differ}; run make clean and make test"
     assert pinned["torch"] == "2.13.0"
 
 

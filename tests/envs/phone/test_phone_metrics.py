@@ -56,11 +56,11 @@ def test_white_pixels_and_shapes() -> None:
     page[:40, :50] = 10  # 6,000 inked values
     nearly = page.copy()
     nearly[0, 0] = 11  # 3 of 6,000 differ: 0.9995
-    other = page.copy()
-    other[0, :3] = 11  # 9 of 6,000 differ: 0.9985
+    changed = page.copy()
+    changed[0, :3] = 11  # 9 of 6,000 differ: 0.9985
     assert same_screen(page, page)
     assert same_screen(page, nearly)
-    assert not same_screen(page, other)
+    assert not same_screen(page, changed)
     assert not same_screen(page, page[:, :99])
     blank = np.full((4, 4, 3), 255, np.uint8)
     assert not same_screen(blank, blank)  # 0 / 0 in the authors' code, which counts it as different

@@ -116,11 +116,12 @@ def test_a_measured_row_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         "episodes": 2,
         "out": tmp_path,
     }
-    (one, other) = rows(**asked, agents=("by-hand", "random-skills"))
-    assert (one["environment_steps"], one["episodes"], one["agent"]) == (7 * len(WORDS["table"].skills), 2, "by-hand")
-    assert other["environment_steps"] == 0
+    (by_hand, at_random) = rows(**asked, agents=("by-hand", "random-skills"))
+    assert by_hand["environment_steps"] == 7 * len(WORDS["table"].skills)
+    assert (by_hand["episodes"], by_hand["agent"]) == (2, "by-hand")
+    assert at_random["environment_steps"] == 0
     (tmp_path / "table-0" / "library.json").unlink()
-    assert rows(**asked, agents=("by-hand",)) == [one]
+    assert rows(**asked, agents=("by-hand",)) == [by_hand]
     for other_question in ({"seed": 77}, {"episodes": 3}, {"training_seeds": 2}, {"steps": 1000}):
         with pytest.raises(RunFolderError, match="was begun with"):
             rows(**asked | other_question, agents=("by-hand",))
@@ -159,9 +160,9 @@ def test_a_run_s_words_are_measured_with_one_question_an_instruction(tmp_path: P
         (row["instruction"], row["program"]) for row in played
     }
     assert rows(**asked) == [row]
-    for other in ({"llm": "examples.worlds.by_hand:TABLE:another"}, {"assignments": ["deduce.attempts=2"]}):
+    for changes in ({"llm": "examples.worlds.by_hand:TABLE:another"}, {"assignments": ["deduce.attempts=2"]}):
         with pytest.raises(RunFolderError, match="was begun with another config"):
-            rows(**asked | other)
+            rows(**asked | changes)
     save_library(replace(untrained_library("table"), provenance={"another": 1}), tmp_path / "run/library")
     with pytest.raises(RunFolderError, match="library was"):
         rows(**asked)

@@ -111,9 +111,9 @@ def test_whatever_a_page_does_has_a_clear_end(
 
 
 def test_a_redirect_to_another_host_is_led_back(site: tuple[str, Path]) -> None:
-    other = site[0].replace("127.0.0.1", "localhost").removeprefix("http://")
+    host = site[0].replace("127.0.0.1", "localhost").removeprefix("http://")
     model = Scripted([CLICK], [FINISH])
-    with page_with(site, f"<a href='/leads-to/{other}/secret.html' style='{BIG};background:#ddd'>On</a>") as (
+    with page_with(site, f"<a href='/leads-to/{host}/secret.html' style='{BIG};background:#ddd'>On</a>") as (
         page,
         at,
         access,

@@ -95,9 +95,9 @@ def test_two_runs_stand_side_by_side(run: Path, copy: Path, tmp_path: Path) -> N
     description["config"]["model"]["kind"] = HOSTILE
     (copy / "run.json").write_text(json.dumps(description), "utf-8")
     rates = {pair["of"]: pair for pair in beside(read_run(run), read_run(copy))}
-    other = results["rows"][0]
+    row = results["rows"][0]
     assert rates[f"{gone['level']}: solved by {gone['agent']}"]["there"] == {}
-    assert rates[f"{other['level']}: solved by {other['agent']}"]["there"]["rate"] == 0.5
+    assert rates[f"{row['level']}: solved by {row['agent']}"]["there"]["rate"] == 0.5
     page = Page(write(run, tmp_path / "r.html", beside=copy))
     assert "script" not in page.tags
     assert "25.0 to 75.0" in page.text

@@ -172,8 +172,8 @@ def test_recipes_are_values_that_travel(library: Path) -> None:
 
     base = PlannerRecipe("sdg", library)
     plain = ("sdg", "sdg-restart", "sdg-ungated", "sdg-action", "sdg-repeats", "random-skills", "chat", "ppo-flat")
-    one = load_library(library).skills[0].name
-    everyone = (*plain, "random", "bot", f"random:{one}")
+    skill = load_library(library).skills[0].name
+    everyone = (*plain, "random", "bot", f"random:{skill}")
     for recipe in recipes(everyone, base):
         again = pickle.loads(pickle.dumps(recipe))
         assert again == recipe

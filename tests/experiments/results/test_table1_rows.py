@@ -43,8 +43,8 @@ def test_tasks_are_evaluation_seeds_and_never_repeat() -> None:
         layouts = [task.seed for task in tasks if task.level == level]
         assert len(set(layouts)) == 15
         assert all(seed in SPLITS["evaluation"] for seed in layouts)
-    other = evaluation_tasks(["GoToLocal"], instructions=5, repeats=3, seed=8)
-    assert not {task.seed for task in tasks} & {task.seed for task in other}
+    other_tasks = evaluation_tasks(["GoToLocal"], instructions=5, repeats=3, seed=8)
+    assert not {task.seed for task in tasks} & {task.seed for task in other_tasks}
 
 
 def test_a_run_that_was_broken_off_goes_on_to_the_same_table(tmp_path: Path) -> None:
@@ -67,9 +67,9 @@ def test_a_run_that_was_broken_off_goes_on_to_the_same_table(tmp_path: Path) -> 
 def test_processes_change_nothing_but_the_time(tmp_path: Path) -> None:
     tasks = evaluation_tasks(["GoToLocal"], instructions=6, repeats=1, seed=3)
     jobs = [EpisodeJob(RandomRecipe(), task) for task in tasks]
-    with Journal(tmp_path / "one.jsonl") as one, Journal(tmp_path / "two.jsonl") as two:
-        alone = run_jobs(jobs, journal=one, processes=1)
-        together = run_jobs(jobs, journal=two, processes=2)
+    with Journal(tmp_path / "one.jsonl") as first, Journal(tmp_path / "two.jsonl") as second:
+        alone = run_jobs(jobs, journal=first, processes=1)
+        together = run_jobs(jobs, journal=second, processes=2)
     assert [replace(row, seconds=0.0) for row in alone] == [replace(row, seconds=0.0) for row in together]
 
 

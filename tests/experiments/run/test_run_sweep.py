@@ -148,5 +148,5 @@ def test_an_interval_across_seeds_is_student_s_and_never_empty() -> None:
     assert (spread["low"], spread["high"]) == (pytest.approx(0.5516, abs=1e-3), 1.0)
     equal = summarise_seeds([{"success_rate": 1.0, "episodes": 100} for _ in range(5)])
     assert 0.99 < equal["low"] < 1.0 == equal["high"]
-    one = summarise_seeds([{"success_rate": 0.5, "episodes": 10}])
-    assert one["low"] < 0.3 < 0.7 < one["high"]
+    summary = summarise_seeds([{"success_rate": 0.5, "episodes": 10}])
+    assert summary["low"] < 0.3 < 0.7 < summary["high"]

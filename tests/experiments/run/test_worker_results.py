@@ -24,8 +24,8 @@ def dataclasses_in(hint: object) -> Iterator[type]:
     """The dataclasses that a type hint speaks of."""
     if isinstance(hint, type) and is_dataclass(hint):
         yield hint
-    for part in typing.get_args(hint):
-        yield from dataclasses_in(part)
+    for argument in typing.get_args(hint):
+        yield from dataclasses_in(argument)
 
 
 @pytest.mark.parametrize("name", sorted(RESULTS | ERRORS))

@@ -76,7 +76,7 @@ def test_a_merged_run_says_where_its_parts_come_from_and_how_they_differ(
     assert "git was" in said
     assert "versions.numpy was" in said
     parts = json.loads((tmp_path / "run" / "shards.json").read_text())["shards"]
-    assert [part["folder"] for part in parts] == list(map(str, shards))
+    assert [shard["folder"] for shard in parts] == list(map(str, shards))
     assert (parts[1]["git"], parts[1]["versions"]["numpy"]) == ("abc", "0.1")
     assert {"created", "machine", "resumed"} <= parts[0].keys()
 

@@ -35,5 +35,5 @@ def test_conditions_are_what_members_share() -> None:
     assert learn_needs(members[:2], domain=BABYAI, takes_argument=True)[1] == Conditions(), (
         "two are too few to say anything"
     )
-    idle = [(replace(one, actions=[]), argument) for one, argument in members]
+    idle = [(replace(experience, actions=[]), argument) for experience, argument in members]
     assert learn_needs(idle, domain=BABYAI, takes_argument=True)[1] == Conditions()

@@ -121,10 +121,10 @@ def test_checks_stand_alone_with_the_helpers_of_other_goals_and_no_others() -> N
     first = "```python\nRED = 'red ball'\n\ndef seen(x):\n    return len(find_objects(x)) > 0\n\n"
     first += "def check_1():\n    return seen(RED)\n```\n"
     second = "```python\ndef check_2():\n    return check_1() and get_facing() is not None\n```\n"
-    one, two = read_hypothesis(f"Goal 1: find the red ball\n{first}Goal 2: go to it\n{second}").subgoals
-    assert functions_in(one.check.source) == ("seen", "check_1")
-    assert functions_in(two.check.source) == ("seen", "check_1", "check_2")
-    assert all(compile_check(subgoal.check, BABYAI) for subgoal in (one, two))
+    first_goal, second_goal = read_hypothesis(f"Goal 1: find the red ball\n{first}Goal 2: go to it\n{second}").subgoals
+    assert functions_in(first_goal.check.source) == ("seen", "check_1")
+    assert functions_in(second_goal.check.source) == ("seen", "check_1", "check_2")
+    assert all(compile_check(subgoal.check, BABYAI) for subgoal in (first_goal, second_goal))
 
 
 def test_checks_that_the_guard_refuses_are_told_all_at_once() -> None:

@@ -131,7 +131,7 @@ def test_what_chooses_a_policy_does_not_measure_it() -> None:
     judged.targets[:, 3] = np.arange(40)
     chosen_by, others = _halves(judged, HELD_OUT, _practice(None))
     assert others is not None
-    numbers = [set(part.targets[:, 3]) for part in (chosen_by, others)]
+    numbers = [set(starts.targets[:, 3]) for starts in (chosen_by, others)]
     assert not numbers[0] & numbers[1]
     assert numbers[0] | numbers[1] == set(range(40))
 

@@ -194,13 +194,13 @@ def test_a_ledger_of_any_size_is_refused_at_once(tmp_path: Path) -> None:
 
 def test_a_ledger_is_read_on_from_where_it_was_left(tmp_path: Path) -> None:
     ledger = tmp_path / "spent.jsonl"
-    one, other = (Budgeted(Scripted("a"), BudgetLimits(), prices=Prices(), ledger=ledger) for _ in range(2))
-    for model in (one, other, one, one, other):
+    first, second = (Budgeted(Scripted("a"), BudgetLimits(), prices=Prices(), ledger=ledger) for _ in range(2))
+    for model in (first, second, first, first, second):
         ask(model)
-    assert one.spending == other.spending
-    assert one.spending.tokens == 5 * json.loads(ledger.read_text().splitlines()[0])["tokens"]
+    assert first.spending == second.spending
+    assert first.spending.tokens == 5 * json.loads(ledger.read_text().splitlines()[0])["tokens"]
     ledger.write_text("")
-    assert one.spending == other.spending == Spent()
+    assert first.spending == second.spending == Spent()
 
 
 def test_cached_replies_cost_nothing(tmp_path: Path) -> None:

@@ -145,5 +145,5 @@ def test_the_last_check_is_judged_against_the_world() -> None:
 
 
 def test_equal_seeds_search_alike() -> None:
-    one, other = (verify_layout(guess_hypothesis("PutNextLocal", 4), "PutNextLocal", 4) for _ in range(2))
-    assert [goal.actions for goal in one.subgoals] == [goal.actions for goal in other.subgoals]
+    first, second = (verify_layout(guess_hypothesis("PutNextLocal", 4), "PutNextLocal", 4) for _ in range(2))
+    assert [goal.actions for goal in first.subgoals] == [goal.actions for goal in second.subgoals]

@@ -69,10 +69,10 @@ def test_ways_in_loops_and_branches() -> None:
 
 
 def test_what_has_one_way_or_does_not_fire_or_parse_stays() -> None:
-    one = check("return facing")
-    assert reached_by(one, lambda part: pytest.fail("nothing has to be asked")) is one
-    two = check("return facing or held")
-    assert reached_by(two, lambda part: False) is two
+    single = check("return facing")
+    assert reached_by(single, lambda part: pytest.fail("nothing has to be asked")) is single
+    either = check("return facing or held")
+    assert reached_by(either, lambda part: False) is either
     broken = CheckFunction("check", "def check(:")
     assert reached_by(broken, lambda part: True) is broken
     other = CheckFunction("check", "def other():\n    return a or b")

@@ -102,6 +102,6 @@ def test_synonyms_meet_by_what_their_checks_ask() -> None:
 def test_weights_are_shares_of_the_cosine() -> None:
     items = [an_item("a", "x", check=""), an_item("b", "x", check="")]
     same = View(lambda item: "same", made_up(lambda texts: [[1.0]] * len(texts)), 3.0)
-    other = View(name_text, made_up(lambda texts: [[float(t == "a"), float(t == "b")] for t in texts]), 1.0)
-    points = embed_items(items, (same, other))
+    second_view = View(name_text, made_up(lambda texts: [[float(t == "a"), float(t == "b")] for t in texts]), 1.0)
+    points = embed_items(items, (same, second_view))
     assert points[0] @ points[1] == pytest.approx(0.75)

@@ -48,11 +48,11 @@ def test_restored_rows_are_where_minigrid_is(level: str) -> None:
 
 
 def test_a_pool_can_be_joined_and_taken_apart() -> None:
-    one, other = starts(seed=0), starts(seed=1, check=DICTS)
-    both = join([one, other])
+    first, second = starts(seed=0), starts(seed=1, check=DICTS)
+    both = join([first, second])
     assert len(both) == 6
     assert [both.checks[i] for i in both.check_of] == [FACING] * 3 + [DICTS] * 3
-    assert np.array_equal(both.take(np.array([4])).memory.pose, other.memory.pose[1:2])
+    assert np.array_equal(both.take(np.array([4])).memory.pose, second.memory.pose[1:2])
 
 
 def test_no_starts_is_an_error_that_says_so() -> None:

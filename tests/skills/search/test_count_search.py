@@ -72,9 +72,9 @@ def test_a_budget_is_never_overdrawn(kind: type[CountSearch] | type[PPOSearch], 
 
 @pytest.mark.parametrize("kind", [CountSearch, PPOSearch])
 def test_equal_seeds_search_alike(kind: type[CountSearch] | type[PPOSearch]) -> None:
-    one, same, other = (kind()(start(), ELSEWHERE, must_succeed=False, budget=3000, seed=s) for s in (3, 3, 4))
-    assert one.actions == same.actions
-    assert one.actions != other.actions
+    first, same, another = (kind()(start(), ELSEWHERE, must_succeed=False, budget=3000, seed=s) for s in (3, 3, 4))
+    assert first.actions == same.actions
+    assert first.actions != another.actions
 
 
 def test_a_policy_goes_on_from_search_to_search_and_not_to_another_process() -> None:

@@ -124,12 +124,12 @@ def test_failed_attempts_take_longer_up_to_a_bound() -> None:
         rows.first[:] = True
         notice(rows, fired="0000", over="0000", won="0000", ended="1111")
     assert (rows.env.horizon, rows.most) == (40 * LONGEST, 80 * LONGEST)
-    other = rows_of(NEARER)
-    notice(other, fired="1000", over="0000", won="0000", ended="1000")
+    rows_lost = rows_of(NEARER)
+    notice(rows_lost, fired="1000", over="0000", won="0000", ended="1000")
     for _ in range(PATIENT):
-        other.first[:] = True
-        notice(other, fired="0000", over="0000", won="0000", ended="1111")
-    assert other.env.horizon == 40
+        rows_lost.first[:] = True
+        notice(rows_lost, fired="0000", over="0000", won="0000", ended="1111")
+    assert rows_lost.env.horizon == 40
 
 
 def test_what_holds_where_the_task_was_done_is_verified_there() -> None:

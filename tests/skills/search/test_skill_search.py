@@ -94,9 +94,9 @@ def holds_in_minigrid(result: Verification) -> None:
 
 
 def test_equal_seeds_search_alike_and_other_seeds_differently() -> None:
-    one, other = (verify_layout("UnlockLocal", 1, SKILLED) for _ in range(2))
-    assert [goal.actions for goal in one.subgoals] == [goal.actions for goal in other.subgoals]
-    assert one.subgoals[-1].actions != verify_layout("UnlockLocal", 1, SKILLED, seed=9).subgoals[-1].actions
+    first, second = (verify_layout("UnlockLocal", 1, SKILLED) for _ in range(2))
+    assert [goal.actions for goal in first.subgoals] == [goal.actions for goal in second.subgoals]
+    assert first.subgoals[-1].actions != verify_layout("UnlockLocal", 1, SKILLED, seed=9).subgoals[-1].actions
 
 
 @pytest.mark.parametrize("t_verify", [3, 50, 333])
@@ -119,9 +119,9 @@ def test_what_a_library_says_of_its_skills_is_put_up_with_whatever_it_is() -> No
 
 def test_what_followed_what_is_likelier_to_come_next() -> None:
     library = load_library(SHIPPED)
-    one, other = library.skills[0].name, library.skills[1].name
-    tools = SkillCalls(replace(library, provenance={FOLLOWS: {one: {other: 4}}}))
-    weights = tools.next_weights(one)
+    first, second = library.skills[0].name, library.skills[1].name
+    tools = SkillCalls(replace(library, provenance={FOLLOWS: {first: {second: 4}}}))
+    weights = tools.next_weights(first)
     assert int(np.argmax(weights)) == 1
     assert np.isclose(weights.sum(), 1)
     assert weights.min() > 0

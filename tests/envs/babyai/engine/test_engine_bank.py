@@ -54,9 +54,9 @@ def test_a_bank_is_made_once(bank: LevelBank, tmp_path: Path, monkeypatch: pytes
 
 
 def test_several_processes_make_the_same_bank(bank: LevelBank, tmp_path: Path) -> None:
-    other = LevelBank.build("PutNextLocal", SEEDS, cache_dir=tmp_path / "other", workers=2)
-    assert (other.layouts == bank.layouts).all()
-    assert other.missions == bank.missions
+    second_bank = LevelBank.build("PutNextLocal", SEEDS, cache_dir=tmp_path / "other", workers=2)
+    assert (second_bank.layouts == bank.layouts).all()
+    assert second_bank.missions == bank.missions
 
 
 def test_making_a_bank_prints_nothing(tmp_path: Path) -> None:

@@ -139,13 +139,13 @@ def test_what_a_learner_chose_in_the_mirror_is_turned_back_in_a_search() -> None
     n_right = 0
     for i in range(8):
         rows, target = walk_rows("GoToLocal").take(np.array([i])), BABYAI.language.row("object")
-        one = Starts(rows, target[None], (NEVER_TRUE,), np.zeros(1, np.int64))
-        trial = Trial(one, NEVER_TRUE, must_succeed=False, budget=1000, settings=SearchSettings(), seed=0)
+        starts = Starts(rows, target[None], (NEVER_TRUE,), np.zeros(1, np.int64))
+        trial = Trial(starts, NEVER_TRUE, must_succeed=False, budget=1000, settings=SearchSettings(), seed=0)
         env = SearchVecEnv(trial)
         env.reset()
         n_right += _turns_right_as_shown(env, trial.env)
         mirrored = trial.actions[0][0] == LEFT
-        assert mirrored == (side_of(one.memory, 0, trial.env.targets[0], FAR) == MIRRORED)
+        assert mirrored == (side_of(starts.memory, 0, trial.env.targets[0], FAR) == MIRRORED)
     assert 0 < n_right < 8, "these starts are all seen from one side"
 
 

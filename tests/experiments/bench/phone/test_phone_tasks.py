@@ -89,8 +89,8 @@ def test_equal_seeds_give_equal_screens(phone: EmbeddedPhone, seed: int) -> None
             screens += [phone.screenshot(), phone.dump().encode()]
         pictures.append(screens)
     assert pictures[0] == pictures[1]
-    with phone_browser() as other:
-        fresh = EmbeddedPhone(other)
+    with phone_browser() as browser:
+        fresh = EmbeddedPhone(browser)
         fresh.reset(seed)
         assert fresh.screenshot() == pictures[0][0]
 

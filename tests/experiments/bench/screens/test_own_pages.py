@@ -54,9 +54,10 @@ def take_step(page: Any, step: str) -> None:
     """One step of a way, by mouse and keys: c a control, n a choice, t a text, D a date, s an entry, p a place on a
     control, r a slider, d a drag; what they are called and what is done with them is parted by `|`."""
     kind, _, rest = step.partition(" ")
-    what, *more = rest.split("|")
-    named = f"[name={what}]" + (f'[value="{more[0]}"]' if kind == "n" else "")
-    target = {"c": f'[data-do="{what}"]', "p": f'[data-do="{what}"]', "r": f'[data-do="{what}"]', "d": what, "s": what}
+    label, *more = rest.split("|")
+    named = f"[name={label}]" + (f'[value="{more[0]}"]' if kind == "n" else "")
+    control = f'[data-do="{label}"]'
+    target = {"c": control, "p": control, "r": control, "d": label, "s": label}
     selector = target.get(kind, named)
     if kind == "d":
         page.mouse.move(*middle(page, selector))

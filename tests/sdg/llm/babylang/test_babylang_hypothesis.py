@@ -131,9 +131,9 @@ def test_function_names_are_learned_from_what_their_descriptions_say(seed: int) 
                 replace(turn, content=turn.content.replace(api_text(RECORD_TEXT, FUNCTIONS), api))
                 for turn in prompt(instruction, domain=BABYAI, feedback=explored)
             ]
-            other = MODEL.complete(asked, sampling=sampling)
+            reply = MODEL.complete(asked, sampling=sampling)
             expected = re.sub(r"\b(" + "|".join(NAMES) + r")\b", lambda match: names[match.group()], usual.text)
-            assert other.text == expected
+            assert reply.text == expected
 
 
 def test_every_function_plays_its_own_part() -> None:
