@@ -49,7 +49,7 @@ class Form:
     def observe(self) -> Observation:
         """Every field with its content."""
         fields = [Field(n, name, self.contents.get(name, "")) for n, name in enumerate(self.wanted)]
-        lines = [f"{each.name} = {each.content}" for each in fields]
+        lines = [f"{field.name} = {field.content}" for field in fields]
         return Observation("\n".join([*lines, f"chosen: {self.chosen}"]), elements=tuple(fields))
 
     def perform(self, command: Command) -> SkillResult:
@@ -70,7 +70,7 @@ class Form:
 
 def resolve(argument: str, elements: Sequence[Element]) -> Sequence[Element]:
     """Any text can be written; fields are found by name."""
-    return [each for each in elements if each.name == argument]
+    return [element for element in elements if element.name == argument]
 
 
 class Coordinator:
@@ -105,7 +105,7 @@ def play(
     model: LanguageModel,
     *,
     body: Body,
-    heard: Callable[[Outcome], None] = lambda each: None,
+    heard: Callable[[Outcome], None] = lambda outcome: None,
 ) -> bool:
     """Play until the form is submitted or the steps are spent; whether it was filled in as wanted."""
     executor = GatedExecutor(body, RulesGuard(USAGES, resolve=resolve))
@@ -118,6 +118,6 @@ def play(
     return form.is_done
 
 
-def protected(form: Form, protector: Protector | None) -> Body:
+def protected_body(form: Form, protector: Protector | None) -> Body:
     """The form as its executor sees it."""
     return ProtectedBody(form, protector) if protector else form

@@ -83,12 +83,13 @@ _LARGE = ("10 ** 4", "2 ** 4000", "'ab' * 4999", "[0] * 9999", "list(range(9999)
           "[str(i) for i in range(2000)]")  # fmt: skip
 
 
-def make(number: int, *, seed: int) -> tuple[str, bool]:
+def make_program(number: int, *, seed: int) -> tuple[str, bool]:
     """The `number`th program of a seed, always the same, and whether it is a large one."""
     rng = random.Random(seed * 1_000_003 + number)
     large = rng.random() < LARGE_SHARE
-    atoms: Sequence[str] = (*_NAMES * 2, *_LARGE) if large else (*_NAMES * 3, *_SMALL)
-    start = [f"{name} = {rng.choice(_LARGE if large else _SMALL)}" for name in _NAMES]
+    literals = _LARGE if large else _SMALL
+    atoms: Sequence[str] = (*_NAMES * (2 if large else 3), *literals)
+    start = [f"{name} = {rng.choice(literals)}" for name in _NAMES]
     body = [_statement(rng, atoms, depth=3) for _ in range(rng.randint(1, 6))]
     lines = "\n".join([*start, *body, "return repr([a, b, c, d])"])
     helpers = [helper for helper in _HELPERS if f"{helper[4:8]}(" in lines]
@@ -123,7 +124,7 @@ def _indented(lines: str) -> str:
     return "\n".join(f"    {line}" for line in lines.split("\n"))
 
 
-def compare(source: str, *, large: bool) -> tuple[str, str]:
+def compare_program(source: str, *, large: bool) -> tuple[str, str]:
     """What came of a program (agree, unordered, differ, stopped, refused, timed) and what is wrong, "" for nothing."""
     try:
         guarded = Guard({}, source_bytes=64_000).load(source, entry="program")
@@ -135,7 +136,7 @@ def compare(source: str, *, large: bool) -> tuple[str, str]:
     except BudgetSpent:
         mine = "BudgetSpent"
     except GeneratedError as error:
-        stopped = error.kind == "TooLarge" or any(told in str(error) for told in _REFUSED)
+        stopped = error.kind == "TooLarge" or any(words in str(error) for words in _REFUSED)
         mine = "TooLarge" if stopped else "error"  # of two faults in one line either may come first
     seconds = time.process_time() - began
     if seconds > SLOW_SECONDS:
@@ -184,34 +185,33 @@ def run_batch(request: dict[str, Any]) -> dict[str, Any]:
     outcomes: Counter[str] = Counter()
     violations = []
     for number in range(request["first"], request["first"] + request["count"]):
-        source, large = make(number, seed=request["seed"])
-        outcome, wrong = compare(source, large=large)
+        source, large = make_program(number, seed=request["seed"])
+        outcome, wrong = compare_program(source, large=large)
         outcomes[outcome] += 1
         if wrong:
             violations.append({"number": number, "outcome": outcome, "wrong": wrong, "code": source})
     return {"outcomes": outcomes, "violations": violations[:20]}
 
 
-def fuzz(*, count: int, seed: int) -> tuple[Counter[str], list[dict[str, Any]]]:
+def fuzz_programs(*, count: int, seed: int) -> tuple[Counter[str], list[dict[str, Any]]]:
     """Outcomes and violations of `count` programs; a batch that takes the worker with it is a violation, too."""
     outcomes: Counter[str] = Counter()
     violations: list[dict[str, Any]] = []
     requests = [{"seed": seed, "first": first, "count": min(BATCH, count - first)} for first in range(0, count, BATCH)]
     patience = Patience(silence=5.0, code=BATCH_SECONDS, job=BATCH_SECONDS)
     with Pool(1, limits=Limits(memory_bytes=2 * MEMORY_BYTES), patience=patience, tries=1) as pool:
-        for number, found in pool.run(run_batch, requests):
-            if isinstance(found, Lost):
+        for number, batch in pool.run(run_batch, requests):
+            if isinstance(batch, Lost):
                 outcomes["lost"] += 1
                 violations.append(
-                    {"number": requests[number]["first"], "wrong": f"the worker was lost: {found.reason}"}
+                    {"number": requests[number]["first"], "wrong": f"the worker was lost: {batch.reason}"}
                 )
             else:
-                unordered = [
-                    each for each in found["violations"] if each["outcome"] == "differ" and is_unordered(each["code"])
-                ]
-                outcomes.update(found["outcomes"])
+                differ = [violation for violation in batch["violations"] if violation["outcome"] == "differ"]
+                unordered = [violation for violation in differ if is_unordered(violation["code"])]
+                outcomes.update(batch["outcomes"])
                 outcomes.update(differ=-len(unordered), unordered=len(unordered))
-                violations += [each for each in found["violations"] if each not in unordered]
+                violations += [violation for violation in batch["violations"] if violation not in unordered]
     return outcomes, violations
 
 
@@ -221,7 +221,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=100_000, help="how many programs")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
-    outcomes, violations = fuzz(count=options.count, seed=options.seed)
+    outcomes, violations = fuzz_programs(count=options.count, seed=options.seed)
     for violation in violations:
         print(json.dumps(violation))
     print(json.dumps({"programs": outcomes.total(), "outcomes": dict(outcomes), "violations": len(violations)}))

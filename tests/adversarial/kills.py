@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -39,11 +40,11 @@ def timeless(value: Any) -> Any:
 
 def units(folder: Path) -> dict[str, str]:
     """Journal and unit -> the finished row as text; a torn last line is no row."""
-    found: dict[str, str] = {}
+    rows: dict[str, str] = {}
     for name in JOURNALS:
         for row in read_journal(folder / f"{name}.jsonl"):
-            found[f"{name}:{row['unit']}"] = json.dumps(timeless(row), sort_keys=True)
-    return found
+            rows[f"{name}:{row['unit']}"] = json.dumps(timeless(row), sort_keys=True)
+    return rows
 
 
 def weights(folder: Path) -> dict[str, str]:
@@ -58,15 +59,16 @@ def results(folder: Path) -> dict[str, str]:
     return {"results": json.dumps(timeless(value), sort_keys=True)}
 
 
-def differences(one: Path, other: Path) -> list[str]:
+def differences(first: Path, second: Path) -> list[str]:
     """What is not the same in two finished run folders, times excepted."""
-    pairs = [(units(one), units(other)), (weights(one), weights(other)), (results(one), results(other))]
-    return [
-        key for left, right in pairs for key in sorted(left.keys() | right.keys()) if left.get(key) != right.get(key)
-    ]
+    different: list[str] = []
+    for texts_of in (units, weights, results):
+        left, right = texts_of(first), texts_of(second)
+        different += [key for key in sorted(left.keys() | right.keys()) if left.get(key) != right.get(key)]
+    return different
 
 
-def start(config: str, folder: Path, log: Path) -> subprocess.Popen[bytes]:
+def start_run(config: str, folder: Path, log: Path) -> subprocess.Popen[bytes]:
     """Begin or go on with a run in a process group of its own."""
     command = [sys.executable, "-m", "sdg", "run", "--config", config, "--out", str(folder), "--quiet"]
     with log.open("ab") as out:
@@ -88,10 +90,12 @@ def kills(config: str, folder: Path, *, count: int, total: int, seed: int, log: 
     """
     drawn, before = random.Random(seed), units(folder)
     for number in range(1, count + 1):
-        process, began = start(config, folder, log), time.monotonic()
+        process, began = start_run(config, folder, log), time.monotonic()
         wanted, behind = total * number // (count + 1), len(before)
         _wait(process, folder, finished=wanted, seconds=PATIENCE_SECONDS)
-        longest = LINGER_SECONDS if behind < wanted else START_SECONDS if behind == wanted else IMPORT_SECONDS
+        longest = LINGER_SECONDS
+        if behind >= wanted:
+            longest = START_SECONDS if behind == wanted else IMPORT_SECONDS
         _wait(process, folder, finished=max(behind, wanted) + 1, seconds=drawn.uniform(0, longest))
         if process.poll() is not None:
             return
@@ -124,32 +128,33 @@ IMPORT_SECONDS = 1.0
 """Longest pause of a kill that comes too early: nothing is finished so soon after the start."""
 
 
-def stage_of(found: Mapping[str, str]) -> str:
+def stage_of(rows: Mapping[str, str]) -> str:
     """The last stage that has finished a unit, "hypothesize" where none has."""
-    journals = {key.partition(":")[0] for key in found}
+    journals = {key.partition(":")[0] for key in rows}
     return next((stage for journal, stage in STAGES.items() if journal in journals), "hypothesize")
 
 
 STAGES = {"episodes": "solve", "rehearsals": "induce", "skills": "induce", "verifications": "verify"}
 
 
-def compare(config: str, folder: Path, *, count: int, seed: int) -> Iterator[Mapping[str, Any]]:
+def compare_runs(config: str, folder: Path, *, count: int, seed: int) -> Iterator[Mapping[str, Any]]:
     """The rows of all kills in `folder`, then the one about the end."""
     log, alone, broken = folder / "log.txt", folder / "alone", folder / "broken"
     began = time.monotonic()
-    if start(config, alone, log).wait():
+    if start_run(config, alone, log).wait():
         raise RuntimeError(f"the run that was left alone failed: {log.read_text('utf-8', 'replace')[-2000:]}")
     seconds = time.monotonic() - began
     done = []
     for row in kills(config, broken, count=count, total=len(units(alone)), seed=seed, log=log):
         done.append(row)
         yield row
-    if start(config, broken, log).wait():
+    if start_run(config, broken, log).wait():
         raise RuntimeError(f"the run that was killed can't be finished: {log.read_text('utf-8', 'replace')[-2000:]}")
     different = differences(alone, broken)
+    killed_in = Counter(row["stage"] for row in done)
     yield {
         "kills": len(done),
-        **{stage: sum(row["stage"] == stage for row in done) for stage in ("hypothesize", *reversed(STAGES.values()))},
+        **{stage: killed_in[stage] for stage in ("hypothesize", *reversed(STAGES.values()))},
         "lost_or_changed": sum(row["lost_or_changed"] for row in done),
         "different": len(different),
         "first": ", ".join(different[:3]),
@@ -166,7 +171,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="sdg-kills-") as name:
-        for row in compare(options.config, Path(name), count=options.count, seed=options.seed):
+        for row in compare_runs(options.config, Path(name), count=options.count, seed=options.seed):
             print(json.dumps(row), flush=True)
     return int(bool(row["different"] or row["lost_or_changed"]))
 

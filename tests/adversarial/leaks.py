@@ -76,9 +76,11 @@ def forms_of(value: str) -> tuple[str, ...]:
     """The value as it stands, and as an encoder, a log or a hasty reader would write it; lower case."""
     data = value.encode()
     cores = [b64encode(bytes(n) + data).decode()[(8 * n + 5) // 6 : 8 * (n + len(data)) // 6] for n in range(3)]
-    plain = (value, value[::-1], quote(value, safe=""), json.dumps(value)[1:-1], data.hex(), *cores)
+    forms = [value, value[::-1], quote(value, safe=""), json.dumps(value)[1:-1], data.hex(), *cores]
     digits = "".join(filter(str.isdigit, value))
-    return tuple(each.lower() for each in (*plain, *([digits] if len(digits) > 6 else [])))
+    if len(digits) > 6:
+        forms.append(digits)
+    return tuple(form.lower() for form in forms)
 
 
 def found_in(text: str, canaries: Mapping[str, str] = CANARIES) -> list[str]:
@@ -90,15 +92,15 @@ def found_in(text: str, canaries: Mapping[str, str] = CANARIES) -> list[str]:
 def rows(folder: Path, *, protect: bool = True) -> Iterator[dict[str, Any]]:
     """A row a path: how many canaries were found in it. `protect=False` shows that the paths would have shown them."""
     privacy = "on" if protect else "off"
-    with mock.patch.dict(os.environ, {MEMORY_VARIABLE: str(folder / "memory")}), _watched() as seen:
+    with mock.patch.dict(os.environ, {MEMORY_VARIABLE: str(folder / "memory")}), _watched() as connections:
         protector_of.cache_clear()
         LISTENER.heard.clear()
         protector = protector_of(privacy)
-        told = _played(folder, privacy, protector)
+        channels = _played(folder, privacy, protector)
     protector_of.cache_clear()
     files = {path.name: path.read_bytes().decode("utf-8", "replace") for path in sorted(folder.iterdir())}
-    texts = {"prompts": "\n".join(LISTENER.heard), **told, **{f"file {name}": text for name, text in files.items()}}
-    for path, text in {**texts, **seen}.items():
+    texts = {"prompts": "\n".join(LISTENER.heard), **channels, **{f"file {name}": text for name, text in files.items()}}
+    for path, text in {**texts, **connections}.items():
         leaked = found_in(text)
         yield {"path": path, "canaries": len(CANARIES), "leaks": len(leaked), "leaked": ", ".join(leaked)}
 
@@ -122,26 +124,28 @@ def _played(folder: Path, privacy: str, protector: Protector | None) -> dict[str
     done = play(instruction, form, model, body=wrap(form), heard=outcomes.append)
     assert done, "the canaries have reached the form"
     journal = Journal(folder / "episodes.jsonl")
-    journal.append({"unit": "1", "instruction": instruction, "outcomes": [asdict(each) for each in outcomes]})
+    journal.append({"unit": "1", "instruction": instruction, "outcomes": [asdict(outcome) for outcome in outcomes]})
     said = []
     LISTENER.faults = 1
     with contextlib.suppress(ModelError):
         model.complete([Message("user", f"{asked}\nasked once more")])
     LISTENER.faults = 0
-    for attempt in (
-        lambda: wrap(_Fails(CANARIES)).perform(Command("write", outcomes[1].command.argument)),
-        lambda: wrap(Form(CANARIES)).perform(Command("choose", outcomes[1].command.argument)),
-        lambda: wrap(Form(CANARIES)).perform(Command("write", outcomes[1].command.argument)),
-        lambda: wrap(form).perform(Command("write", "{no_such_value}")) if protector else None,
-    ):
+    argument = outcomes[1].command.argument
+    attempts = [
+        (_Fails(CANARIES), Command("write", argument)),
+        (Form(CANARIES), Command("choose", argument)),
+        (Form(CANARIES), Command("write", argument)),
+    ]
+    if protector:
+        attempts.append((form, Command("write", "{no_such_value}")))
+    for attempted, command in attempts:
         try:
-            attempt()
+            wrap(attempted).perform(command)
         except Exception as error:
             logging.getLogger("sdg").exception("failed")
             # With locals, as error services send them; not those of this function, which holds the canaries.
             trace = traceback.TracebackException.from_exception(error, capture_locals=True)
-            for frame in trace.stack[:2]:
-                frame.locals = None
+            trace.stack[0].locals = None
             said.append("".join(trace.format()))
     return {"commands and outcomes": str(outcomes), "tracebacks with locals": "\n".join(said), "repr": repr(protector)}
 

@@ -169,11 +169,11 @@ def run_batch(request: dict[str, Any]) -> dict[str, Any]:
     outcomes: Counter[str] = Counter()
     violations = []
     for number in range(request["first"], request["first"] + request["count"]):
-        made = mutant(request["snippets"], number, seed=request["seed"])
+        program = mutant(request["snippets"], number, seed=request["seed"])
         began = time.process_time()  # not the clock: a busy machine is no fault of the guard
         try:
-            found = run_snippet({**made, "world": request["world"], "budget": BUDGET_STEPS})
-            outcome, effects = found["outcome"], list(found["effects"])
+            result = run_snippet({**program, "world": request["world"], "budget": BUDGET_STEPS})
+            outcome, effects = result["outcome"], list(result["effects"])
         except Exception as error:
             outcome, effects = "violation", [f"{type(error).__name__}: {error}"[:300]]
         seconds = time.process_time() - began
@@ -181,25 +181,26 @@ def run_batch(request: dict[str, Any]) -> dict[str, Any]:
             effects.append(f"took {seconds:.2f} s")
         outcomes[outcome] += 1
         if effects:
-            violations.append({"number": number, "effects": effects, **made})
+            violations.append({"number": number, "effects": effects, **program})
     return {"outcomes": outcomes, "violations": violations[:20]}
 
 
-def fuzz(
+def fuzz_mutants(
     snippets: Sequence[Mapping[str, Any]], world: Mapping[str, Any], *, count: int, seed: int
 ) -> tuple[Counter[str], list[dict[str, Any]]]:
     """Outcomes and violations of `count` mutants. A batch that loses the worker is run again one by one."""
     outcomes: Counter[str] = Counter()
     violations: list[dict[str, Any]] = []
-    short = [{"code": each["code"], "api": each.get("api", "check")} for each in snippets if len(each["code"]) < 3000]
+    short = [snippet for snippet in snippets if len(snippet["code"]) < 3000]
+    short = [{"code": snippet["code"], "api": snippet.get("api", "check")} for snippet in short]
     requests: list[dict[str, Any]] = [
         {"snippets": short, "world": world, "seed": seed, "first": first, "count": min(BATCH, count - first)}
         for first in range(0, count, BATCH)
     ]
-    for number, found in _in_worker(requests, seconds=BATCH_SECONDS):
-        found = _one_by_one(requests[number]) if isinstance(found, Lost) else found
-        outcomes.update(found["outcomes"])
-        violations += found["violations"]
+    for number, batch in _in_worker(requests, seconds=BATCH_SECONDS):
+        batch = _one_by_one(requests[number]) if isinstance(batch, Lost) else batch
+        outcomes.update(batch["outcomes"])
+        violations += batch["violations"]
     return outcomes, violations
 
 
@@ -214,14 +215,14 @@ def _one_by_one(request: dict[str, Any]) -> dict[str, Any]:
     violations: list[dict[str, Any]] = []
     numbers = range(request["first"], request["first"] + request["count"])
     alone = [{**request, "first": number, "count": 1} for number in numbers]
-    for at, found in _in_worker(alone, seconds=ALONE_SECONDS):
-        if isinstance(found, Lost):
-            made = mutant(request["snippets"], numbers[at], seed=request["seed"])
+    for at, result in _in_worker(alone, seconds=ALONE_SECONDS):
+        if isinstance(result, Lost):
+            program = mutant(request["snippets"], numbers[at], seed=request["seed"])
             outcomes["lost"] += 1
-            violations.append({"number": numbers[at], "effects": [found.reason[:300]], **made})
+            violations.append({"number": numbers[at], "effects": [result.reason[:300]], **program})
         else:
-            outcomes.update(found["outcomes"])
-            violations += found["violations"]
+            outcomes.update(result["outcomes"])
+            violations += result["violations"]
     return {"outcomes": outcomes, "violations": violations}
 
 
@@ -233,7 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     snippets = [snippet for corpus in options.corpora for snippet in read_json(corpus)]
-    outcomes, violations = fuzz(
+    outcomes, violations = fuzz_mutants(
         snippets, read_json(DATA / "hostile-world.json"), count=options.count, seed=options.seed
     )
     for violation in violations:

@@ -85,13 +85,13 @@ class CorridorPerception(PlainPerception):
 
     def get_lamps(self) -> list[Lamp]:
         """All lamps seen so far, nearest first."""
-        state, found = self._state, []
+        state, lamps = self._state, []
         for number, (color, place, lit) in enumerate(zip(COLOURS, state.lamps, state.lit, strict=False)):
             at = state.at if place < 0 else place
             if state.seen[number]:
                 away = abs(at - state.at)
-                found.append(Lamp(number, f"{color} lamp", color, at - state.start, away, lit, place < 0))
-        return sorted(found, key=lambda lamp: (lamp.distance, lamp.id))
+                lamps.append(Lamp(number, f"{color} lamp", color, at - state.start, away, lit, place < 0))
+        return sorted(lamps, key=lambda lamp: (lamp.distance, lamp.id))
 
     def find_lamps(self, description: str) -> list[Lamp]:
         """The lamps seen so far that match a description such as "red lamp", nearest first."""

@@ -28,7 +28,7 @@ from sdg.gate.rules import RulesGuard, Usage
 TORQUES = np.random.default_rng(7).uniform(-1, 1, (20, 8)).astype(np.float32)
 
 
-def opened(level: str = "Spots_UMaze", seed: int = 5) -> Ant:
+def open_ant(level: str = "Spots_UMaze", seed: int = 5) -> Ant:
     world = Ant(level)
     world.reset(seed)
     return world
@@ -44,7 +44,7 @@ def stand(world: Ant, x: float, y: float, *, upside_down: bool = False) -> None:
 @pytest.mark.parametrize(("level", "steps"), [("UMaze", 700), ("Medium", 1000), ("Large", 1000)])
 def test_antmaze_is_the_registered_one(level: str, steps: int) -> None:
     env: Any = gymnasium.make(f"AntMaze_{level}-v5").unwrapped
-    world = opened(f"AntMaze_{level}-v5", seed=11)
+    world = open_ant(f"AntMaze_{level}-v5", seed=11)
     env.reset(seed=11)
     assert world.max_steps == steps
     assert np.array_equal(world.data.qpos, env.data.qpos)
@@ -62,21 +62,21 @@ def test_antmaze_is_the_registered_one(level: str, steps: int) -> None:
 
 
 def test_a_restored_moment_goes_on_as_the_first_did() -> None:
-    world = opened()
+    world = open_ant()
     for torques in TORQUES[:5]:
         world.step(torques)
-    kept = world.keep()
+    snapshot = world.keep()
     first = [world.step(torques) and world.data.qpos.tolist() for torques in TORQUES]
-    other = opened("Spots_UMaze", seed=6)
-    other.restore(kept)
-    assert [other.step(torques) and other.data.qpos.tolist() for torques in TORQUES] == first
-    assert (other.mission, other.spots, other.steps) == (world.mission, world.spots, world.steps)
+    restored = open_ant("Spots_UMaze", seed=6)
+    restored.restore(snapshot)
+    assert [restored.step(torques) and restored.data.qpos.tolist() for torques in TORQUES] == first
+    assert (restored.mission, restored.spots, restored.steps) == (world.mission, world.spots, world.steps)
 
 
 @pytest.mark.parametrize("turns", [1, 2, 3])
 def test_a_body_turned_by_a_quarter_sees_and_does_the_same(turns: int) -> None:
     def play(frame: int) -> tuple[np.ndarray, list[int]]:
-        world, seen, frames = opened(), [], []
+        world, rotations, frames = open_ant(), [], []
         legs = np.array([[0.1, 0.7], [0.2, 0.9], [-0.1, 0.6], [0.3, 1.0]])
         bends = np.array([[1, 1], [1, -1], [1, -1], [1, 1]])
         world.data.qpos[:2], world.data.qpos[7:] = (-4, 4), (np.roll(legs, frame, axis=0) * bends).ravel()
@@ -86,9 +86,9 @@ def test_a_body_turned_by_a_quarter_sees_and_does_the_same(turns: int) -> None:
         for torques in TORQUES:
             out = np.zeros(ANT.inputs.size, np.float32)
             frames.append(ANT.inputs.write_row(world, 0, np.array([DIRECTION, 0]), out))
-            seen.append(out)
+            rotations.append(out)
             world.step(ANT.inputs.actions_to_world(torques[None], np.array(frames[-1:]))[0])
-        return np.stack(seen), frames
+        return np.stack(rotations), frames
 
     (straight, frames), (turned, others) = play(0), play(turns)
     np.testing.assert_allclose(straight, turned, atol=1e-5)
@@ -96,21 +96,21 @@ def test_a_body_turned_by_a_quarter_sees_and_does_the_same(turns: int) -> None:
 
 
 def test_spots_count_in_their_order() -> None:
-    world = opened()
+    world = open_ant()
     world.set_instruction("visit the blue spot, then the red one")
     places = {COLOURS[number]: (x, y) for number, x, y in world.spots}
     assert world.max_steps == 1400
     for colour, done in (("red", False), ("blue", False), ("green", False), ("red", True)):
         stand(world, *places[colour])
         assert world.step(TORQUES[0] * 0).success is done
-    world = opened()
+    world = open_ant()
     world.set_instruction("go to a spot that isn't red")
     stand(world, *places["red"])
     assert not world.step(TORQUES[0] * 0).success
     stand(world, *places["yellow"])
     assert world.step(TORQUES[0] * 0).success
     with pytest.raises(ValueError, match="can't judge 'dance'"):
-        opened().set_instruction("dance")
+        open_ant().set_instruction("dance")
 
 
 def test_what_evaluation_combines_no_training_instruction_does() -> None:
@@ -122,36 +122,36 @@ def test_what_evaluation_combines_no_training_instruction_does() -> None:
         return world
 
     world = Ant("Spots_UMaze")
-    known, unseen = drawn("training") | drawn("grounding"), drawn("evaluation")
-    assert all("go to the" in text for text in known & unseen)
-    assert len(known) > 12
+    known_texts, unseen = drawn("training") | drawn("grounding"), drawn("evaluation")
+    assert all("go to the" in text for text in known_texts & unseen)
+    assert len(known_texts) > 12
     assert len(unseen) > 8
     rng = np.random.default_rng(0)
     assert all(stages_of(draw_task(rng, unseen=n % 2 == 0)) for n in range(50))
 
 
 def test_progress_counts_from_when_the_subgoal_began() -> None:
-    world = opened()
+    world = open_ant()
     stand(world, -4, 4)
     world.begin_subgoal()
     stand(world, -3, 5)
-    seen = world.perception()
-    assert seen.moved("east") == pytest.approx(1)
-    assert seen.moved("direction 225") == pytest.approx(-(2**0.5))
-    assert seen.nearer("cell 1 2") == pytest.approx(4 - 10**0.5)
-    assert seen.direction_to(-3, 9).name == "direction 90"
+    perception = world.perception()
+    assert perception.moved("east") == pytest.approx(1)
+    assert perception.moved("direction 225") == pytest.approx(-(2**0.5))
+    assert perception.nearer("cell 1 2") == pytest.approx(4 - 10**0.5)
+    assert perception.direction_to(-3, 9).name == "direction 90"
     with pytest.raises(ValueError, match="no such place"):
-        seen.distance("goal")
+        perception.distance("goal")
 
 
 @pytest.mark.parametrize("level", ["Spots_UMaze", "Spots_Medium", "Spots_Large"])
 def test_a_way_goes_around_walls_and_grows_shorter_along_it(level: str) -> None:
-    world = opened(level)
+    world = open_ant(level)
     maze = world.maze
     for start in maze.free[:: len(maze.free) // 4]:
         for goal in maze.free:
             places = [maze.centre(*start), *maze.way(maze.centre(*start), maze.centre(*goal))]
-            steps = [np.linspace(one, other, 30) for one, other in pairwise(places)]
+            steps = [np.linspace(start, end, 30) for start, end in pairwise(places)]
             assert not maze.are_walls(np.concatenate(steps)).any()
             assert places[-1] == maze.centre(*goal)
     start, goal = maze.free[0], maze.free[-1]
@@ -169,7 +169,7 @@ def test_a_way_goes_around_walls_and_grows_shorter_along_it(level: str) -> None:
 
 
 def test_nothing_is_possible_on_its_back_or_into_a_wall() -> None:
-    world, possible = opened(), ANT.persistence.is_possible
+    world, possible = open_ant(), ANT.persistence.is_possible
     stand(world, -4, 2.8)
     assert possible(world.perception(), "north")
     assert not possible(world.perception(), "south")
@@ -180,7 +180,7 @@ def test_nothing_is_possible_on_its_back_or_into_a_wall() -> None:
 
 @pytest.mark.parametrize("breaks", ["nan", "unstable", "outside"])
 def test_a_broken_simulation_ends_the_episode_as_failed(breaks: str) -> None:
-    world = opened()
+    world = open_ant()
     if breaks == "nan":
         world.data.qpos[0] = np.nan
     elif breaks == "unstable":
@@ -196,7 +196,7 @@ def test_a_broken_simulation_ends_the_episode_as_failed(breaks: str) -> None:
 
 def test_a_program_may_call_its_variable_what_only_checks_are_told_of() -> None:
     source = "def program():\n    moved = get_position()\n    for nearer in moved:\n        pass\n"
-    robot = Robot(opened(), {}, domain=ANT, rng=np.random.default_rng(0))
+    robot = Robot(open_ant(), {}, domain=ANT, rng=np.random.default_rng(0))
     ran = run_program(source, Scope(robot, GatedExecutor(robot, OpenGate())), budget=10_000)
     assert ran.error == ""
     rules = Prompts(ANT).rules((), budget=10_000, attempts=1)
@@ -209,6 +209,6 @@ def test_a_skill_that_was_practised_with_spots_may_be_asked_for_any_place(place:
     world = ANT.open("AntMaze_UMaze-v5")
     world.reset(0)
     rules = RulesGuard({"walk": Usage(True, needs_seen_target=True)}, resolve=ANT.language.resolve)
-    seen = Observation("", world.perception().elements())
-    assert rules.feasible(Command("walk", place), seen).passed
-    assert not rules.feasible(Command("walk", "red spot"), seen).passed
+    observation = Observation("", world.perception().elements())
+    assert rules.feasible(Command("walk", place), observation).passed
+    assert not rules.feasible(Command("walk", "red spot"), observation).passed

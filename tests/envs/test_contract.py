@@ -68,7 +68,7 @@ class TestUI(DomainContract):
 
 
 def test_every_registered_domain_is_tested() -> None:
-    tested = {each.domain.name for each in DomainContract.__subclasses__() if hasattr(each, "domain")}
+    tested = {contract.domain.name for contract in DomainContract.__subclasses__() if hasattr(contract, "domain")}
     assert set(DOMAINS) <= tested
 
 

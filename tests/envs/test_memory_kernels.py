@@ -41,21 +41,21 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(copy: Path, number: int, decorator: str) -> list[int]:
+def call_outer(copy: Path, number: int, decorator: str) -> list[int]:
     """What the outer kernel says, and how often it came from the cache, in a fresh process."""
     (copy / "sdg" / "envs" / "inner.py").write_text(INNER.format(number=number, decorator=decorator), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(copy)}
     done = subprocess.run(
         [sys.executable, "-c", SHOW], cwd=copy, env=environment, capture_output=True, text=True, timeout=120, check=True
     )
-    return [int(each) for each in done.stdout.split()]
+    return [int(word) for word in done.stdout.split()]
 
 
 @pytest.mark.parametrize("inner", ["kernel", "inner_kernel"])
 def test_an_edit_in_an_imported_file_is_noticed(copy: Path, inner: str) -> None:
-    assert run(copy, 1, inner) == [2, 0]
-    assert run(copy, 1, inner) == [2, 1], "nothing changed: the second process starts warm"
-    assert run(copy, 5, inner) == [10, 0], "the inner file changed: the outer machine code is stale"
+    assert call_outer(copy, 1, inner) == [2, 0]
+    assert call_outer(copy, 1, inner) == [2, 1], "nothing changed: the second process starts warm"
+    assert call_outer(copy, 5, inner) == [10, 0], "the inner file changed: the outer machine code is stale"
 
 
 def test_python_may_call_what_only_kernels_compile() -> None:
@@ -68,6 +68,6 @@ def test_python_may_call_what_only_kernels_compile() -> None:
 
 def test_closure_follows_imports() -> None:
     table = Path(kernels.__file__).parent / "babyai" / "perception" / "columns.py"
-    found = {path.name for path in kernels._closure(table)}
-    assert {"columns.py", "description.py", "memory.py", "tracking.py", "cells.py", "kernels.py"} <= found
-    assert "snapshot.py" not in found
+    closure = {path.name for path in kernels._closure(table)}
+    assert {"columns.py", "description.py", "memory.py", "tracking.py", "cells.py", "kernels.py"} <= closure
+    assert "snapshot.py" not in closure

@@ -28,17 +28,17 @@ def test_any_family_is_played_kept_and_restored(identifier: str) -> None:
     world = kind.open(identifier)
     world.reset(3)
     rng, actions = np.random.default_rng(0), []
-    kept, before = world.keep(), world.perception().describe()
-    told = []
+    snapshot, before = world.keep(), world.perception().describe()
+    descriptions = []
     for _ in range(30):
         actions.append(int(rng.integers(7)))
         result = world.step(actions[-1])
-        told.append(world.perception().describe())
+        descriptions.append(world.perception().describe())
         if result.done:
             break
-    world.restore(kept)
+    world.restore(snapshot)
     assert world.perception().describe() == before
-    assert [world.step(action) and world.perception().describe() for action in actions] == told
+    assert [world.step(action) and world.perception().describe() for action in actions] == descriptions
     assert world.mission
     assert world.render().ndim == 3
 
@@ -52,11 +52,11 @@ def test_a_key_is_found_by_its_name_and_carried() -> None:
     from sdg.skills.practice.starts import Starts
 
     start = Starts(rows, kind.language.row("")[None], (check,), np.zeros(1, np.int64))
-    found = CountSearch(SearchSettings(horizon=80))(start, check, must_succeed=False, budget=20_000, seed=0)
-    assert found.reached
-    held = found.after.rows.perception(0).elements()
-    assert [thing.name for thing in held if thing.held] == ["yellow key"]
-    assert [thing.name for thing in kind.language.resolve("key", held)] == ["yellow key"]
+    searched = CountSearch(SearchSettings(horizon=80))(start, check, must_succeed=False, budget=20_000, seed=0)
+    assert searched.reached
+    elements = searched.after.rows.perception(0).elements()
+    assert [thing.name for thing in elements if thing.held] == ["yellow key"]
+    assert [thing.name for thing in kind.language.resolve("key", elements)] == ["yellow key"]
 
 
 def test_walls_are_seen_and_the_goal_that_the_agent_stands_on() -> None:
@@ -66,8 +66,8 @@ def test_walls_are_seen_and_the_goal_that_the_agent_stands_on() -> None:
     assert (0, -1) in world.perception().get_walls()
     inner.agent_pos, inner.agent_dir = (inner.width - 2, inner.height - 3), 1
     world.step(2)
-    seen = world.perception().get_things()
-    assert [(thing.type, thing.forward, thing.right) for thing in seen if thing.type == "goal"] == [("goal", 0, 0)]
+    things = world.perception().get_things()
+    assert [(thing.type, thing.forward, thing.right) for thing in things if thing.type == "goal"] == [("goal", 0, 0)]
     assert world.perception().get_heading() == "south"
 
 
@@ -75,16 +75,16 @@ def test_free_cells_are_told_and_lava_ahead_is_not_called_free() -> None:
     kind = domain("minigrid:MiniGrid-LavaGapS5-v0")
     world = kind.open("MiniGrid-LavaGapS5-v0")
     world.reset(0)
-    seen = world.perception()
-    taken = {*seen.get_walls(), *((thing.forward, thing.right) for thing in seen.get_things())}
-    assert seen.get_free_cells()
-    assert not taken & set(seen.get_free_cells())
-    drawn = "".join(seen.describe().splitlines()[-7:])
-    assert (len(drawn), drawn.count("#"), drawn.count("A")) == (49, len(seen.get_walls()), 1)
+    perception = world.perception()
+    taken = {*perception.get_walls(), *((thing.forward, thing.right) for thing in perception.get_things())}
+    assert perception.get_free_cells()
+    assert not taken & set(perception.get_free_cells())
+    drawn = "".join(perception.describe().splitlines()[-7:])
+    assert (len(drawn), drawn.count("#"), drawn.count("A")) == (49, len(perception.get_walls()), 1)
     while (front := world.perception().get_front()) is None or front.type != "lava":
         world.step(2 if not world.perception().is_blocked() else 1)
     assert "about to enter red lava" in world.perception().describe()
-    assert kind.persistence.patience(seen, "lava") is not None, "a stuck skill gives up"
+    assert kind.persistence.patience(perception, "lava") is not None, "a stuck skill gives up"
 
 
 def test_names_that_are_no_minigrid_are_refused() -> None:

@@ -30,7 +30,7 @@ def without_collector() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("without_collector")
-@pytest.mark.parametrize("domain", [ANT, TABLE], ids=lambda each: each.name)
+@pytest.mark.parametrize("domain", [ANT, TABLE], ids=lambda domain: domain.name)
 def test_worlds_close_with_their_last_use(domain: Any) -> None:
     rows = domain.begin(domain.layouts(domain.levels()[0], [0, 1]), np.arange(2))
     rows.begin_subgoals()

@@ -18,7 +18,7 @@ STILL = np.zeros(7, np.float32)
 TORQUES = np.random.default_rng(7).uniform(-2, 2, (20, 7)).astype(np.float32)
 
 
-def opened(level: str, seed: int = 5) -> Table:
+def open_table(level: str, seed: int = 5) -> Table:
     world = Table(level)
     world.reset(seed)
     return world
@@ -57,7 +57,7 @@ def test_instructions_are_actions_in_their_order(text: str, actions: tuple[Table
 @pytest.mark.parametrize(("level", "limit"), [("PushToSpot", ON), ("PushNextTo", BESIDE), ("PushAway", AWAY)])
 def test_pushes_are_judged_by_where_the_block_is(level: str, limit: float) -> None:
     for outside, done in ((0.01, False), (-0.01, True)):
-        world = opened(level)
+        world = open_table(level)
         (action,) = world.own[0]
         x, y, _ = world.places()[action.other]
         gap = limit + (outside if level != "PushAway" else -outside)
@@ -65,21 +65,21 @@ def test_pushes_are_judged_by_where_the_block_is(level: str, limit: float) -> No
 
 
 def test_what_comes_later_counts_only_after_what_comes_first() -> None:
-    world = opened("Sequence")
-    one, other = world.own[1][0]
+    world = open_table("Sequence")
+    touched_block, pushed_block = world.own[1][0]
     (spot, x, y), _ = world.own[1][1]
-    touched, pushed = f"touch the {THINGS[one]}", f"push the {THINGS[other]} to the {THINGS[spot]}"
+    touched, pushed = f"touch the {THINGS[touched_block]}", f"push the {THINGS[pushed_block]} to the {THINGS[spot]}"
     world.set_instruction(f"{touched} after you {pushed}")
     tip = world.places()[-1]
-    assert not put(world, one, tip[0], tip[1])
-    assert not put(world, other, x, y)
-    assert not put(world, one, x, y + 0.3)
+    assert not put(world, touched_block, tip[0], tip[1])
+    assert not put(world, pushed_block, x, y)
+    assert not put(world, touched_block, x, y + 0.3)
     assert world.own[2] == 1
     with pytest.raises(ValueError, match="can't judge"):
-        opened("Touch").set_instruction("touch the pink block")
-    absent = next(c for n, c in enumerate(COLOURS) if n not in opened("Touch").own[1][0])
+        open_table("Touch").set_instruction("touch the pink block")
+    absent = next(c for n, c in enumerate(COLOURS) if n not in open_table("Touch").own[1][0])
     with pytest.raises(ValueError, match="can't judge"):
-        opened("Touch").set_instruction(f"touch the {absent} block")
+        open_table("Touch").set_instruction(f"touch the {absent} block")
 
 
 @pytest.mark.parametrize("level", TABLE.levels())
@@ -94,18 +94,18 @@ def test_what_evaluation_combines_no_training_instruction_does(level: str) -> No
 
 
 def test_a_restored_moment_goes_on_as_the_first_did() -> None:
-    world, other = opened("Sequence3"), opened("Sequence3", seed=6)
+    world, restored = open_table("Sequence3"), open_table("Sequence3", seed=6)
     for torques in TORQUES[:5]:
         world.step(torques)
-    kept = world.keep()
+    snapshot = world.keep()
     first = [world.step(torques) and world.data.qpos.tolist() for torques in TORQUES]
-    other.restore(kept)
-    assert [other.step(torques) and other.data.qpos.tolist() for torques in TORQUES] == first
-    assert (other.mission, other.own, other.steps) == (world.mission, world.own, world.steps)
+    restored.restore(snapshot)
+    assert [restored.step(torques) and restored.data.qpos.tolist() for torques in TORQUES] == first
+    assert (restored.mission, restored.own, restored.steps) == (world.mission, world.own, world.steps)
 
 
 def test_pairs_are_one_argument() -> None:
-    world = opened("PushToSpot")
+    world = open_table("PushToSpot")
     (action,) = world.own[0]
     pair = f"{THINGS[action.block]} to {THINGS[action.other]}"
     x, y, _ = world.places()[action.other]

@@ -15,13 +15,13 @@ def test_more_rows_than_worlds_step_as_each_would_alone() -> None:
     layouts = CORRIDOR.layouts("Visit", list(range(count)))
     rows, rng = CORRIDOR.begin(layouts, np.arange(count)), np.random.default_rng(0)
     actions = rng.integers(0, 4, (7, count))
-    for each in actions:
-        rows.step(each)
+    for step_actions in actions:
+        rows.step(step_actions)
     for row in range(count):
         world = CORRIDOR.open("Visit", lift_time_limit=True)
         world.reset(row)
-        for each in actions:
-            world.step(int(each[row]))
+        for step_actions in actions:
+            world.step(int(step_actions[row]))
         assert rows.perception(row).describe() == world.perception().describe()
 
 

@@ -17,9 +17,9 @@ class Mailbox:
 
     def __init__(self, call: str) -> None:
         self.mails = {"invoice": "Pay 20 EUR", "lunch": "Friday?"}
-        made = {"read": self.read, "delete": self.delete, "send": self.send}
+        functions = {"read": self.read, "delete": self.delete, "send": self.send}
         self.tools: list[Any] = [
-            SimpleNamespace(name=name, description=name, **{call: act}) for name, act in made.items()
+            SimpleNamespace(name=name, description=name, **{call: act}) for name, act in functions.items()
         ]
 
     def read(self, name: str) -> str:

@@ -35,8 +35,8 @@ def test_every_instruction_has_goals_names_and_a_program(name: str) -> None:
         for seed in seeds("grounding", count=4):
             world = kind.open(level)
             world.reset(seed)
-            found = hypothesize(world.mission, model=model, domain=kind)
-            calls = translate([goal.description for goal in found.subgoals], domain=kind, model=model)
+            hypothesis = hypothesize(world.mission, model=model, domain=kind)
+            calls = translate([goal.description for goal in hypothesis.subgoals], domain=kind, model=model)
             assert all(kind.language.parse(call.argument) for call in calls)
             asked = prompts.ask(
                 world.mission, skills=(), limits=ProgramLimits(9, 1, 9, 1, world.perception().describe())

@@ -43,7 +43,7 @@ from sdg.skills.checks import check as checks
 from sdg.skills.subgoal import CheckFunction
 compiled = getattr(checks, "compile_check", None) or checks.compiled
 world = domain().open("BossLevel"); world.reset(3); seen = world.perception()
-bodies = [each for group in json.loads(Path("tests/data/checks.json").read_text()).values() for each in group]
+bodies = [body for group in json.loads(Path("tests/data/checks.json").read_text()).values() for body in group]
 loaded = []
 for body in bodies:
     source = "def check():\\n" + "".join("    " + line + "\\n" for line in body.splitlines())
@@ -51,12 +51,12 @@ for body in bodies:
         check = compiled(CheckFunction("check", source), domain()); check(seen); loaded.append(check)
     except Exception: pass
 def median():
-    each = []
+    seconds = []
     for check in loaded:
         began = time.perf_counter()
         for _ in range(200): check(seen)
-        each.append(time.perf_counter() - began)
-    return sorted(each)[len(each) // 2] / 200
+        seconds.append(time.perf_counter() - began)
+    return sorted(seconds)[len(seconds) // 2] / 200
 print(json.dumps({"cost": 1e6 * min(median() for _ in range(5)), "found": len(loaded)}))
 """,
     "table 1": """
@@ -85,10 +85,10 @@ print(json.dumps({"cost": after.children_user + after.children_system - before.c
 """Name -> program; its cost is in seconds of processor time, in nanoseconds a step or in microseconds a call."""
 
 
-def run(tree: Path, program: str) -> dict[str, Any]:
+def run_measure(tree: Path, program: str) -> dict[str, Any]:
     """What a measure prints, run over a tree."""
-    one = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-    environment = {**os.environ, **one, "PYTHONPATH": str(tree), "MPLBACKEND": "Agg"}
+    one_thread = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+    environment = {**os.environ, **one_thread, "PYTHONPATH": str(tree), "MPLBACKEND": "Agg"}
     done = subprocess.run(
         [sys.executable, "-c", TIMER + program], cwd=tree, env=environment, capture_output=True, text=True
     )
@@ -98,15 +98,15 @@ def run(tree: Path, program: str) -> dict[str, Any]:
     return result
 
 
-def compare(earlier: Path, names: list[str], repeats: int) -> list[dict[str, Any]]:
+def compare_trees(earlier: Path, names: list[str], repeats: int) -> list[dict[str, Any]]:
     """A row for each measure: both medians, their ratio, and whether both found the same."""
     rows = []
     for name in names:
         results: dict[Path, list[dict[str, Any]]] = {earlier: [], ROOT: []}
         for repeat in range(repeats):
             for tree in (earlier, ROOT) if repeat % 2 else (ROOT, earlier):
-                results[tree].append(run(tree, MEASURES[name]))
-        before, now = (statistics.median(each["cost"] for each in results[tree]) for tree in (earlier, ROOT))
+                results[tree].append(run_measure(tree, MEASURES[name]))
+        before, now = (statistics.median(result["cost"] for result in results[tree]) for tree in (earlier, ROOT))
         found = [results[tree][0]["found"] for tree in (earlier, ROOT)]
         row = {"measure": name, "before": before, "now": now, "ratio": now / before, "equal": found[0] == found[1]}
         rows.append({**row, "found before": found[0], "found now": found[1], "repeats": repeats})
@@ -125,7 +125,7 @@ def main() -> None:
         earlier = Path(folder, "earlier")
         subprocess.run(["git", "worktree", "add", "--detach", "-q", earlier, options.commit], cwd=ROOT, check=True)
         try:
-            for row in compare(earlier, options.measures.split(","), options.repeats):
+            for row in compare_trees(earlier, options.measures.split(","), options.repeats):
                 line = "{measure}: {before:.3g} -> {now:.3g}, {ratio:.2f} times, equal results: {equal}"
                 print(json.dumps(row) if options.json else line.format(**row), flush=True)
         finally:

@@ -33,18 +33,18 @@ def statements(path: Path) -> int:
     """Statements of a file or of all Python files below a folder, docstrings left out."""
     files = [path] if path.is_file() else path.rglob("*.py")
     nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text("utf-8")))]
-    found = [node for node in nodes if isinstance(node, ast.stmt)]
-    return sum(not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) for node in found)
+    found_statements = [node for node in nodes if isinstance(node, ast.stmt)]
+    return sum(not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) for node in found_statements)
 
 
 def participles() -> list[str]:
     """Public functions and methods of sdg that are called by a bare participle, as `path:name`."""
-    found = []
+    participle_names = []
     for path in sorted(SDG.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and is_participle(node.name):
-                found.append(f"{path.relative_to(ROOT)}:{node.name}")
-    return found
+                participle_names.append(f"{path.relative_to(ROOT)}:{node.name}")
+    return participle_names
 
 
 def is_participle(name: str) -> bool:
@@ -61,7 +61,7 @@ def words() -> int:
 def measures() -> Iterator[tuple[str, int]]:
     """What is counted, and the count."""
     yield "statements", statements(SDG)
-    for place in sorted(each for each in SDG.iterdir() if (each / "__init__.py").is_file()):
+    for place in sorted(folder for folder in SDG.iterdir() if (folder / "__init__.py").is_file()):
         yield f"statements of {place.name}", statements(place)
     yield "statements of sandbox/guard", statements(SDG / "sandbox/guard")
     yield "statements of skills/checks", statements(SDG / "skills/checks")
@@ -126,6 +126,6 @@ def place_of(frame: FrameType) -> str:
 
 
 if __name__ == "__main__":
-    found = dict(measures())
-    lines = [f"{value:7,d}  {name}" for name, value in found.items()]
-    print(json.dumps(found) if "--json" in sys.argv else "\n".join(lines))
+    figures = dict(measures())
+    lines = [f"{value:7,d}  {name}" for name, value in figures.items()]
+    print(json.dumps(figures) if "--json" in sys.argv else "\n".join(lines))

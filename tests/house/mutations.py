@@ -50,7 +50,7 @@ def changes(node: ast.AST, source: str) -> Iterator[tuple[ast.AST, str]]:
         yield node, f"(({text(node.left)}) {new} ({text(node.comparators[0])}))"
     elif isinstance(node, ast.BoolOp):
         new = OPERATORS[type(node.op).__name__]
-        yield node, "(" + f" {new} ".join(f"({text(each)})" for each in node.values) + ")"
+        yield node, "(" + f" {new} ".join(f"({text(value)})" for value in node.values) + ")"
     elif isinstance(node, ast.BinOp) and type(node.op).__name__ in OPERATORS:
         yield node, f"(({text(node.left)}) {OPERATORS[type(node.op).__name__]} ({text(node.right)}))"
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -67,7 +67,7 @@ def changes(node: ast.AST, source: str) -> Iterator[tuple[ast.AST, str]]:
         yield node, "pass"
 
 
-def mutated(source: str, part: Any, text: str) -> str:
+def mutate_source(source: str, part: Any, text: str) -> str:
     """The source with a part of it written anew; columns are bytes, as `ast` counts them."""
     lines = source.encode().splitlines(keepends=True)
     before = b"".join(lines[: part.lineno - 1]) + lines[part.lineno - 1][: part.col_offset]
@@ -78,18 +78,20 @@ def mutated(source: str, part: Any, text: str) -> str:
 def mutations(source: str, line: int) -> list[tuple[ast.AST, str]]:
     """What can be changed on a line within a function."""
     tree = ast.parse(source)
-    within = {
-        id(each)
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        for statement in node.body
-        for each in ast.walk(statement)
-    } - {id(each) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for each in ast.walk(node)}
-    nodes = [node for node in ast.walk(tree) if id(node) in within and getattr(node, "lineno", 0) == line]
+    in_functions: set[int] = set()
+    in_f_strings: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for statement in node.body:
+                in_functions |= {id(inner) for inner in ast.walk(statement)}
+        elif isinstance(node, ast.JoinedStr):
+            in_f_strings |= {id(inner) for inner in ast.walk(node)}
+    nodes = [node for node in ast.walk(tree) if id(node) in in_functions - in_f_strings]
+    nodes = [node for node in nodes if getattr(node, "lineno", 0) == line]
     return [change for node in nodes for change in changes(node, source)]
 
 
-def outcome(tree: Path, tests: list[str], *options: str) -> int:
+def pytest_status(tree: Path, tests: list[str], *options: str) -> int:
     """Pytest's exit status for the tests on the tree as it is now; 1 where they hang."""
     environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *options, *tests]
@@ -110,13 +112,12 @@ def main() -> int:
     arguments = parser.parse_args()
     data = CoverageData(arguments.coverage)
     data.read()
-    lines = [
-        (file, line, sorted({context.rpartition("|")[0] for context in contexts if context}))
-        for file in sorted(data.measured_files())
-        for line, contexts in sorted(data.contexts_by_lineno(file).items())
-    ]
-    rng, rows = random.Random(arguments.seed), 0
-    found = 0
+    lines = []
+    for file in sorted(data.measured_files()):
+        for line, contexts in sorted(data.contexts_by_lineno(file).items()):
+            lines.append((file, line, sorted({context.rpartition("|")[0] for context in contexts if context})))
+    rng = random.Random(arguments.seed)
+    rows = caught = 0
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
         shutil.copytree(ROOT, tree, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", ".*_cache"))
@@ -124,23 +125,23 @@ def main() -> int:
             file, line, tests = rng.choice(lines)
             path = tree / Path(file).relative_to(ROOT)
             source = path.read_text(encoding="utf-8")
-            if not tests or not (possible := mutations(source, line)):
+            possible = mutations(source, line) if tests else []
+            if not possible:
                 continue
             part, text = rng.choice(possible)
-            path.write_text(mutated(source, part, text), encoding="utf-8")
+            path.write_text(mutate_source(source, part, text), encoding="utf-8")
             chosen = rng.sample(tests, min(TESTS, len(tests)))
-            is_caught = outcome(tree, chosen, "-n", "2") != 0
+            is_caught = pytest_status(tree, chosen, "-n", "2") != 0
             path.write_text(source, encoding="utf-8")
-            if is_caught and outcome(tree, chosen, "--collect-only") != 0:
+            if is_caught and pytest_status(tree, chosen, "--collect-only") != 0:
                 raise SystemExit(f"tests of {arguments.coverage} can't be collected: make it anew on this tree")
-            rows, found = rows + 1, found + is_caught
+            rows, caught = rows + 1, caught + is_caught
             place = f"{path.relative_to(tree)}:{line}"
             old = ast.get_source_segment(source, part)
-            print(
-                json.dumps({"caught": is_caught, "at": place, "was": old, "is": text, "tests": len(tests)}), flush=True
-            )
-    print(json.dumps({"mutations": rows, "caught": found, "seed": arguments.seed}))
-    return int(found * 10 < rows * 9)
+            row = {"caught": is_caught, "at": place, "was": old, "is": text, "tests": len(tests)}
+            print(json.dumps(row), flush=True)
+    print(json.dumps({"mutations": rows, "caught": caught, "seed": arguments.seed}))
+    return int(caught * 10 < rows * 9)
 
 
 if __name__ == "__main__":

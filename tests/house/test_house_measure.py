@@ -24,6 +24,6 @@ def test_it_prints_numbers_for_a_machine() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.house.measure", "--json"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    found = json.loads(done.stdout)
-    assert all(isinstance(value, int) for value in found.values())
-    assert found["statements"] > found["statements of skills"] > found["statements of skills/checks"] > 100
+    figures = json.loads(done.stdout)
+    assert all(isinstance(value, int) for value in figures.values())
+    assert figures["statements"] > figures["statements of skills"] > figures["statements of skills/checks"] > 100

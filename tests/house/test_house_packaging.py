@@ -29,29 +29,30 @@ def setup() -> configparser.ConfigParser:
 
 def pins() -> dict[str, str]:
     lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
-    return {plain_name(name): version for name, version in (line.split("==") for line in lines)}
+    pairs = [line.split("==") for line in lines]
+    return {plain_name(name): version for name, version in pairs}
 
 
 def plain_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def needed(requirement: Requirement, *, found: set[str]) -> set[str]:
+def required_names(requirement: Requirement, *, names: set[str]) -> set[str]:
     """Names of everything that a requirement installs here."""
     name = plain_name(requirement.name)
     extras = [*requirement.extras, ""]
     for text in metadata.requires(name) or []:
         inner = Requirement(text)
         wanted = inner.marker is None or any(inner.marker.evaluate({"extra": extra}) for extra in extras)
-        if wanted and (plain_name(inner.name) not in found or inner.extras):
-            found.add(plain_name(inner.name))
-            needed(inner, found=found)
-    return found
+        if wanted and (plain_name(inner.name) not in names or inner.extras):
+            names.add(plain_name(inner.name))
+            required_names(inner, names=names)
+    return names
 
 
 def test_every_dependency_is_pinned_at_what_is_installed(setup: configparser.ConfigParser) -> None:
-    known = pins()
-    names = needed(Requirement("sdg[dev,mujoco,privacy]"), found=set())
+    pinned = pins()
+    names = required_names(Requirement("sdg[dev,mujoco,privacy]"), names=set())
     extras = setup["options.extras_require"]
     declared = [
         *setup["options"]["install_requires"].split(),
@@ -60,11 +61,12 @@ def test_every_dependency_is_pinned_at_what_is_installed(setup: configparser.Con
         *extras["privacy"].split(),
     ]
     assert {plain_name(Requirement(text).name) for text in declared} <= names
-    unpinned = sorted(names - known.keys())
+    unpinned = sorted(names - pinned.keys())
     assert not unpinned, f"add to constraints.txt, from pip freeze: {unpinned}"
-    other = {name: metadata.version(name) for name in names if metadata.version(name).split("+")[0] != known[name]}
-    assert not other, f"installed versions differ from constraints.txt: {other}; run make clean and make test"
-    assert known["torch"] == "2.13.0"
+    installed = {name: metadata.version(name) for name in names}
+    differ = {name: version for name, version in installed.items() if version.split("+")[0] != pinned[name]}
+    assert not differ, f"installed versions differ from constraints.txt: {differ}; run make clean and make test"
+    assert pinned["torch"] == "2.13.0"
 
 
 def test_nothing_names_a_registry_or_a_machine() -> None:
@@ -90,21 +92,17 @@ def test_the_version_is_the_installed_one() -> None:
 
 
 def test_every_data_file_is_packaged(setup: configparser.ConfigParser) -> None:
-    patterns = [
-        ("*" if package == "*" else package, pattern)
-        for package, value in setup["options.package_data"].items()
-        for pattern in value.split()
-    ]
+    patterns = {package: value.split() for package, value in setup["options.package_data"].items()}
+    of_any_package = patterns.pop("*")
     tracked = subprocess.run(["git", "-C", ROOT, "ls-files", "sdg"], capture_output=True, text=True, check=False).stdout
     for path in (Path(line) for line in tracked.splitlines() if not line.endswith(".py")):
-        packaged = any(
-            fnmatch.fnmatch(
-                path.name if package == "*" else path.relative_to(package.replace(".", "/")).as_posix(), pattern
-            )
-            for package, pattern in patterns
-            if package == "*" or path.is_relative_to(package.replace(".", "/"))
-        )
-        assert packaged, f"{path} would be missing from an installed copy: add it to [options.package_data]"
+        is_packaged = any(fnmatch.fnmatch(path.name, pattern) for pattern in of_any_package)
+        for package, of_package in patterns.items():
+            folder = package.replace(".", "/")
+            if path.is_relative_to(folder):
+                file = path.relative_to(folder).as_posix()
+                is_packaged |= any(fnmatch.fnmatch(file, pattern) for pattern in of_package)
+        assert is_packaged, f"{path} would be missing from an installed copy: add it to [options.package_data]"
 
 
 def test_continuous_integration_runs_make_test() -> None:
@@ -132,8 +130,8 @@ def test_pages_link_to_what_exists(page: str) -> None:
 
 
 def test_commands_in_the_readme_exist() -> None:
-    known = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
-    known |= {group.name for group in app.registered_groups}
+    commands = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    commands |= {group.name for group in app.registered_groups}
     named = set(re.findall(r"^    sdg ([\w-]+)", (ROOT / "README.md").read_text(), re.MULTILINE))
     assert named
-    assert named <= known
+    assert named <= commands

@@ -35,12 +35,14 @@ DOTTED = re.compile(r"(?<![\w./])((?:sdg|envs|skills|experiments|examples)(?:\.[
 @cache
 def paths() -> tuple[str, ...]:
     """Every file and folder (with a slash at its end) of the project, each once."""
-    found = [path.name for path in ROOT.iterdir() if path.is_file()]
-    for folder in FOLDERS:
-        for place, folders, names in os.walk(ROOT / folder):
+    names = [path.name for path in ROOT.iterdir() if path.is_file()]
+    for top in FOLDERS:
+        for place, folders, files in os.walk(ROOT / top):
             below = Path(place).relative_to(ROOT).as_posix()
-            found += [f"{below}/", *(f"{below}/{name}" for name in names), *(f"{below}/{name}/" for name in folders)]
-    return tuple(found)
+            names.append(f"{below}/")
+            names += [f"{below}/{file}" for file in files]
+            names += [f"{below}/{folder}/" for folder in folders]
+    return tuple(names)
 
 
 @cache
@@ -49,7 +51,7 @@ def is_there(path: str) -> bool:
     path = f"sdg/{path}" if path.split("/")[0] in LINKS else path
     pattern = re.sub(r"\\\*|\bNAME\b", "[^/]*", re.escape(path))
     top = path.split("/")[0] in FOLDERS
-    return any(re.fullmatch(pattern if top else f"(.*/)?{pattern}", each) for each in paths())
+    return any(re.fullmatch(pattern if top else f"(.*/)?{pattern}", candidate) for candidate in paths())
 
 
 def dead_paths(text: str) -> list[str]:
@@ -81,18 +83,19 @@ def module_file(name: str) -> Path | None:
 
 
 @cache
-def defined(file: Path) -> frozenset[str]:
+def names_defined(file: Path) -> frozenset[str]:
     """What a module defines or imports at its top, lazily or for types alone too."""
     names: set[str] = set()
     body = ast.parse(file.read_text("utf-8")).body
-    for node in [*body, *(inner for each in body if isinstance(each, ast.If) for inner in each.body)]:
+    conditional = [node for block in body if isinstance(block, ast.If) for node in block.body]
+    for node in [*body, *conditional]:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             names.add(node.name)
         elif isinstance(node, ast.Import | ast.ImportFrom):
             names |= {alias.asname or alias.name for alias in node.names}
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names |= {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+            names |= {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
     return frozenset(names)
 
 
@@ -114,19 +117,19 @@ def dead_commands(text: str) -> list[str]:
 def dead_options(text: str) -> list[str]:
     """Commands and options of `sdg` in code of a text that there aren't; names of one's own and in capitals aside."""
     dead = []
-    for said in SDG.findall(text):
-        command, words = typer.main.get_command(app), re.split(r"\s{2,}#?|[;|]", said)[0].split()
+    for line in SDG.findall(text):
+        command, words = typer.main.get_command(app), re.split(r"\s{2,}#?|[;|]", line)[0].split()
         while words and hasattr(command, "list_commands"):
             context = type(command).context_class(command)
             if words[0] not in command.list_commands(context):
-                dead += [f"sdg {said}"] if re.fullmatch("[a-z0-9-]+", words[0]) else []
+                if re.fullmatch("[a-z0-9-]+", words[0]):
+                    dead.append(f"sdg {line}")
                 break
             command, words = command.get_command(context, words[0]), words[1:]
         else:
-            known = {"--help"}.union(*(each.opts + each.secondary_opts for each in command.params))
-            dead += [
-                f"sdg {said}: {each}" for each in re.findall(r"(?<!\S)--[\w-]+", " ".join(words)) if each not in known
-            ]
+            options = {"--help"}.union(*(parameter.opts + parameter.secondary_opts for parameter in command.params))
+            named = re.findall(r"(?<!\S)--[\w-]+", " ".join(words))
+            dead += [f"sdg {line}: {option}" for option in named if option not in options]
     return dead
 
 
@@ -141,7 +144,7 @@ def _imports(name: str, attribute: str) -> bool:
     for length in range(len(parts), 0, -1):
         if file := module_file(".".join(parts[:length])):
             rest = [*parts[length:], *([attribute] if attribute else [])]
-            return not rest or rest[0] in defined(file)
+            return not rest or rest[0] in names_defined(file)
     return (ROOT / Path(*parts)).is_dir()
 
 
@@ -164,10 +167,12 @@ def texts() -> Iterator[tuple[str, int, str]]:
 
 
 def test_pages_and_docstrings_name_only_what_there_is() -> None:
-    found = list(texts())
-    assert len({path for path, _, _ in found}) > 300
-    finders = (dead_paths, dead_names, dead_commands, dead_options)
-    dead = [f"{path}:{line}: {each}" for path, line, text in found for find in finders for each in find(text)]
+    lines = list(texts())
+    assert len({path for path, _, _ in lines}) > 300
+    dead = []
+    for path, number, text in lines:
+        mentions = [*dead_paths(text), *dead_names(text), *dead_commands(text), *dead_options(text)]
+        dead += [f"{path}:{number}: {mention}" for mention in mentions]
     assert not dead, "these moved or never were:\n" + "\n".join(dead)
 
 
@@ -212,4 +217,4 @@ def test_dead_commands_are_found() -> None:
     ],
 )
 def test_dead_commands_and_options_of_sdg_are_found(text: str, dead: list[str]) -> None:
-    assert [each.partition("  ")[0].partition(":")[0] for each in dead_options(text)] == dead
+    assert [complaint.partition("  ")[0].partition(":")[0] for complaint in dead_options(text)] == dead

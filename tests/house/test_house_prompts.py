@@ -19,15 +19,17 @@ def python_in(path: Path) -> list[str]:
 
 def test_all_prompts_together_hold_little_python() -> None:
     lines = {path.name: python_in(path) for path in PROMPTS}
-    assert sum(map(len, lines.values())) <= MAX_LINES, {name: len(found) for name, found in lines.items() if found}
-    assert max(map(len, lines.values())) <= MAX_EXAMPLE
-    assert all(len(line) <= MAX_CHARS for found in lines.values() for line in found)
+    counts = {name: len(python_lines) for name, python_lines in lines.items() if python_lines}
+    assert sum(counts.values()) <= MAX_LINES, counts
+    assert max(counts.values()) <= MAX_EXAMPLE
+    for python_lines in lines.values():
+        assert all(len(line) <= MAX_CHARS for line in python_lines)
     assert lines["example.md"], "the example is one of them"
 
 
 def test_no_prompt_holds_anything_of_the_hand_written_planner() -> None:
     planner = sorted((ROOT / "sdg" / "llm" / "babylang" / "by_hand").glob("*.py"))
-    known = {line.strip() for path in planner for line in path.read_text(encoding="utf-8").splitlines()}
+    planner_lines = {line.strip() for path in planner for line in path.read_text(encoding="utf-8").splitlines()}
     shown = {line.strip() for path in PROMPTS for line in python_in(path)}
-    assert len(known) > 150
-    assert not {line for line in known & shown if len(line) > 20}
+    assert len(planner_lines) > 150
+    assert not {line for line in planner_lines & shown if len(line) > 20}

@@ -29,15 +29,15 @@ CIRCLES: dict[str, dict[Edge, str]] = {}
 
 def long_functions(tree: ast.AST, *, limit: int) -> list[str]:
     """Functions longer than `limit` lines, their docstrings not counted."""
-    found = []
+    long = []
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             if ast.get_docstring(node) is not None:
                 lines -= (node.body[0].end_lineno or 0) - node.body[0].lineno + 1
             if lines > limit:
-                found.append(f"{node.name} (line {node.lineno}) has {lines} lines, {limit} is the most")
-    return found
+                long.append(f"{node.name} (line {node.lineno}) has {lines} lines, {limit} is the most")
+    return long
 
 
 def prints(tree: ast.AST) -> list[int]:
@@ -60,8 +60,8 @@ def test_files_are_short(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=label)
 def test_functions_are_short(path: Path) -> None:
-    found = long_functions(ast.parse(path.read_text("utf-8")), limit=MAX_FUNCTION_LINES)
-    assert not found, f"{label(path)}: " + "; ".join(found)
+    long = long_functions(ast.parse(path.read_text("utf-8")), limit=MAX_FUNCTION_LINES)
+    assert not long, f"{label(path)}: " + "; ".join(long)
 
 
 @pytest.mark.parametrize("path", FILES, ids=label)
@@ -85,8 +85,8 @@ def test_every_folder_of_code_is_a_package() -> None:
 
 def modules_of(folders: Iterable[Path]) -> Counter[str]:
     """How many modules each folder holds."""
-    found = (path for folder in folders for path in folder.rglob("*.py"))
-    return Counter(label(path.parent) for path in found if path.name != "__init__.py")
+    paths = (path for folder in folders for path in folder.rglob("*.py"))
+    return Counter(label(path.parent) for path in paths if path.name != "__init__.py")
 
 
 def test_folders_are_small() -> None:
@@ -106,18 +106,18 @@ def room_of(name: str, floor: str) -> str:
 
 def edges(floor: str) -> dict[Edge, str]:
     """Which room imports which, lazily too, and where; what is imported for types alone doesn't count."""
-    found: dict[Edge, str] = {}
+    places: dict[Edge, str] = {}
     for path in FILES:
         inside = path.relative_to(ROOT).with_suffix("").parts
         if own := room_of(".".join(inside), floor):
-            for name, line in imported(ast.parse(path.read_text("utf-8"))):
+            for name, line in imported_modules(ast.parse(path.read_text("utf-8"))):
                 room = room_of(name, floor)
                 if room and room != own and own != "__init__":
-                    found.setdefault((own, room), f"{label(path)}:{line}")
-    return found
+                    places.setdefault((own, room), f"{label(path)}:{line}")
+    return places
 
 
-def imported(tree: ast.AST) -> Iterator[tuple[str, int]]:
+def imported_modules(tree: ast.AST) -> Iterator[tuple[str, int]]:
     """Modules that are imported anywhere in a module but under `if TYPE_CHECKING`, by absolute names."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
@@ -126,34 +126,34 @@ def imported(tree: ast.AST) -> Iterator[tuple[str, int]]:
             yield from ((alias.name, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield from ((f"{node.module}.{alias.name}", node.lineno) for alias in node.names)
-        yield from imported(node)
+        yield from imported_modules(node)
 
 
-def circles(found: Iterable[Edge]) -> set[Edge]:
+def circles(imports: Iterable[Edge]) -> set[Edge]:
     """The edges on circles: what is left when rooms that import nothing, or that nothing imports, are gone."""
-    left = set(found)
+    remaining = set(imports)
     while True:
-        importing, importers = {room for room, _ in left}, {room for _, room in left}
-        kept = {(a, b) for a, b in left if a in importers and b in importing}
-        if kept == left:
-            return left
-        left = kept
+        importing, importers = {room for room, _ in remaining}, {room for _, room in remaining}
+        inner = {(a, b) for a, b in remaining if a in importers and b in importing}
+        if inner == remaining:
+            return remaining
+        remaining = inner
 
 
 @pytest.mark.parametrize("floor", FLOORS)
 def test_rooms_of_a_floor_form_no_circles(floor: str) -> None:
-    found, allowed = edges(floor), CIRCLES.get(floor, {})
-    told = [f"{a} -> {b} ({found[a, b]})" for a, b in sorted(circles(set(found) - set(allowed)))]
-    assert not told, "these go round; move what both need to the lower room: " + ", ".join(told)
+    places, allowed = edges(floor), CIRCLES.get(floor, {})
+    faults = [f"{a} -> {b} ({places[a, b]})" for a, b in sorted(circles(set(places) - set(allowed)))]
+    assert not faults, "these go round; move what both need to the lower room: " + ", ".join(faults)
     for edge in allowed:
-        assert circles(set(found) - (set(allowed) - {edge})), f"{edge} closes no circle any more: strike it out"
+        assert circles(set(places) - (set(allowed) - {edge})), f"{edge} closes no circle any more: strike it out"
 
 
 def test_circles_are_found() -> None:
     assert circles([("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")]) == {("b", "c"), ("c", "b")}
     assert not circles([("a", "b"), ("b", "c"), ("a", "c")])
     lazy = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import sdg.a\ndef f():\n    from sdg.gate import x"
-    assert [name for name, _ in imported(ast.parse(lazy))] == ["typing.TYPE_CHECKING", "sdg.gate.x"]
+    assert [name for name, _ in imported_modules(ast.parse(lazy))] == ["typing.TYPE_CHECKING", "sdg.gate.x"]
 
 
 def test_it_is_typed() -> None:

@@ -15,6 +15,7 @@ import pytest
 import typer.main
 
 from sdg.experiments.cli.main import app
+from tests.house.test_house_pages import prose
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md", "examples/**/*.md")
@@ -57,7 +58,7 @@ PRIVATE = {
 CODE = re.compile(r"```.*?```|`[^`\n]*`|^(?: {4}|\t)[^\n]*$|<!--.*?-->|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
 
 
-def found(text: str) -> list[str]:
+def private_words(text: str) -> list[str]:
     """Private words of a text, each with what to write instead; code and links aren't prose."""
     prose = CODE.sub(" ", text)
     return [
@@ -71,7 +72,7 @@ def pages(patterns: tuple[str, ...]) -> list[Path]:
 
 def helps(command: Any, name: str) -> Iterator[tuple[str, str]]:
     """(command, what its help says)"""
-    yield name, " ".join([command.help or "", *(getattr(each, "help", "") or "" for each in command.params)])
+    yield name, " ".join([command.help or "", *(getattr(parameter, "help", "") or "" for parameter in command.params)])
     if hasattr(command, "list_commands"):
         context = type(command).context_class(command)
         for inner in command.list_commands(context):
@@ -80,24 +81,22 @@ def helps(command: Any, name: str) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("path", pages(PAGES), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_pages_use_the_terms_of_the_field(path: Path) -> None:
-    private = found(path.read_text("utf-8"))
+    private = private_words(path.read_text("utf-8"))
     assert not private, "\n".join(private)
 
 
 def test_help_uses_the_terms_of_the_field() -> None:
-    bad = [f"{name}: {each}" for name, text in helps(typer.main.get_command(app), "sdg") for each in found(text)]
+    texts = helps(typer.main.get_command(app), "sdg")
+    bad = [f"{name}: {term}" for name, text in texts for term in private_words(text)]
     assert not bad, "\n".join(bad)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_docstrings_use_the_terms_of_the_field(package: str) -> None:
-    bad = [
-        f"{path.name}:{node.lineno}: {each}"
-        for path in sorted((ROOT / package).rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        for each in found(node.value.value)
-    ]
+    bad = []
+    for path in sorted((ROOT / package).rglob("*.py")):
+        for line, text in prose(ast.parse(path.read_text("utf-8"))):
+            bad += [f"{path.name}:{line}: {term}" for term in private_words(text)]
     assert not bad, "\n".join(bad)
 
 
@@ -113,9 +112,8 @@ def test_the_glossary_names_what_there_is() -> None:
     trees = [ast.parse(path.read_text("utf-8")) for path in (ROOT / "sdg").rglob("*.py")]
     classes = {node.name: node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
     rows = (ROOT / "docs/glossary.md").read_text("utf-8").splitlines()
-    named = re.findall(
-        r"`([A-Z]\w+)(?:\.(\w+))?`", "\n".join(row.rpartition("|")[0].rpartition("|")[2] for row in rows)
-    )
+    last_cells = "\n".join(row.rpartition("|")[0].rpartition("|")[2] for row in rows)
+    named = re.findall(r"`([A-Z]\w+)(?:\.(\w+))?`", last_cells)
     assert len(named) > 15
     missing = [name for name, member in named if member not in ast.unparse(classes.get(name, ast.Module([], [])))]
     assert not missing + [name for name, _ in named if name not in classes]
@@ -134,4 +132,4 @@ def test_the_glossary_names_what_there_is() -> None:
     ],
 )
 def test_private_words_are_found(text: str, private: bool) -> None:
-    assert bool(found(text)) is private
+    assert bool(private_words(text)) is private

@@ -24,29 +24,27 @@ WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 def sources() -> list[Path]:
     """All Python and Markdown above the worlds."""
-    return sorted(
-        Path(place, name)
-        for place, _, names in os.walk(ROOT / "sdg")
-        if not Path(place).relative_to(ROOT).as_posix().startswith(WORLDLY)
-        for name in names
-        if name.endswith((".py", ".md")) and name != "console.py"  # rich's tables have a `box`
-    )
+    paths = []
+    for place, _, names in os.walk(ROOT / "sdg"):
+        if not Path(place).relative_to(ROOT).as_posix().startswith(WORLDLY):
+            paths += [Path(place, name) for name in names if name.endswith((".py", ".md"))]
+    return sorted(path for path in paths if path.name != "console.py")  # rich's tables have a `box`
 
 
-def named(text: str) -> list[str]:
+def world_words(text: str) -> list[str]:
     """What a text says of one world."""
     return WORLDS.findall(text) + [word for word in WORDS.findall(text) if word.lower() in THINGS]
 
 
 def test_no_world_is_named_above_the_worlds() -> None:
-    found = sources()
-    assert len(found) > 80
-    told = []
-    for path in found:
+    paths = sources()
+    assert len(paths) > 80
+    faults = []
+    for path in paths:
         place = path.relative_to(ROOT)
         for number, line in enumerate([str(place), *path.read_text(encoding="utf-8").splitlines()]):
-            told += [f"{place}:{number}: {word!r} in {line.strip()}" for word in named(line)]
-    assert not told, "\n".join(told)
+            faults += [f"{place}:{number}: {word!r} in {line.strip()}" for word in world_words(line)]
+    assert not faults, "\n".join(faults)
 
 
 @pytest.mark.parametrize(
@@ -60,4 +58,4 @@ def test_no_world_is_named_above_the_worlds() -> None:
     ],
 )
 def test_words_are_found_in_prose_and_in_names(text: str, words: list[str]) -> None:
-    assert named(text) == words
+    assert world_words(text) == words

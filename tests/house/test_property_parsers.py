@@ -135,5 +135,5 @@ def test_any_bytes_are_a_journal_or_an_error_that_names_the_line(tmp_path: Path,
 
 @given(JSON)
 def test_any_json_is_an_experience_or_is_refused(value: Any) -> None:
-    found, refused = outcome(lambda: decode(Experience, loads(json.dumps(value))), ValueError)
-    assert isinstance(found, Experience) if refused is None else refused
+    decoded, refused = outcome(lambda: decode(Experience, loads(json.dumps(value))), ValueError)
+    assert isinstance(decoded, Experience) if refused is None else refused

@@ -59,9 +59,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.timeout(900)
 def test_snippets_run(page: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {"__name__": "snippet"}
-    found = list(snippets(page))
-    assert found
-    for number, snippet in enumerate(found):
+    page_snippets = list(snippets(page))
+    assert page_snippets
+    for number, snippet in enumerate(page_snippets):
         path = folder / (snippet.file or f"block_{number}.py")
         path.write_text(snippet.source, "utf-8")  # so that a check's source can be read
         if snippet.file:
@@ -101,7 +101,7 @@ def test_the_site_builds_and_fetches_nothing(tmp_path: Path) -> None:
     pages = {path.name: path.read_text("utf-8") for path in (tmp_path / "site").rglob("*.html")}
     assert {"index.html", "tutorial.html", "configuration.html", "cli.html", "world.html"} <= set(pages)
     assert "about 99" in pages["index.html"], "README's first screen is the start page"
-    fetched = [each for text in pages.values() for each in re.findall(r'<(?:script|link|img)[^>]*="https?://', text)]
+    fetched = [link for text in pages.values() for link in re.findall(r'<(?:script|link|img)[^>]*="https?://', text)]
     assert not fetched
 
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 
 
-def tracked() -> list[Path]:
+def tracked_files() -> list[Path]:
     """The files that git knows and that are there, relative to the root."""
     names = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True, check=True).stdout
     return [Path(name) for name in names.splitlines() if (ROOT / name).exists()]
@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def wheel(links: str, *, folder: Path) -> Path:
     """The wheel, built without a network from what git, a zip or a file system without links leaves of the tree."""
     source, out = folder / f"source, {links}", folder / links
-    for name in tracked():
+    for name in tracked_files():
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         if not (ROOT / name).is_symlink() or links == "kept":
             shutil.copy(ROOT / name, source / name, follow_symlinks=False)
@@ -43,8 +43,8 @@ def wheel(links: str, *, folder: Path) -> Path:
     built = [*PIP, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", out, source]
     done = subprocess.run(built, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    (found,) = out.glob("sdg-*.whl")
-    return found
+    (wheel_path,) = out.glob("sdg-*.whl")
+    return wheel_path
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def python(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("links", ["kept", "as text", "left out"])
 def test_all_of_sdg_and_nothing_else_is_in_the_wheel(links: str, folder: Path) -> None:
     names = zipfile.ZipFile(wheel(links, folder=folder)).namelist()
-    modules = {path.as_posix() for path in tracked() if path.parts[0] == "sdg" and path.suffix == ".py"}
+    modules = {path.as_posix() for path in tracked_files() if path.parts[0] == "sdg" and path.suffix == ".py"}
     assert {name for name in names if name.endswith(".py")} == modules
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"sdg"}
     for name in ("configs/tiny.yaml", "skills/shipped/library.json", "envs/babyai/prompts/role.md", "prompts/debug.md"):
@@ -94,6 +94,6 @@ def test_it_solves_and_runs_beside_a_project_with_our_folders_names(python: Path
     sdg("run", "--config", "tiny", "--out", "run", "--quiet")
     assert (tmp_path / "run" / "report.html").is_file()
     code = "import sdg, gymnasium; print(sdg.__file__, sdg.load(), gymnasium.make('sdg/GoToLocal-v0').spec.id)"
-    told = run(python, "-c", code)
-    assert told.startswith(str(python.parents[1]))
-    assert told.strip().endswith("sdg/GoToLocal-v0")
+    installed_at = run(python, "-c", code)
+    assert installed_at.startswith(str(python.parents[1]))
+    assert installed_at.strip().endswith("sdg/GoToLocal-v0")

@@ -30,10 +30,10 @@ def test_four_stages_and_the_gate_without_babyai(without_babyai: Path, tmp_path:
     command = [sys.executable, "-W", "error::DeprecationWarning", "-m", "tests.shared.four_stages", str(tmp_path)]
     done = subprocess.run(command, cwd=without_babyai, capture_output=True, text=True, check=False, timeout=280)
     assert done.returncode == 0, done.stderr[-2000:]
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert told["babyai"] == []
-    assert told["verified"] == 12, "every first hypothesis"
-    assert len(told["skills"]) == 3
-    assert "rules" in told["verdicts"]
-    assert told["success"]["sdg"] >= 18, "of 20 unseen layouts"
-    assert told["success"]["sdg"] > told["success"]["random"]
+    report = json.loads(done.stdout.splitlines()[-1])
+    assert report["babyai"] == []
+    assert report["verified"] == 12, "every first hypothesis"
+    assert len(report["skills"]) == 3
+    assert "rules" in report["verdicts"]
+    assert report["success"]["sdg"] >= 18, "of 20 unseen layouts"
+    assert report["success"]["sdg"] > report["success"]["random"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,7 +53,7 @@ class Fuse(Quiet):
         self.fatal = stage
 
     @contextmanager
-    def stage(self, name: str, **told: object) -> Iterator[Fuse]:  # type: ignore[override]
+    def stage(self, name: str, **options: object) -> Iterator[Fuse]:  # type: ignore[override]
         self.now = name
         yield self
 
@@ -65,47 +66,47 @@ def config(*overlay: str) -> RunConfig:
     return load(find_config("tiny"), overlay=[*SMALL, *overlay])
 
 
-def grounded(folder: Path, chosen: RunConfig, *, progress: Quiet | None = None) -> Path:
+def ground_run(folder: Path, chosen: RunConfig, *, progress: Quiet | None = None) -> Path:
     settings = run_settings(chosen)
-    with RunFolder.start(folder, settings) as kept:
-        list(run(chosen, kept, until="induce", progress=progress or Quiet()))
+    with RunFolder.start(folder, settings) as run_folder:
+        list(run(chosen, run_folder, until="induce", progress=progress or Quiet()))
     return folder
 
 
 @pytest.fixture(scope="module")
 def twice(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return grounded(tmp_path_factory.mktemp("cycles") / "twice", config("cycles=2"))
+    return ground_run(tmp_path_factory.mktemp("cycles") / "twice", config("cycles=2"))
 
 
 def test_a_second_cycle_tries_again_what_failed_and_nothing_else(twice: Path) -> None:
     rows = read_journal(twice / "verifications.jsonl")
     first = {row["unit"].rpartition("/")[0]: row["verified"] for row in rows if int(row["unit"][-1]) < 2}
-    again = {row["unit"].rpartition("/")[0] for row in rows if int(row["unit"][-1]) >= 2}
-    assert again == {task for task, verified in first.items() if not verified} != set()
-    spent = [
-        sum(row["searched_steps"] for row in rows if row["unit"].startswith(task) and int(row["unit"][-1]) >= 2)
-        for task in again
-    ]
-    assert max(spent) <= 900, "T_verify is for an instruction and a cycle"
+    spent: Counter[str] = Counter()
+    for row in rows:
+        task, _, attempt = row["unit"].rpartition("/")
+        if int(attempt[-1]) >= 2:
+            spent[task] += row["searched_steps"]
+    assert spent.keys() == {task for task, verified in first.items() if not verified} != set()
+    assert max(spent.values()) <= 900, "T_verify is for an instruction and a cycle"
 
 
 def test_the_second_cycle_is_told_of_the_skills_of_the_first(twice: Path) -> None:
     said = entries(twice / "transcript.jsonl")
     asked = [entry["messages"][-1]["content"] for entry in said if entry["stage"] == "hypothesize"]
     names = {skill.name for skill in load_library(twice / "library-1").skills}
-    told = [text for text in asked if "## Skills that the robot has learned" in text]
-    assert told
-    assert all(f"\n{name}(" in text for text in told for name in names)
-    assert len(told) < len(asked), "the first cycle has none"
+    with_skills = [text for text in asked if "## Skills that the robot has learned" in text]
+    assert with_skills
+    assert all(f"\n{name}(" in text for text in with_skills for name in names)
+    assert len(with_skills) < len(asked), "the first cycle has none"
 
 
 def test_the_first_cycle_is_what_a_run_of_one_cycle_is(twice: Path, tmp_path: Path) -> None:
-    once = grounded(tmp_path / "once", config())
+    once = ground_run(tmp_path / "once", config())
     alone, both = units(once), units(twice)
     assert {key: text for key, text in both.items() if key in alone} == alone
-    kept = load_library(twice / "library-1")
-    assert [skill.name for skill in kept.skills] == [skill.name for skill in load_library(once / "library").skills]
-    for skill in kept.skills:
+    library = load_library(twice / "library-1")
+    assert [skill.name for skill in library.skills] == [skill.name for skill in load_library(once / "library").skills]
+    for skill in library.skills:
         ours, theirs = (place / f"{skill.name}.safetensors" for place in (twice / "library-1", once / "library"))
         assert ours.read_bytes() == theirs.read_bytes()
 
@@ -114,9 +115,9 @@ def test_the_first_cycle_is_what_a_run_of_one_cycle_is(twice: Path, tmp_path: Pa
 def test_a_run_killed_in_its_second_cycle_ends_like_one_left_alone(twice: Path, tmp_path: Path, stage: str) -> None:
     chosen, folder = config("cycles=2"), tmp_path / "broken"
     with pytest.raises(Killed):
-        grounded(folder, chosen, progress=Fuse(stage))
+        ground_run(folder, chosen, progress=Fuse(stage))
     before = units(folder)
-    grounded(folder, chosen)
+    ground_run(folder, chosen)
     after = units(folder)
     assert before.items() < after.items()
     assert after == units(twice)
@@ -125,15 +126,15 @@ def test_a_run_killed_in_its_second_cycle_ends_like_one_left_alone(twice: Path, 
 
 def test_a_transcript_replays_both_cycles(twice: Path, tmp_path: Path) -> None:
     overlay = ("cycles=2", "model.kind=replay", f"model.transcript={twice / 'transcript.jsonl'}")
-    again = grounded(tmp_path / "again", config(*overlay))
+    again = ground_run(tmp_path / "again", config(*overlay))
     assert units(again) == units(twice)
 
 
 def test_an_inherited_skill_costs_nothing_where_it_is_as_good_as_before(twice: Path) -> None:
     rows = read_journal(twice / "skills.jsonl")
-    kept = {row["unit"]: row for row in rows if row["unit"].startswith("c2-1/")}
-    assert any("inherited" in row for row in kept.values())
-    assert all(row["environment_steps"] == 0 for row in kept.values() if "inherited" in row)
+    by_unit = {row["unit"]: row for row in rows if row["unit"].startswith("c2-1/")}
+    assert any("inherited" in row for row in by_unit.values())
+    assert all(row["environment_steps"] == 0 for row in by_unit.values() if "inherited" in row)
 
 
 def test_attempts_are_numbered_through_the_cycles() -> None:
@@ -149,4 +150,6 @@ def test_what_only_a_chain_of_skills_could_reach_is_no_skill_of_its_own(tmp_path
     with RunFolder.start(tmp_path / "run", RunSettings({}, "", 0)) as folder:
         grounding = Pipeline(plan, folder, model=BabyLang(), search=RandomSearch(), progress=Quiet())
         grounding._results.update({1: [row], 2: [row]})
-        assert [[len(each.actions) for each in grounding.experiences(cycle)] for cycle in (1, 2)] == [[3], [3]]
+        for cycle in (1, 2):
+            (experience,) = grounding.experiences(cycle)
+            assert len(experience.actions) == 3

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sdg.llm.transcript import entries
-from tests.adversarial.kills import differences, kill, start, units
+from tests.adversarial.kills import differences, kill, start_run, units
 from tests.shared.pipeline_server import openai_server
 
 STAGES = ("hypotheses", "verifications", "skills", "episodes")
@@ -65,7 +65,7 @@ def test_a_run_killed_in_each_stage_ends_like_one_left_alone(
 ) -> None:
     folder, log = tmp_path / "broken", tmp_path / "log"
     for stage in STAGES:
-        process = start("tiny", folder, log)
+        process = start_run("tiny", folder, log)
         journal, deadline = folder / f"{stage}.jsonl", time.monotonic() + 240
         while not (journal.exists() and journal.read_bytes().count(b"\n")):
             assert process.poll() is None, log.read_text()
@@ -73,7 +73,7 @@ def test_a_run_killed_in_each_stage_ends_like_one_left_alone(
             time.sleep(0.05)
         kill(process)
     before = units(folder)
-    assert start("tiny", folder, log).wait() == 0, log.read_text()
+    assert start_run("tiny", folder, log).wait() == 0, log.read_text()
     assert units(folder).items() >= before.items()
     assert differences(whole[0], folder) == []
 

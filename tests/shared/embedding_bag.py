@@ -19,10 +19,10 @@ class BagNetwork(Network):
     @staticmethod
     def of(network: Network) -> BagNetwork:
         """The same network, over the same parameters."""
-        made = BagNetwork(network.inputs, network.hidden, network.parameters)
-        tensors = [torch.from_numpy(view).requires_grad_() for view in made.views(made.parameters)]
-        vars(made).update(tensors=tensors, adam=torch.optim.Adam(tensors, eps=1e-5))
-        return made
+        bag = BagNetwork(network.inputs, network.hidden, network.parameters)
+        tensors = [torch.from_numpy(view).requires_grad_() for view in bag.views(bag.parameters)]
+        vars(bag).update(tensors=tensors, adam=torch.optim.Adam(tensors, eps=1e-5))
+        return bag
 
     def evaluate(self, inputs: Inputs, samples: slice) -> tuple[np.ndarray, np.ndarray]:
         """Logits f32 (n, actions) and values f32 (n,)."""
@@ -33,8 +33,8 @@ class BagNetwork(Network):
     def compute_gradient(self, inputs: Inputs, batch: Batch, chosen: np.ndarray, loss: Loss) -> None:
         """Leave the mean gradient over the samples `chosen` i64 (m,) in the tensors."""
         actions, before, advantages, returns = (
-            torch.from_numpy(each[chosen])
-            for each in (batch.actions, batch.log_probabilities, batch.advantages, batch.returns)
+            torch.from_numpy(column[chosen])
+            for column in (batch.actions, batch.log_probabilities, batch.advantages, batch.returns)
         )
         out = self._outputs(inputs, chosen)
         logs = functional.log_softmax(out[:, :-1], dim=1)

@@ -37,11 +37,12 @@ def _about_lamps(prompt: str) -> str:
     goals = _GOALS[: 3 if verb == "light" else 2]
     if "## Task to split" in prompt:
         return "\n".join(
-            f"Goal {n}: {told.format(lamp=lamp)}\n```python\n{check.format(n=n, lamp=lamp)}\n```"
-            for n, (told, check) in enumerate(goals, 1)
+            f"Goal {n}: {description.format(lamp=lamp)}\n```python\n{check.format(n=n, lamp=lamp)}\n```"
+            for n, (description, check) in enumerate(goals, 1)
         )
     if "## Instruction to carry out" in prompt:
-        calls = [f"    {name}('{lamp}')" for told, _ in goals for name in _skills(prompt, told.split(" the ")[0])]
+        verbs = [description.split(" the ")[0] for description, _ in goals]
+        calls = [f"    {name}('{lamp}')" for verb in verbs for name in _skills(prompt, verb)]
         return "```python\ndef program():\n" + "\n".join(calls or ["    return"]) + "\n```"
     return "Yes"
 
@@ -84,8 +85,8 @@ def main(place: Path) -> None:
     grounding = Pipeline(plan, folder, model=model, search=RandomSearch(SearchSettings(horizon=20)), progress=Quiet())
     rows = grounding.ground()
     learning = grounding.learning()
-    found = learning.discover(grounding.experiences())
-    save_library(learning.learn(found, reserved=("program", *corridor.perceivable.functions)), place / "library")
+    discovery = learning.discover(grounding.experiences())
+    save_library(learning.learn(discovery, reserved=("program", *corridor.perceivable.functions)), place / "library")
     skills = options_of(load_library(place / "library"))
     prompts = Prompts(corridor)
     sdg = PlannerAgent("sdg", lambda seed: Planner(model, prompts), skills)
@@ -94,25 +95,23 @@ def main(place: Path) -> None:
         for level in corridor.levels()
         for seed in seeds("evaluation", count=10)
     ]
-    played = {agent.name: [play_task(agent, task) for task in tasks] for agent in (sdg, RandomAgent())}
-    verdicts = {
-        verdict[0]
-        for row in played["sdg"]
-        for interaction in row["trace"]
-        for call in interaction["calls"]
-        for verdict in call["verdicts"]
+    random = RandomAgent()
+    episodes = [play_task(sdg, task) for task in tasks]
+    random_episodes = [play_task(random, task) for task in tasks]
+    trace = [interaction for row in episodes for interaction in row["trace"]]
+    calls = [call for interaction in trace for call in interaction["calls"]]
+    success = {
+        sdg.name: sum(row["success"] for row in episodes),
+        random.name: sum(row["success"] for row in random_episodes),
     }
-    print(
-        json.dumps(
-            {
-                "verified": sum(bool(row.verified) for row in rows),
-                "skills": sorted(skills),
-                "success": {name: sum(row["success"] for row in rows) for name, rows in played.items()},
-                "verdicts": sorted(verdicts),
-                "babyai": [name for name in sys.modules if "babyai" in name],
-            }
-        )
-    )
+    report = {
+        "verified": sum(bool(row.verified) for row in rows),
+        "skills": sorted(skills),
+        "success": success,
+        "verdicts": sorted({verdict[0] for call in calls for verdict in call["verdicts"]}),
+        "babyai": [name for name in sys.modules if "babyai" in name],
+    }
+    print(json.dumps(report))
 
 
 class Quiet:

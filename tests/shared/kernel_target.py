@@ -17,6 +17,6 @@ def steps_of(level: str) -> int:
     return int(world.perception().functions()["get_steps"]()) if "get_steps" in world.perception().functions() else 5
 
 
-def act(level: str) -> dict[str, Any]:
+def step_level(level: str) -> dict[str, Any]:
     steps = steps_of(level)
     return {"steps": steps, "unsaved": list(kernels.unsaved), "read_only": kernels.READ_ONLY}

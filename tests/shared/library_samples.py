@@ -40,3 +40,14 @@ def a_library(**changes: object) -> SkillLibrary:
         provenance={"levels": ["GoToLocal"], "seed": 0, "command": "train"},
     )
     return replace(whole, **changes)  # type: ignore[arg-type]
+
+
+def assert_equal_libraries(first: SkillLibrary, second: SkillLibrary) -> None:
+    assert first.skills == second.skills
+    assert first.provenance == second.provenance
+    assert set(first.weights) == set(second.weights)
+    for name, arrays in first.weights.items():
+        assert set(arrays) == set(second.weights[name])
+        for key, array in arrays.items():
+            assert second.weights[name][key].dtype == np.float32
+            np.testing.assert_array_equal(array, second.weights[name][key])

@@ -38,19 +38,19 @@ RESPONSIBLE_TA = 0.71
 
 def rows(*, seed: int = 0, seeds_per_task: int = 2, kits: Path | None = None) -> list[Mapping[str, Any]]:
     """A row for each kind of screens; of the kinds never trained on three times as many, UI kits from `kits` too."""
-    found: list[Mapping[str, Any]] = []
+    figure_rows: list[Mapping[str, Any]] = []
     with Browser() as browser:
         for name, tasks, times in (("new seeds", SEEN, 1), ("kinds never trained on", UNSEEN, 3)):
             shots = list(
                 gather(browser, tasks=tasks, per_task=times * seeds_per_task, made_up=0, seed=FIRST_SEED + seed)
             )
-            found.append({"screens": name, "tasks": len(tasks)} | figures(shots))
+            figure_rows.append({"screens": name, "tasks": len(tasks)} | figures(shots))
         if kits is not None:
             pages = 20 * seeds_per_task
             more = {"tasks": (), "per_task": 0, "made_up": 0, "kit_pages": pages, "styles": fetch(kits)}
             shots = list(gather(browser, **more, held_out=True, seed=FIRST_SEED + seed))  # type: ignore[arg-type]
-            found.append({"screens": "UI kits never trained on", "tasks": 0} | figures(shots))
-    return found
+            figure_rows.append({"screens": "UI kits never trained on", "tasks": 0} | figures(shots))
+    return figure_rows
 
 
 def figures(shots: Sequence[tuple[np.ndarray, Sequence[TrueElement]]]) -> dict[str, Any]:
@@ -89,23 +89,24 @@ class Tally:
 
     def add(self, screen: Screen, elements: Sequence[TrueElement]) -> None:
         """One more screenshot."""
-        real = [each for each in elements if kind_of(each) is not None]
-        seen = [each for each in screen.elements if each.kind != "text"]
-        pairs = matched(
-            [(family(each.kind), each.box) for each in seen], [(family(each.kind), each.box) for each in real]
+        real = [element for element in elements if kind_of(element) is not None]
+        parsed = [element for element in screen.elements if element.kind != "text"]
+        pairs = match_pairs(
+            [(family(element.kind), element.box) for element in parsed],
+            [(family(element.kind), element.box) for element in real],
         )
-        self.hits, self.found, self.true = self.hits + len(pairs), self.found + len(seen), self.true + len(real)
+        self.hits, self.found, self.true = self.hits + len(pairs), self.found + len(parsed), self.true + len(real)
         for i, j in pairs:
             if real[j].kind in ("checkbox", "radio"):
-                self.states.append(seen[i].checked == real[j].checked)
+                self.states.append(parsed[i].checked == real[j].checked)
             elif real[j].kind in FIELDS[:2]:
-                self.states.append(seen[i].focused == real[j].focused)
-        for each in set(range(len(real))) - {j for _, j in pairs}:
-            self.misses[real[each].kind] = self.misses.get(real[each].kind, 0) + 1
-        named = [(kind_of(each) or "", each.box) for each in real if str(kind_of(each)).endswith(" icon")]
-        right = {j for _, j in matched([(each.kind, each.box) for each in seen], named)}
+                self.states.append(parsed[i].focused == real[j].focused)
+        for missed in set(range(len(real))) - {j for _, j in pairs}:
+            self.misses[real[missed].kind] = self.misses.get(real[missed].kind, 0) + 1
+        named = [(kind_of(element) or "", element.box) for element in real if str(kind_of(element)).endswith(" icon")]
+        right = {j for _, j in match_pairs([(element.kind, element.box) for element in parsed], named)}
         self.icons += [j in right for j in range(len(named))]
-        self.texts += [read(each, screen.elements) for each in elements if is_readable(each)]
+        self.texts += [share_read(element, screen.elements) for element in elements if is_readable(element)]
 
     def figures(self) -> dict[str, Any]:
         """What was counted."""
@@ -124,25 +125,20 @@ class Tally:
         }
 
 
-def matched(
-    found: Sequence[tuple[str, Sequence[int]]], real: Sequence[tuple[str, Sequence[int]]]
+def match_pairs(
+    parsed: Sequence[tuple[str, Sequence[int]]], real: Sequence[tuple[str, Sequence[int]]]
 ) -> list[tuple[int, int]]:
-    """Pairs (found, real) of the same kind that overlap enough, the closest first, each once."""
-    close = sorted(
-        (
-            (overlap(box, other), i, j)
-            for i, (kind, box) in enumerate(found)
-            for j, (its, other) in enumerate(real)
-            if kind == its
-        ),
-        reverse=True,
-    )
+    """Pairs (parsed, real) of the same kind that overlap enough, the closest first, each once."""
+    close: list[tuple[float, int, int]] = []
+    for i, (kind, box) in enumerate(parsed):
+        close += [(overlap(box, real_box), i, j) for j, (real_kind, real_box) in enumerate(real) if kind == real_kind]
     pairs: list[tuple[int, int]] = []
-    used: tuple[set[int], set[int]] = (set(), set())
-    for share, i, j in close:
-        if share >= ENOUGH and i not in used[0] and j not in used[1]:
-            used[0].add(i)
-            used[1].add(j)
+    used: set[int] = set()
+    used_real: set[int] = set()
+    for share, i, j in sorted(close, reverse=True):
+        if share >= ENOUGH and i not in used and j not in used_real:
+            used.add(i)
+            used_real.add(j)
             pairs.append((i, j))
     return pairs
 
@@ -154,34 +150,36 @@ def is_readable(element: TrueElement) -> bool:
     return bool(alike(element.text)) and element.box[3] - element.box[1] >= LEAST_HEIGHT
 
 
-def read(element: TrueElement, elements: Sequence[ScreenElement]) -> float:
+def share_read(element: TrueElement, elements: Sequence[ScreenElement]) -> float:
     """How much of an element's words was read where it stands, in [0, 1]."""
-    asked, best = alike(element.text), 0.0
+    words, best = alike(element.text), 0.0
     x0, y0, x1, y1 = element.box
-    for each in elements:
-        a0, b0, a1, b1 = each.box
+    for parsed in elements:
+        a0, b0, a1, b1 = parsed.box
         if min(x1, a1) <= max(x0, a0) or min(y1, b1) <= max(y0, b0):
             continue
-        has = alike(each.text)
-        best = max(best, 1.0 if asked in has else likeness(asked, has))
+        parsed_words = alike(parsed.text)
+        best = max(best, 1.0 if words in parsed_words else likeness(words, parsed_words))
     return best
 
 
 def mean_average_precision(scored: Sequence[tuple[Sequence[Detection], Sequence[TrueElement]]]) -> float:
     """Mean over kinds of the area under precision and recall (all points), boxes overlapping by half."""
-    kinds = sorted({family(each.kind) for _, real in scored for each in real if kind_of(each) is not None})
-    return float(np.mean([_average_precision(kind, scored) for kind in kinds]))
+    real = [element for _, elements in scored for element in elements]
+    kinds = {family(element.kind) for element in real if kind_of(element) is not None}
+    return float(np.mean([_average_precision(kind, scored) for kind in sorted(kinds)]))
 
 
 def _average_precision(kind: str, scored: Sequence[tuple[Sequence[Detection], Sequence[TrueElement]]]) -> float:
     marks: list[tuple[float, bool]] = []
     total = 0
     for detections, elements in scored:
-        real = [("", each.box) for each in elements if kind_of(each) is not None and family(each.kind) == kind]
-        mine = [each for each in detections if family(each.kind) == kind]
-        hit = {i for i, _ in matched([("", each.box) for each in mine], real)}
-        marks += [(each.score, i in hit) for i, each in enumerate(mine)]
-        total += len(real)
+        real = [element for element in elements if kind_of(element) is not None]
+        real_boxes = [("", element.box) for element in real if family(element.kind) == kind]
+        mine = [detection for detection in detections if family(detection.kind) == kind]
+        hits = {i for i, _ in match_pairs([("", detection.box) for detection in mine], real_boxes)}
+        marks += [(detection.score, i in hits) for i, detection in enumerate(mine)]
+        total += len(real_boxes)
     right = np.array([hit for _, hit in sorted(marks, key=lambda mark: -mark[0])], float)
     if not len(right):
         return 0.0
@@ -191,5 +189,5 @@ def _average_precision(kind: str, scored: Sequence[tuple[Sequence[Detection], Se
 
 
 if __name__ == "__main__":
-    for each in rows():
-        print(json.dumps(each))
+    for row in rows():
+        print(json.dumps(row))

@@ -43,39 +43,39 @@ def spin() -> int:
         pass
 
 
-def run(source: str, *, spin: Any) -> Any:
+def run_generated(source: str, *, spin: Any) -> Any:
     """Generated code behind the guard, whose function does what a hole of the guard or of C would."""
     guard = Guard({"wait": Signature("wait")}, returns=bool)
     return guard.load(source)({"wait": spin})
 
 
 def in_generated_code(folder: str) -> Any:
-    return run(SOURCE, spin=spin)
+    return run_generated(SOURCE, spin=spin)
 
 
 def crash_later(folder: str) -> None:
     """An innocent check was asked, and it is over, when the process dies of something else."""
-    run(SOURCE, spin=lambda: 1)
+    run_generated(SOURCE, spin=lambda: 1)
     os.abort()
 
 
-def read(pid: int, name: str) -> bytes:
+def read_proc(pid: int, name: str) -> bytes:
     return Path(f"/proc/{pid}/{name}").read_bytes()
 
 
 def pids() -> list[int]:
     """Processes of this user."""
-    found = []
+    pids_of_user = []
     for place in Path("/proc").iterdir():
         with contextlib.suppress(FileNotFoundError):  # it has ended meanwhile
             if place.name.isdigit() and place.stat().st_uid == os.getuid():
-                found.append(int(place.name))
-    return found
+                pids_of_user.append(int(place.name))
+    return pids_of_user
 
 
 def environment(pid: int) -> bytes:
     try:
-        return read(pid, "environ")
+        return read_proc(pid, "environ")
     except FileNotFoundError:
         return b""
 
@@ -112,10 +112,10 @@ ACTIONS: Mapping[str, Any] = {
     "fork": lambda folder: os.fork(),
     "signal": lambda folder: os.kill(os.getppid(), 0),
     "ask": lambda folder: line.ask({"n": [1, 2]}),
-    "parent": lambda folder: read(os.getppid(), "environ"),
+    "parent": lambda folder: read_proc(os.getppid(), "environ"),
     "others": lambda folder: [len(environment(pid)) for pid in pids() if pid != os.getpid()],
-    "memory of the parent": lambda folder: read(os.getppid(), "maps"),
-    "crash": lambda folder: run(CRASHING, spin=os.abort),
+    "memory of the parent": lambda folder: read_proc(os.getppid(), "maps"),
+    "crash": lambda folder: run_generated(CRASHING, spin=os.abort),
     "crash later": crash_later,
     "say": lambda folder: say(bytes.fromhex(folder)),
 }

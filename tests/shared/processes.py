@@ -14,12 +14,12 @@ def descendants(pid: int) -> list[int]:
                 parents[int(name)] = int(stat.read().rpartition(")")[2].split()[1])
         except OSError:
             continue
-    found, queue = [], [pid]
+    below, queue = [], [pid]
     while queue:
         children = [child for child, parent in parents.items() if parent == queue[0]]
-        found += children
+        below += children
         queue = queue[1:] + children
-    return found
+    return below
 
 
 def lives(pid: int) -> bool:

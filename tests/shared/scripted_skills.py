@@ -58,11 +58,13 @@ class Walker:
             action = self._approach(memory, _frontier(memory))
         if action is None:
             return int(rng.integers(3))
-        return action if action >= 0 else (self.final if goals and self.final is not None else TOGGLE)
+        if action >= 0:
+            return action
+        return self.final if goals and self.final is not None else TOGGLE
 
     def _approach(self, memory: Memory, goals: set[tuple[int, int]]) -> int | None:
         """First action of a shortest way to face a goal; -1 when one is faced, None where no way is known."""
-        x, y, heading = (int(each) for each in memory.pose[0])
+        x, y, heading = (int(number) for number in memory.pose[0])
         queue, firsts = deque([((x, y, heading), -1)]), {(x, y, heading)}
         while queue:
             (x, y, heading), first = queue.popleft()

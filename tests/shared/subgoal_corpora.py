@@ -67,10 +67,10 @@ def _item(kind: dict[str, Any], part: str, *, rng: np.random.Generator) -> Clust
         return choices[int(rng.integers(len(choices)))]
 
     parts = ("tuning", "held out") if part == "both" else (part,)
-    text, api = pick([each for name in parts for each in kind["wordings"][name]]).split("|")
+    text, api = pick([wording for name in parts for wording in kind["wordings"][name]]).split("|")
     colour, thing = pick(COLOURS), "door" if kind["argument"] == "door" else pick(THINGS)
     fields = {"x": f"{colour} {thing}", "c": colour, "t": thing, "y": f"{pick(COLOURS)} {pick(THINGS)}"}
-    body = pick([each for name in parts for each in kind["checks"][name]]).format(**fields)
+    body = pick([check for name in parts for check in kind["checks"][name]]).format(**fields)
     source = f"def is_{api}():\n" + "\n".join("    " + line for line in body.splitlines()) + "\n"
     call = SkillCall(api, "" if kind["argument"] == "none" else fields["x"])
     return ClusterItem(call, Subgoal(text.format(**fields), CheckFunction(f"is_{api}", source)))
@@ -78,12 +78,12 @@ def _item(kind: dict[str, Any], part: str, *, rng: np.random.Generator) -> Clust
 
 def stand_in_corpus(*, n_items: int, seed: int) -> Corpus:
     """Subgoals that the rule-based planner hypothesises for grounding instructions, with kinds as it means them."""
-    model, each = BabyLang(), n_items // 4 + 1
-    by_level = [instructions(level, split="grounding", count=each, seed=seed) for level in LEVELS]
-    asked = [part[order] for order in range(each) for part in by_level]
+    model, per_level = BabyLang(), n_items // 4 + 1
+    by_level = [instructions(level, split="grounding", count=per_level, seed=seed) for level in LEVELS]
+    asked = [level_missions[order] for order in range(per_level) for level_missions in by_level]
     hypotheses = [
-        hypothesize(one.text, model=model, domain=BABYAI, sampling=Sampling(seed=1000 * seed + number))
-        for number, one in enumerate(asked)
+        hypothesize(mission.text, model=model, domain=BABYAI, sampling=Sampling(seed=1000 * seed + number))
+        for number, mission in enumerate(asked)
     ]
     subgoals = [goal for hypothesis in hypotheses for goal in hypothesis.subgoals][:n_items]
     calls = translate.translate([goal.description for goal in subgoals], model=model, domain=BABYAI)

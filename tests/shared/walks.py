@@ -40,13 +40,13 @@ def copy_rows(
 def in_view(world: BabyAIWorld) -> set[tuple[int, int]]:
     """Grid cells that the robot sees now, by minigrid's own visibility mask; its own cell shows its hand instead."""
     _, mask = world.inner.gen_obs_grid()
-    found = set()
+    cells = set()
     for x in range(world.inner.width):
         for y in range(world.inner.height):
             at = world.inner.relative_coords(x, y)
             if at is not None and mask[at] and tuple(at) != (3, 6):
-                found.add((x, y))
-    return found
+                cells.add((x, y))
+    return cells
 
 
 def scramble(world: BabyAIWorld, seen: set[tuple[int, int]], opened: set[tuple[int, int]]) -> int:
@@ -56,7 +56,7 @@ def scramble(world: BabyAIWorld, seen: set[tuple[int, int]], opened: set[tuple[i
         for y in range(inner.height):
             if (x, y) not in seen and (x, y) != tuple(inner.agent_pos):
                 before, color = inner.grid.get(x, y), str(random.choice(COLOURS))
-                made = (
+                replacements = (
                     None,
                     Wall(),
                     Ball(color),
@@ -64,7 +64,7 @@ def scramble(world: BabyAIWorld, seen: set[tuple[int, int]], opened: set[tuple[i
                     Box(color),
                     Door(color, is_open=bool(random.integers(2))),
                 )
-                inner.grid.set(x, y, made[random.integers(len(made))])
+                inner.grid.set(x, y, replacements[random.integers(len(replacements))])
                 changed += before is not inner.grid.get(x, y)
             thing = inner.grid.get(x, y)
             if thing is not None and thing.type == "box" and (x, y) not in opened:

@@ -24,18 +24,18 @@ from sdg.skills.statistics import (
     ],
 )
 def test_wilson_agrees_with_published_values(successes: int, trials: int, low: float, high: float) -> None:
-    got = wilson_interval(successes, trials)
-    assert got.low == pytest.approx(low, abs=5e-5)
-    assert got.high == pytest.approx(high, abs=5e-5)
-    assert got.value == successes / trials
+    interval = wilson_interval(successes, trials)
+    assert interval.low == pytest.approx(low, abs=5e-5)
+    assert interval.high == pytest.approx(high, abs=5e-5)
+    assert interval.value == successes / trials
 
 
 def test_wilson_is_symmetric_and_bounded() -> None:
     for trials in (1, 7, 300):
         for successes in range(trials + 1):
-            got, mirror = wilson_interval(successes, trials), wilson_interval(trials - successes, trials)
-            assert 0.0 <= got.low <= got.value <= got.high <= 1.0
-            assert got.low == pytest.approx(1 - mirror.high)
+            interval, mirror = wilson_interval(successes, trials), wilson_interval(trials - successes, trials)
+            assert 0.0 <= interval.low <= interval.value <= interval.high <= 1.0
+            assert interval.low == pytest.approx(1 - mirror.high)
     assert wilson_interval(300, 300).high == 1.0
     assert wilson_interval(0, 300).low == 0.0
 
@@ -44,8 +44,8 @@ def test_wilson_covers_the_truth() -> None:
     rng = np.random.default_rng(0)
     hits = 0
     for successes in rng.binomial(300, 0.96, size=2000):
-        got = wilson_interval(int(successes), 300)
-        hits += got.low <= 0.96 <= got.high
+        interval = wilson_interval(int(successes), 300)
+        hits += interval.low <= 0.96 <= interval.high
     assert 0.93 <= hits / 2000 <= 0.98
 
 
@@ -56,9 +56,9 @@ def test_wilson_refuses_impossible_counts(successes: int, trials: int) -> None:
 
 
 def test_nothing_tried_says_nothing() -> None:
-    got = wilson_interval(0, 0)
-    assert math.isnan(got.value)
-    assert (got.low, got.high) == (0.0, 1.0)
+    interval = wilson_interval(0, 0)
+    assert math.isnan(interval.value)
+    assert (interval.low, interval.high) == (0.0, 1.0)
 
 
 def test_answers_of_one_answerer_are_not_many_answers() -> None:

@@ -10,7 +10,11 @@ from sdg.envs.babyai.language import paraphrase, said_by_hand
 from sdg.envs.babyai.levels import PAPER_LEVELS, gym_id, level_name
 from sdg.envs.babyai.world import instruction, instructions
 
-SAID = [each.text for level in PAPER_LEVELS for each in instructions(level, split="evaluation", count=12, seed=777)]
+SAID = [
+    instruction.text
+    for level in PAPER_LEVELS
+    for instruction in instructions(level, split="evaluation", count=12, seed=777)
+]
 
 
 @pytest.mark.parametrize("mission", SAID)
@@ -42,7 +46,7 @@ def test_it_is_a_level_of_its_own_with_the_same_layouts_and_judge() -> None:
 
 def test_missions_of_the_published_set_were_said_by_hand_and_no_others() -> None:
     said = instructions("BossLevel:by-hand", split="evaluation", count=30, seed=172)
-    assert len({each.text for each in said}) == 30
+    assert len({instruction.text for instruction in said}) == 30
     assert bot_actions("BossLevel:by-hand", said[0].seed) == bot_actions("BossLevel", said[0].seed) is not None
     with pytest.raises(ValueError, match="nobody has said 'go to the moon'"):
         said_by_hand("go to the moon")

@@ -16,7 +16,8 @@ def test_all_registered_levels() -> None:
     import gymnasium
 
     assert len(all_levels()) == 96
-    assert {gym_id(level) for level in all_levels()} == {each for each in gymnasium.registry if each[:7] == "BabyAI-"}
+    registered = {gym_name for gym_name in gymnasium.registry if gym_name[:7] == "BabyAI-"}
+    assert {gym_id(level) for level in all_levels()} == registered
     assert set(PAPER_LEVELS) <= set(all_levels())
 
 
@@ -33,7 +34,7 @@ def test_every_id_is_its_own() -> None:
 
     ids = [gym_id(level) for level in all_levels()]
     assert len(set(ids)) == len(ids)
-    assert all(each in gymnasium.registry for each in ids)
+    assert all(gym_name in gymnasium.registry for gym_name in ids)
 
 
 @pytest.mark.parametrize(
@@ -60,9 +61,9 @@ def test_sets_are_disjoint() -> None:
 def test_seeds_stay_in_their_set_and_apart() -> None:
     for split in SPLITS:
         taken = [set(seeds(split, count=STRIDE, seed=user)) for user in (0, 1, 99)]
-        for each in taken:
-            assert len(each) == STRIDE
-            assert all(seed in SPLITS[split] for seed in each)
+        for chosen in taken:
+            assert len(chosen) == STRIDE
+            assert all(seed in SPLITS[split] for seed in chosen)
         for a, b in itertools.combinations(taken, 2):
             assert not a & b
     assert seeds("validation", count=2, seed=3) == [1_030_000, 1_030_001]
@@ -114,10 +115,10 @@ def test_the_message_names_the_set_it_belongs_to() -> None:
 def test_instructions_are_minigrids(capsys: pytest.CaptureFixture[str]) -> None:
     import gymnasium
 
-    found = instructions("BossLevel", split="evaluation", count=5, seed=1)
-    assert [each.seed for each in found] == seeds("evaluation", count=5, seed=1, level="BossLevel")
+    missions = instructions("BossLevel", split="evaluation", count=5, seed=1)
+    assert [mission.seed for mission in missions] == seeds("evaluation", count=5, seed=1, level="BossLevel")
     assert capsys.readouterr().out == ""
     env = gymnasium.make("BabyAI-BossLevel-v0", disable_env_checker=True)
-    for each in found:
-        assert each == instruction("BossLevel", each.seed, split="evaluation")
-        assert env.reset(seed=each.seed)[0]["mission"] == each.text
+    for mission in missions:
+        assert mission == instruction("BossLevel", mission.seed, split="evaluation")
+        assert env.reset(seed=mission.seed)[0]["mission"] == mission.text

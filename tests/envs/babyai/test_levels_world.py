@@ -21,7 +21,7 @@ def test_reset_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_bots_path_succeeds_and_replays(level: str) -> None:
     actions = bot_actions(level, 1)
     assert actions is not None
-    told = []
+    descriptions = []
     for lifted in (False, True):
         world = BabyAIWorld(level, lift_time_limit=lifted)
         world.reset(1)
@@ -29,8 +29,8 @@ def test_the_bots_path_succeeds_and_replays(level: str) -> None:
         assert [result.done for result in results] == [False] * (len(actions) - 1) + [True]
         assert results[-1].success
         assert world.steps == len(actions) <= world.max_steps
-        told.append(world.perception().describe())
-    assert told[0] == told[1]
+        descriptions.append(world.perception().describe())
+    assert descriptions[0] == descriptions[1]
 
 
 def test_the_bot_gives_up_quietly() -> None:
@@ -43,8 +43,8 @@ def test_time_limit_and_lifting_it() -> None:
         world.reset(8)
         assert world.max_steps == 64
     spins = [(short.step(0), long.step(0)) for _ in range(64)]
-    assert [each.truncated for each, _ in spins] == [False] * 63 + [True]
-    assert not any(each.truncated for _, each in spins)
+    assert [step.truncated for step, _ in spins] == [False] * 63 + [True]
+    assert not any(step.truncated for _, step in spins)
     actions = bot_actions("GoToLocal", 8)
     assert actions is not None
     results = [long.step(action) for action in actions]
@@ -128,7 +128,7 @@ def test_own_instruction_is_verified() -> None:
     for seed in range(40):
         world = BabyAIWorld("GoToLocal")
         world.reset(seed)
-        ahead = [each for each in world.perception().find_objects("object in front of you") if each.position[0] == 0]
+        ahead = [thing for thing in world.perception().find_objects("object in front of you") if thing.position[0] == 0]
         if not ahead or ahead[0].position[1] < 3:
             continue
         world.set_instruction(f"Go to a {ahead[0].name}.")

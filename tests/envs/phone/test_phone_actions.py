@@ -80,8 +80,8 @@ def test_anything_at_all_is_read_or_refused(value: object, name: str) -> None:
 def test_swipes_have_the_lengths_of_the_field() -> None:
     up = PhoneAction("Swipe", direction="up", distance="short")
     assert swipe_ends(up, (360, 720), (720, 1440)) == ((360, 720), (360, 576))
-    left = PhoneAction("Swipe", direction="left")
-    assert swipe_ends(left, (360, 720), (720, 1440)) == ((360, 720), (216, 720))
+    swipe = PhoneAction("Swipe", direction="left")
+    assert swipe_ends(swipe, (360, 720), (720, 1440)) == ((360, 720), (216, 720))
     assert swipe_ends(PhoneAction("Swipe", direction="down", distance="long"), (360, 720), (720, 1440))[1] == (
         360,
         1438,

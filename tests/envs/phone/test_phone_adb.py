@@ -61,7 +61,7 @@ def test_actions_are_the_shells(pair: tuple[FakePhone, AdbPhone], action: PhoneA
 def test_percent_and_s_are_typed_apart_because_together_they_are_a_blank(pair: tuple[FakePhone, AdbPhone]) -> None:
     fake, phone = pair
     phone.type_text("a%sb%%s c% s")
-    assert [each[2] for each in fake.commands if each[:2] == ["input", "text"]] == ["a%", "sb%%", "s%sc%%ss"]
+    assert [command[2] for command in fake.commands if command[:2] == ["input", "text"]] == ["a%", "sb%%", "s%sc%%ss"]
 
 
 def test_nothing_is_typed_where_no_field_has_the_focus(pair: tuple[FakePhone, AdbPhone]) -> None:
@@ -87,9 +87,9 @@ def test_an_app_that_never_settles_leaves_the_picture(pair: tuple[FakePhone, Adb
     fake.restless = True
     with pytest.raises(DumpError, match="empty"):
         read_dump(phone.dump())
-    seen = PhoneDesktop(phone, "look").observe()
-    assert "can't be read: the dump is empty" in seen.text
-    assert seen.image.shape == (200, 100, 3)
+    observation = PhoneDesktop(phone, "look").observe()
+    assert "can't be read: the dump is empty" in observation.text
+    assert observation.image.shape == (200, 100, 3)
 
 
 @pytest.mark.parametrize(

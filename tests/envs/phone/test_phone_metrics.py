@@ -56,11 +56,11 @@ def test_white_pixels_and_shapes() -> None:
     page[:40, :50] = 10  # 6,000 inked values
     nearly = page.copy()
     nearly[0, 0] = 11  # 3 of 6,000 differ: 0.9995
-    other = page.copy()
-    other[0, :3] = 11  # 9 of 6,000 differ: 0.9985
+    changed = page.copy()
+    changed[0, :3] = 11  # 9 of 6,000 differ: 0.9985
     assert same_screen(page, page)
     assert same_screen(page, nearly)
-    assert not same_screen(page, other)
+    assert not same_screen(page, changed)
     assert not same_screen(page, page[:, :99])
     blank = np.full((4, 4, 3), 255, np.uint8)
     assert not same_screen(blank, blank)  # 0 / 0 in the authors' code, which counts it as different
@@ -72,11 +72,11 @@ def test_rates_go_over_all_tasks_and_redundancy_over_complete_ones() -> None:
         TaskScore(flags(True, complete=True), steps=5, unchanged=0, shortest=0),  # its path isn't known
         TaskScore(flags(True, False, False), steps=3, unchanged=1),
     ]
-    found = summarise(scores, 4)
-    assert found["success_rate"] == 0.5
-    assert found["sub_goal_success_rate"] == pytest.approx((1 + 1 + 1 / 3) / 4)
-    assert found["reversed_redundancy_ratio"] == pytest.approx(0.75 / 2)
-    assert found["reasonable_operation_ratio"] == pytest.approx(((1 - 1 / 3) + 1 + (1 - 1 / 2)) / 4)
+    summary = summarise(scores, 4)
+    assert summary["success_rate"] == 0.5
+    assert summary["sub_goal_success_rate"] == pytest.approx((1 + 1 + 1 / 3) / 4)
+    assert summary["reversed_redundancy_ratio"] == pytest.approx(0.75 / 2)
+    assert summary["reasonable_operation_ratio"] == pytest.approx(((1 - 1 / 3) + 1 + (1 - 1 / 2)) / 4)
     rare = summarise(scores[:1], 21)
     assert rare["success_rate"] == pytest.approx(1 / 21)
     assert rare["reversed_redundancy_ratio"] is None

@@ -47,7 +47,8 @@ def test_what_says_nothing_goes_and_its_children_move_up() -> None:
         node("Button", "[0,0][100,50]", text="Save", flags="clickable"),
         node("Button", "[0,90][100,150]", text="Out", flags="clickable"),
         node("Button", "[50,50][50,90]", text="Thin", flags="clickable")))))  # fmt: skip
-    assert [(each.kind, each.text, each.box) for each in tree.elements] == [("button", "Save", (0, 0, 100, 50))]
+    (element,) = tree.elements
+    assert (element.kind, element.text, element.box) == ("button", "Save", (0, 0, 100, 50))
     assert tree.package == "a.b"
 
 
@@ -67,15 +68,15 @@ def test_rows_that_are_only_pressed_long_are_pressable() -> None:
 
 def test_numbers_stay_when_things_move_and_others_come() -> None:
     field = node("EditText", "[0,0][400,90]", text="abc", res="name", flags="clickable focusable")
-    before = {each.name: each.id for each in read_dump(dump(ROW)).elements}
+    before = {element.name: element.id for element in read_dump(dump(ROW)).elements}
     moved = ROW.replace("[0,100][400,180]", "[0,90][400,180]")
     after = read_dump(dump(node("Button", "[0,0][9,9]", text="New", flags="clickable"), moved)).elements
-    assert before.items() <= {each.name: each.id for each in after}.items()
+    assert before.items() <= {element.name: element.id for element in after}.items()
     typed = [read_dump(dump(field.replace("abc", text))).elements[0] for text in ("", "abc")]
     assert typed[0].id == typed[1].id
-    assert [each.name for each in typed] == ["empty textbox", "textbox containing the text 'abc'"]
+    assert [element.name for element in typed] == ["empty textbox", "textbox containing the text 'abc'"]
     twins = read_dump(dump(*(node("Button", f"[0,{y}][9,{y + 9}]", text="OK", flags="clickable") for y in (0, 20))))
-    assert len({each.id for each in twins.elements}) == 2
+    assert len({element.id for element in twins.elements}) == 2
 
 
 def test_marks_leave_out_what_lies_on_another() -> None:
@@ -83,7 +84,7 @@ def test_marks_leave_out_what_lies_on_another() -> None:
                           node("View", "[2,0][102,50]", flags="focusable"),
                           node("TextView", "[1,0][101,50]", text="near"),
                           node("EditText", "[0,100][100,150]", flags="focusable")))  # fmt: skip
-    assert [each.box for each in marks(tree)] == [(0, 0, 100, 50), (0, 100, 100, 150)]
+    assert [mark.box for mark in marks(tree)] == [(0, 0, 100, 50), (0, 100, 100, 150)]
 
 
 def test_many_nodes_in_the_same_boxes_are_compared_once() -> None:
@@ -100,7 +101,7 @@ def test_words_below_many_that_are_pressed_are_gathered_once_and_cut() -> None:
     began = time.process_time()
     tree = read_dump(xml)
     assert time.process_time() - began < 2 * slowness()
-    assert {len(each.text) for each in tree.elements} == {MOST_TEXT}
+    assert {len(element.text) for element in tree.elements} == {MOST_TEXT}
     assert tree.elements[0].text.startswith("ab | ab | ab")
     assert sum(1 for _ in tree.walk()) == 10_150
 
@@ -134,7 +135,7 @@ def test_unusual_screens_are_read() -> None:
 
 def test_more_elements_than_numbers() -> None:
     many = dump(*(node("Button", f"[0,{y}][9,{y + 1}]", text=f"b{y}", flags="clickable") for y in range(1100)))
-    assert len({each.id for each in read_dump(many).elements}) == 999
+    assert len({element.id for element in read_dump(many).elements}) == 999
 
 
 @given(st.text(max_size=60))

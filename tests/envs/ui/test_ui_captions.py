@@ -51,7 +51,7 @@ def test_a_phrase_means_the_element_that_fits_best(argument: str, phrase: Phrase
     assert phrase_of(argument) == phrase
     assert matches(phrase, ELEMENTS)[0].element.id == number
     assert place_of({CLICK}, argument, ELEMENTS) == ELEMENTS[number - 1].box
-    assert [each.id for each in resolve(argument, ELEMENTS)] == [number]
+    assert [element.id for element in resolve(argument, ELEMENTS)] == [number]
 
 
 def test_what_is_to_be_typed_is_told_from_where() -> None:

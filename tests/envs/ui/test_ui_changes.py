@@ -22,9 +22,9 @@ OTHER_SAVE = ScreenElement(2, "button", "Save", (110, 40, 160, 60))
 BOX = ScreenElement(3, "shape", "", (10, 40, 60, 60), look="rectangle")
 
 
-def seen(*elements: ScreenElement, inked: tuple[ScreenElement, ...] = ()) -> Observation:
+def screen(*elements: ScreenElement, inked: tuple[ScreenElement, ...] = ()) -> Observation:
     picture = BLANK.copy()
-    for x0, y0, x1, y1 in (each.box for each in inked):
+    for x0, y0, x1, y1 in (element.box for element in inked):
         picture[y0:y1, x0:x1] = 0
     return Observation("", picture, elements)
 
@@ -32,19 +32,23 @@ def seen(*elements: ScreenElement, inked: tuple[ScreenElement, ...] = ()) -> Obs
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        (seen(SAVE), seen(SAVE), "nothing"),
-        (seen(SAVE), seen(SAVE, FIND, inked=(FIND,)), "new 'Find' button"),
-        (seen(SAVE, FIND), seen(SAVE, inked=(FIND,)), "gone 'Find' button"),
-        (seen(SAVE, FIND), seen(SAVE, FIND, inked=(FIND,)), "repainted 'Find' button"),
-        (seen(SAVE), seen(SAVE, FIND), "nothing"),
-        (seen(), seen(inked=(SAVE,)), "something without words"),
-        (seen(SAVE), seen(SAVE, FIND, inked=(SAVE,)), "repainted 'Save' button"),
+        (screen(SAVE), screen(SAVE), "nothing"),
+        (screen(SAVE), screen(SAVE, FIND, inked=(FIND,)), "new 'Find' button"),
+        (screen(SAVE, FIND), screen(SAVE, inked=(FIND,)), "gone 'Find' button"),
+        (screen(SAVE, FIND), screen(SAVE, FIND, inked=(FIND,)), "repainted 'Find' button"),
+        (screen(SAVE), screen(SAVE, FIND), "nothing"),
+        (screen(), screen(inked=(SAVE,)), "something without words"),
+        (screen(SAVE), screen(SAVE, FIND, inked=(SAVE,)), "repainted 'Save' button"),
         (
-            seen(SAVE, OTHER_SAVE),
-            seen(SAVE, OTHER_SAVE, inked=(OTHER_SAVE,)),
+            screen(SAVE, OTHER_SAVE),
+            screen(SAVE, OTHER_SAVE, inked=(OTHER_SAVE,)),
             "repainted 'Save' button: [110, 40, 160, 60]",
         ),
-        (seen(SAVE), seen(BOX, FIND, SAVE, inked=(BOX, FIND)), "new 'Find' button, rectangle shape: [10, 40, 60, 60]"),
+        (
+            screen(SAVE),
+            screen(BOX, FIND, SAVE, inked=(BOX, FIND)),
+            "new 'Find' button, rectangle shape: [10, 40, 60, 60]",
+        ),
     ],
 )
 def test_what_changed_is_named(before: Observation, after: Observation, said: str) -> None:
@@ -53,23 +57,23 @@ def test_what_changed_is_named(before: Observation, after: Observation, said: st
 
 def test_text_that_only_moved_or_is_read_otherwise_is_not_new() -> None:
     moved = ScreenElement(1, "button", "Sa ve", (10, 40, 60, 60))
-    assert what_changed(seen(SAVE, inked=(SAVE,)), seen(moved, inked=(moved,))) == "something without words"
+    assert what_changed(screen(SAVE, inked=(SAVE,)), screen(moved, inked=(moved,))) == "something without words"
 
 
 def test_a_tick_without_words_is_known_by_its_place() -> None:
     off = [ScreenElement(n, "checkbox", "", (10, 20 * n, 20, 20 * n + 10)) for n in (1, 2)]
     on = ScreenElement(1, "checkbox", "", off[0].box, checked=True)
-    said = what_changed(seen(*off), seen(on, off[1], inked=(on,)))
+    said = what_changed(screen(*off), screen(on, off[1], inked=(on,)))
     assert said == f"new checked checkbox: {list(on.box)}; gone checkbox: {list(on.box)}"
 
 
 def test_many_changes_are_counted() -> None:
     many = tuple(ScreenElement(n, "text", f"row {n}", (10, 5 * n, 90, 5 * n + 4)) for n in range(12))
-    assert what_changed(seen(), seen(*many, inked=many)).endswith("'row 4' and 7 more")
+    assert what_changed(screen(), screen(*many, inked=many)).endswith("'row 4' and 7 more")
 
 
 def test_a_model_is_told_once_a_screen_what_changed() -> None:
-    screens = [seen(SAVE), seen(SAVE, FIND, inked=(FIND,)), seen(SAVE, FIND, inked=(FIND,))]
+    screens = [screen(SAVE), screen(SAVE, FIND, inked=(FIND,)), screen(SAVE, FIND, inked=(FIND,))]
 
     class Changing(Pad):
         def observe(self) -> Observation:

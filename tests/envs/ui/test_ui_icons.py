@@ -51,16 +51,17 @@ def screenshot(html: str) -> np.ndarray:
 
 
 def test_a_ticked_box_is_no_icon() -> None:
-    found = parse(screenshot("<body style='font:15px sans-serif;zoom:2'><input type=checkbox checked> Send me news"))
-    (tick,) = [each for each in found.elements if each.box[0] < 60 and each.kind != "text"]
+    screen = parse(screenshot("<body style='font:15px sans-serif;zoom:2'><input type=checkbox checked> Send me news"))
+    (tick,) = [element for element in screen.elements if element.box[0] < 60 and element.kind != "text"]
     assert (tick.kind, tick.checked) == ("checkbox", True)
 
 
 @pytest.mark.parametrize(("ground", "ink"), [("#ffffff", "#222222"), ("#1e2a38", "#ffe9a8")])
 def test_icons_without_words_have_names_on_a_page(ground: str, ink: str) -> None:
-    found = {each.middle[0] // 60: each.kind for each in parse(page_of_icons(ground, ink)).elements if each.box[1] < 50}
-    right = [found.get(n) == f"{name} icon" for n, name in enumerate(DRAWN)]
-    assert sum(right) >= len(DRAWN) - 1, found
+    first_row = [element for element in parse(page_of_icons(ground, ink)).elements if element.box[1] < 50]
+    kinds = {element.middle[0] // 60: element.kind for element in first_row}
+    right = [kinds.get(n) == f"{name} icon" for n, name in enumerate(DRAWN)]
+    assert sum(right) >= len(DRAWN) - 1, kinds
 
 
 def test_letters_and_blank_pieces_are_no_icons() -> None:
@@ -77,10 +78,10 @@ def test_ink_is_the_same_in_other_colours() -> None:
     drawn = np.full((30, 30), 255, np.uint8)
     drawn[8:22, 8:22] = 255 * rng.integers(0, 2, (14, 14))
     light = np.repeat(drawn[..., None], 3, axis=2)
-    seen, inverted = ink_of(light, (0, 0, 30, 30)), ink_of(255 - light, (0, 0, 30, 30))
-    assert seen is not None
+    inked, inverted = ink_of(light, (0, 0, 30, 30)), ink_of(255 - light, (0, 0, 30, 30))
+    assert inked is not None
     assert inverted is not None
-    assert np.array_equal(seen, inverted)
+    assert np.array_equal(inked, inverted)
 
 
 def test_the_weights_are_for_these_names() -> None:

@@ -24,21 +24,21 @@ def test_what_the_targets_say_is_what_is_decoded() -> None:
     ]
     heat, rest = targets(elements)
     maps = np.concatenate([np.log((heat + 1e-6) / (1 - heat + 1e-6)), rest[:4], np.where(rest[4:6] > 0, 5.0, -5.0)])
-    found = {each.kind: each for each in decode(maps.astype(np.float32))}
-    assert set(found) == {"button", "checkbox", "textbox", "star icon"}
-    assert all(
-        overlap(found[each.kind if each.kind != "icon" else "star icon"].box, each.box) > 0.9 for each in elements
-    )
-    assert found["checkbox"].checked
-    assert found["textbox"].focused
-    assert not found["button"].checked
+    decoded = {element.kind: element for element in decode(maps.astype(np.float32))}
+    assert set(decoded) == {"button", "checkbox", "textbox", "star icon"}
+    for element in elements:
+        kind = "star icon" if element.kind == "icon" else element.kind
+        assert overlap(decoded[kind].box, element.box) > 0.9
+    assert decoded["checkbox"].checked
+    assert decoded["textbox"].focused
+    assert not decoded["button"].checked
 
 
 def test_a_coloured_letter_is_a_shape_with_its_colour() -> None:
     picture = WHITE.copy()
     picture[60:76, 40:52], picture[100:116, 40:52] = (255, 255, 0), (0, 0, 238)
     lines = [TextLine("G", (40, 60, 52, 76), 0.9), TextLine("2", (40, 100, 52, 116), 0.9)]
-    assert [str(each) for each in merge(picture, [], lines).elements] == [
+    assert [str(element) for element in merge(picture, [], lines).elements] == [
         "'G' yellow shape: [40, 60, 52, 76]",
         "'2': [40, 100, 52, 116]",
     ]

@@ -45,18 +45,18 @@ def test_redirects_and_workers_reach_no_other_port() -> None:
             pass
 
     servers = [http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) for _ in range(2)]
-    ports = [each.server_address[1] for each in servers]
-    for each in servers:
-        threading.Thread(target=each.serve_forever, daemon=True).start()
+    ports = [server.server_address[1] for server in servers]
+    for server in servers:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
     access = Access(f"http://127.0.0.1:{ports[0]}/")
     with open_page(access) as page, PageWorld(page, "", access=access, owned=True) as world:
         world.open(access.start)
         page.wait_for_timeout(1000)
-    for each in servers:
-        each.shutdown()
-        each.server_close()
+    for server in servers:
+        server.shutdown()
+        server.server_close()
     assert {f"{ports[0]}/", f"{ports[0]}/r"} <= set(reached)
-    assert not [each for each in reached if each.startswith(str(ports[1]))]
+    assert not [address for address in reached if address.startswith(str(ports[1]))]
 
 
 def test_no_words_leave_the_browser_beside_its_requests(tmp_path: Path) -> None:

@@ -76,8 +76,8 @@ def test_what_the_second_reader_says_is_put_where_it_stands(monkeypatch: pytest.
     ]
     said = {10: ("Удалить", 0.9), 30: ("Файл", 0.8), 40: ("Фа", 0.3), 50: ("Abuse", 0.9), 60: ("Ею", 0.9)}
     read = Reader(monkeypatch, said | {20: ("ОК", 0.99)})
-    found = scripts.read_again(WHITE, lines, ("rus",))
-    assert [(each.text, each.box[0], each.is_foreign) for each in found] == [
+    lines_read = scripts.read_again(WHITE, lines, ("rus",))
+    assert [(line.text, line.box[0], line.is_foreign) for line in lines_read] == [
         ("Удалить", 10, True),
         ("OK", 20, False),
         ("Файл", 30, True),
@@ -112,12 +112,12 @@ def test_the_table_of_the_program_becomes_texts(monkeypatch: pytest.MonkeyPatch)
         ),
     ]
     monkeypatch.setattr(scripts, "_call", lambda *_, data: "\n".join((head, *rows)))
-    found = scripts.read_as(WHITE, [(0, 20, 90, 40)] * 4, ("rus", "eng"))
-    assert [text for text, _ in found] == ["Удалить файл", "احفظ الاسم", "แร\u0e33", ""]
-    assert [round(sure, 2) for _, sure in found] == [0.8, 0.8, 0.9, 0.0]
+    readings = scripts.read_as(WHITE, [(0, 20, 90, 40)] * 4, ("rus", "eng"))
+    assert [text for text, _ in readings] == ["Удалить файл", "احفظ الاسم", "แร\u0e33", ""]
+    assert [round(sure, 2) for _, sure in readings] == [0.8, 0.8, 0.9, 0.0]
 
 
-def drawn(*texts: str) -> np.ndarray:
+def draw_page(*texts: str) -> np.ndarray:
     """A page with a text a line, in letters that this machine has; RGB u8 (300, 500, 3)."""
     try:
         font = ImageFont.truetype("DejaVuSans.ttf", 18)
@@ -133,14 +133,15 @@ def test_cyrillic_and_greek_are_read_where_the_program_is_installed() -> None:
     pytest.importorskip("rapidocr")
     if not {"rus", "ell"} <= set(scripts.known_languages()):
         pytest.skip("no tesseract with tesseract-ocr-rus and tesseract-ocr-ell")
-    russian = parse(drawn("Настройки страницы", "Удалить файл", "Help and support")).elements
-    assert [each.text for each in russian] == ["Настройки страницы", "Удалить файл", "Help and support"]
-    assert "Αποθήκευση αρχείου" in [each.text for each in parse(drawn("Αποθήκευση αρχείου", "Settings")).elements]
+    russian = parse(draw_page("Настройки страницы", "Удалить файл", "Help and support")).elements
+    assert [element.text for element in russian] == ["Настройки страницы", "Удалить файл", "Help and support"]
+    greek = parse(draw_page("Αποθήκευση αρχείου", "Settings")).elements
+    assert "Αποθήκευση αρχείου" in [element.text for element in greek]
 
 
 def test_a_latin_page_is_read_the_same_with_the_program_and_without(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("rapidocr")
-    page = drawn("Paramètres généraux", "Größe ändern", "Delete 3 files", "→ # ×")
-    found = parse(page)
+    page = draw_page("Paramètres généraux", "Größe ändern", "Delete 3 files", "→ # ×")
+    screen = parse(page)
     monkeypatch.setattr(scripts, "known_languages", lambda: ())
-    assert parse(page) == found
+    assert parse(page) == screen

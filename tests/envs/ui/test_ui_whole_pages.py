@@ -13,7 +13,7 @@ from sdg.envs.ui.parser.screen import ScreenElement, parse
 pytest.importorskip("rapidocr")
 
 
-def drawn(*words: tuple[str, tuple[int, int]], boxes: tuple[tuple[int, int, int, int], ...] = ()) -> np.ndarray:
+def draw_words(*words: tuple[str, tuple[int, int]], boxes: tuple[tuple[int, int, int, int], ...] = ()) -> np.ndarray:
     image = Image.new("RGB", (600, 200), "white")
     draw = ImageDraw.Draw(image)
     for box in boxes:
@@ -24,24 +24,24 @@ def drawn(*words: tuple[str, tuple[int, int]], boxes: tuple[tuple[int, int, int,
 
 
 def test_a_digit_between_two_buttons_is_read() -> None:
-    picture = drawn(("7", (110, 52)), boxes=((60, 48, 90, 74), (140, 48, 170, 74)))
+    picture = draw_words(("7", (110, 52)), boxes=((60, 48, 90, 74), (140, 48, 170, 74)))
     (line,) = read_left_out(picture, [], [])
     assert line.text == "7"
     assert 105 <= line.box[0] < line.box[2] <= 125
 
 
 def test_what_a_line_has_already_is_not_read_again() -> None:
-    picture = drawn(("7", (110, 52)))
-    known = read_left_out(picture, [], [])
-    assert read_left_out(picture, known, []) == []
+    picture = draw_words(("7", (110, 52)))
+    left_out = read_left_out(picture, [], [])
+    assert read_left_out(picture, left_out, []) == []
 
 
 def test_a_dashed_line_is_no_row_of_digits() -> None:
-    assert read_left_out(drawn(boxes=tuple((300, 10 * n, 302, 10 * n + 5) for n in range(15))), [], []) == []
+    assert read_left_out(draw_words(boxes=tuple((300, 10 * n, 302, 10 * n + 5) for n in range(15))), [], []) == []
 
 
 def test_a_field_has_a_frame() -> None:
-    picture = drawn(("Opening hours", (60, 52)), boxes=((300, 50, 420, 76),))
+    picture = draw_words(("Opening hours", (60, 52)), boxes=((300, 50, 420, 76),))
     assert is_framed(picture, (302, 48, 421, 77))
     assert not is_framed(picture, (50, 44, 250, 80))
 
@@ -63,4 +63,4 @@ def test_a_ground_is_written_after_the_kind() -> None:
 def test_a_page_of_the_benchmarks_size_is_read_as_before() -> None:
     picture = np.full((320, 320, 3), 255, np.uint8)
     picture[20:50, 10:60] = (0, 60, 200)
-    assert all(not each.ground for each in parse(picture).elements)
+    assert all(not element.ground for element in parse(picture).elements)

@@ -83,8 +83,9 @@ def test_what_a_window_was_to_show_is_requested_once(name: str, owned: bool, sit
 @pytest.mark.parametrize("to", ["{}", "javascript:location.replace('{}')"], ids=["a link", "a script that replaces"])
 def test_what_may_not_be_opened_leaves_the_page_as_it_is(to: str, owned: bool, site: Site) -> None:
     site.html = f"<form action=/order method=post><button {AT}>Next</button></form>"
-    other = to.format(f"http://localhost:{site.server_port}/other")
-    site.shown = f'<title>shown</title><textarea {AT}></textarea><a style="position:fixed;top:150px" href="{other}">Out'
+    address = to.format(f"http://localhost:{site.server_port}/other")
+    link = f'<a style="position:fixed;top:150px" href="{address}">Out'
+    site.shown = f"<title>shown</title><textarea {AT}></textarea>{link}"
     site.requested.clear()
     access = Access(f"http://127.0.0.1:{site.server_port}/")
     with open_page(access) as page, PageWorld(page, "", access=access, owned=owned) as world:
@@ -100,8 +101,8 @@ def test_what_may_not_be_opened_leaves_the_page_as_it_is(to: str, owned: bool, s
 
 @pytest.mark.parametrize("owned", [True, False])
 def test_a_page_that_leaves_by_itself_is_led_back(owned: bool, site: Site) -> None:
-    other = f"http://localhost:{site.server_port}/other"
-    site.html = f"<title>here</title><script>setTimeout(()=>location='/leads-to/{other}', 1500)</script>"
+    address = f"http://localhost:{site.server_port}/other"
+    site.html = f"<title>here</title><script>setTimeout(()=>location='/leads-to/{address}', 1500)</script>"
     access = Access(f"http://127.0.0.1:{site.server_port}/")
     with open_page(access) as page, PageWorld(page, "", access=access, owned=owned) as world:
         world.open(access.start)
@@ -131,8 +132,8 @@ def test_going_back_sends_no_form_again(owned: bool, bounded: bool, site: Site) 
 
 @pytest.mark.parametrize("owned", [True, False])
 def test_a_window_of_another_origin_requests_nothing(owned: bool, site: Site) -> None:
-    other = f"http://localhost:{site.server_port}/order"
-    site.html = f"<form action={other} method=post target=_blank><button {AT}>Next</button></form>"
+    address = f"http://localhost:{site.server_port}/order"
+    site.html = f"<form action={address} method=post target=_blank><button {AT}>Next</button></form>"
     site.requested.clear()
     access = Access(f"http://127.0.0.1:{site.server_port}/")
     with open_page(access) as page, PageWorld(page, "", access=access, owned=owned) as world:

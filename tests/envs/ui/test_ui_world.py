@@ -27,7 +27,7 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
-def opened(browser: Browser, task: str, seed: int) -> UIWorld:
+def open_task(browser: Browser, task: str, seed: int) -> UIWorld:
     world = UIWorld(task, browser=browser)
     world.reset(seed)
     return world
@@ -35,11 +35,11 @@ def opened(browser: Browser, task: str, seed: int) -> UIWorld:
 
 @pytest.mark.parametrize("task", ["click-button", "email-inbox", "use-colorwheel", "click-dialog-2"])
 def test_a_seed_gives_the_same_pixels(browser: Browser, task: str) -> None:
-    first, second, other = (opened(browser, task, seed) for seed in (3, 3, 4))
+    first, second, other = (open_task(browser, task, seed) for seed in (3, 3, 4))
     del first, second
     shots = []
     for seed in (3, 4, 3):
-        world = opened(browser, task, seed)
+        world = open_task(browser, task, seed)
         shots.append((world.mission, world.screenshot()))
     assert shots[0] == shots[2], "the same seed gives the same page"
     assert shots[0] != shots[1], "another seed gives another page"
@@ -48,18 +48,18 @@ def test_a_seed_gives_the_same_pixels(browser: Browser, task: str) -> None:
 
 def test_browsers_live_side_by_side_and_end_in_any_order() -> None:
     first, second = Browser(), Browser()
-    shown = [opened(each, "click-button", 3).screenshot() for each in (first, second)]
+    shown = [open_task(browser, "click-button", 3).screenshot() for browser in (first, second)]
     assert shown[0] == shown[1]
     first.close()
     first.close()
-    assert opened(second, "click-button", 3).screenshot() == shown[0], "the other one is not touched"
+    assert open_task(second, "click-button", 3).screenshot() == shown[0], "the other one is not touched"
     second.close()
     with Browser() as third:
-        assert opened(third, "click-button", 3).screenshot() == shown[0]
+        assert open_task(third, "click-button", 3).screenshot() == shown[0]
 
 
 def test_the_strip_with_the_instruction_is_cut_off(browser: Browser) -> None:
-    picture = opened(browser, "click-button", 1).render()
+    picture = open_task(browser, "click-button", 1).render()
     assert picture.shape == (SCREEN, SCREEN, 3)
     assert picture.dtype == np.uint8
     yellow = (picture == (255, 255, 0)).all(axis=2).mean()
@@ -67,7 +67,7 @@ def test_the_strip_with_the_instruction_is_cut_off(browser: Browser) -> None:
 
 
 def test_clicking_the_button_pays_and_ends_the_episode(browser: Browser) -> None:
-    world = opened(browser, "focus-text", 1)
+    world = open_task(browser, "focus-text", 1)
     before = world.render()
     rows, columns = np.nonzero((before < 200).all(axis=2))
     middle = int((columns.min() + columns.max()) / 2), int((rows.min() + rows.max()) / 2)
@@ -77,12 +77,12 @@ def test_clicking_the_button_pays_and_ends_the_episode(browser: Browser) -> None
     assert world.done
     with pytest.raises(RuntimeError, match="over"):
         world.step(ScreenCommand("CLICK_COORDS", middle))
-    missed = opened(browser, "click-button", 1).step(ScreenCommand("CLICK_COORDS", (1, 1)))
+    missed = open_task(browser, "click-button", 1).step(ScreenCommand("CLICK_COORDS", (1, 1)))
     assert not missed.done
 
 
 def test_text_is_typed_where_the_focus_is(browser: Browser) -> None:
-    world = opened(browser, "login-user", 1)
+    world = open_task(browser, "login-user", 1)
     field = browser.page.locator("#username").bounding_box()
     assert field is not None
     point = int(2 * (field["x"] + 9)), int(2 * (field["y"] - 50 + 9))
@@ -96,7 +96,7 @@ def test_text_is_typed_where_the_focus_is(browser: Browser) -> None:
 
 
 def test_a_page_reaches_nothing_but_its_own_files(browser: Browser) -> None:
-    opened(browser, "click-button", 1)
+    open_task(browser, "click-button", 1)
     for address in ("http://127.0.0.1:9/", "file:///etc/passwd", "ftp://127.0.0.1/"):
         reached = browser.page.evaluate("a => fetch(a).then(() => true).catch(() => false)", address)
         assert not reached, address
@@ -107,14 +107,14 @@ def test_a_page_reaches_nothing_but_its_own_files(browser: Browser) -> None:
 
 
 def test_a_dialog_or_a_popup_doesnt_hold_an_episode_up(browser: Browser) -> None:
-    world = opened(browser, "click-button", 1)
+    world = open_task(browser, "click-button", 1)
     browser.page.evaluate("() => { setTimeout(() => { alert('obey me'); window.open('about:blank') }, 0) }")
     world.step(ScreenCommand("MOVE_COORDS", (5, 5)))
     assert world.screenshot()
 
 
 def test_a_page_that_went_away_is_an_error_and_the_next_episode_is_unharmed(browser: Browser) -> None:
-    world = opened(browser, "click-button", 1)
+    world = open_task(browser, "click-button", 1)
     browser.page.evaluate("() => { document.documentElement.remove(); core = undefined }")
     with pytest.raises(PageError):
         world.step(ScreenCommand("CLICK_COORDS", (5, 5)))
@@ -153,9 +153,9 @@ def test_as_the_packages_own_environment(browser: Browser, monkeypatch: pytest.M
         try:
             for seed in (1, 2):
                 observation, _ = theirs.reset(seed=seed)
-                ours = opened(browser, task, seed)
+                ours = open_task(browser, task, seed)
                 assert ours.mission == " ".join(observation["utterance"].split())
-                buttons = [each for each in observation["dom_elements"] if each["tag"] in ("button", "span")]
+                buttons = [element for element in observation["dom_elements"] if element["tag"] in ("button", "span")]
                 x, y = (
                     buttons[-1][axis][0] + buttons[-1][side][0] / 2
                     for axis, side in (("left", "width"), ("top", "height"))

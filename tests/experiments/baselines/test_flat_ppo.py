@@ -13,11 +13,11 @@ from sdg.skills.learning.ppo import PPOSettings
 def test_the_environment_pays_what_the_level_pays() -> None:
     bank = LevelBank.build("GoToObj", range(30))
     env, rng = FlatVecEnv(bank, 8, seed=0), np.random.default_rng(0)
-    seen = env.reset()
-    assert seen.shape == (8, CELLS + 2)
+    observations = env.reset()
+    assert observations.shape == (8, CELLS + 2)
     paid = truncated = ended = 0
     for _ in range(200):
-        seen, rewards, dones, infos = env.step(rng.integers(6, size=8))
+        observations, rewards, dones, infos = env.step(rng.integers(6, size=8))
         assert not rewards[~dones].any()
         for i in np.flatnonzero(dones):
             ended += 1
@@ -26,7 +26,7 @@ def test_the_environment_pays_what_the_level_pays() -> None:
             truncated += cut
             assert not (cut and rewards[i] > 0)
             assert infos[i]["terminal_observation"].shape == (CELLS + 2,)
-        numbers = seen[:, CELLS].astype(int) * 256 + seen[:, CELLS + 1]
+        numbers = observations[:, CELLS].astype(int) * 256 + observations[:, CELLS + 1]
         assert [bank.missions[n] for n in numbers] == [env.engine.mission(i) for i in range(8)]
     assert paid > 0
     assert truncated > 0

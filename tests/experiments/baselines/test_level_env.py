@@ -56,13 +56,13 @@ class WorldEnv(gym.Env[np.ndarray, int]):
 def test_both_sides_give_the_same_inputs_rewards_and_endings(tmp_path: Path) -> None:
     bank = LevelBank.build("GoToLocal", np.arange(SEEDS.start, SEEDS.stop), cache_dir=tmp_path)
     env = LevelVecEnv(bank, 4, seed=0, target_of=target_of)
-    seen = env.reset()
+    observations = env.reset()
     twins = [WorldEnv("GoToLocal", lambda i=i: int(bank.seeds[env.state.layout[i]])) for i in range(4)]  # type: ignore[misc]
-    assert all(np.array_equal(twin.reset()[0], seen[i]) for i, twin in enumerate(twins))
+    assert all(np.array_equal(twin.reset()[0], observations[i]) for i, twin in enumerate(twins))
     rng, ends = np.random.default_rng(0), 0
     for _ in range(150):
         actions = rng.integers(0, 6, 4)
-        seen, rewards, dones, infos = env.step(actions)
+        observations, rewards, dones, infos = env.step(actions)
         for i, twin in enumerate(twins):
             features, reward, terminated, truncated, _ = twin.step(int(actions[i]))
             assert rewards[i] == np.float32(reward)
@@ -71,5 +71,5 @@ def test_both_sides_give_the_same_inputs_rewards_and_endings(tmp_path: Path) -> 
                 assert np.array_equal(infos[i]["terminal_observation"], features)
                 assert infos[i]["TimeLimit.truncated"] == (truncated and not terminated)
                 features, ends = twin.reset()[0], ends + 1
-            assert np.array_equal(features, seen[i])
+            assert np.array_equal(features, observations[i])
     assert ends > 4

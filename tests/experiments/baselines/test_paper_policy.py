@@ -100,9 +100,9 @@ def test_a_policy_plays_what_was_learned() -> None:
         wanted = inner.get_distribution(torch.as_tensor(practice.features()).float()).distribution.logits.numpy()
     views = np.zeros((6, 7, 7), np.uint8)
     inputs.write_views(practice.memory, views)
-    got = policy.logits_of(views, [inputs.argument_text(target) for target in practice.targets])
-    got = got - np.log(np.exp(got).sum(axis=1, keepdims=True))
-    assert got == pytest.approx(wanted, abs=1e-4)
+    logits = policy.logits_of(views, [inputs.argument_text(target) for target in practice.targets])
+    logits = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    assert logits == pytest.approx(wanted, abs=1e-4)
     again = PaperLearner(rows, practice.texts, small, seed=5, shape=PaperShape(8, 6), init_policy=policy).policy()
     assert all((again.weights[name] == policy.weights[name]).all() for name in policy.weights)
     with pytest.raises(ValueError, match="go on from"):

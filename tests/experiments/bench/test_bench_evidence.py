@@ -24,20 +24,20 @@ def test_rows_say_who_played_what_and_how_near_to_the_bot(tmp_path: Path, monkey
     monkeypatch.setattr(evidence, "LAYOUTS", 40)
     asked: dict[str, Any] = {"seed": 12, "instructions": 3, "levels": ("GoToObj",), "out": tmp_path, "processes": 1}
     agents = ("scripted", "random-masked", "bot", "ppo-flat")
-    found = evidence.rows(agents=agents, steps=6 * 4000, **asked)
-    assert [row["agent"] for row in found] == list(agents)
-    by_name = {row["agent"]: row for row in found}
+    measured = evidence.rows(agents=agents, steps=6 * 4000, **asked)
+    assert [row["agent"] for row in measured] == list(agents)
+    by_name = {row["agent"]: row for row in measured}
     assert by_name["bot"]["spl"] == by_name["bot"]["within_15"] == by_name["bot"]["bot_within_15"] == 1
     assert by_name["scripted"]["success_rate"] == 1
     assert 0 < by_name["scripted"]["spl"] <= 1
     assert by_name["random-masked"]["spl"] < by_name["bot"]["spl"]
-    assert {row["seed_set"] for row in found} == {"evaluation/12"}
+    assert {row["seed_set"] for row in measured} == {"evaluation/12"}
     assert by_name["ppo-flat"]["training_steps"] >= 4000
     assert isinstance(load_policy(tmp_path / "ppo-flat", "GoToObj", BABYAI, "paper-model"), PaperPolicy)
     before = (tmp_path / "ppo-flat" / "flat.jsonl").read_text()
     assert json.loads(before)["environment_steps"] >= 4000
     again = evidence.rows(agents=agents, steps=6 * 4000, **asked)
-    assert again == found
+    assert again == measured
     assert (tmp_path / "ppo-flat" / "flat.jsonl").read_text() == before
     plain = {key: value for key, value in asked.items() if key != "out"} | {"agents": ("ppo-flat",), "repeats": 1}
     there = table1.rows(flat=tmp_path / "ppo-flat", out=tmp_path / "t", **plain)

@@ -38,7 +38,7 @@ from tests.shared.processes import descendants, lives
 SETTING = Setting(ModelSettings("webrules"))
 
 
-def played(task: str, seed: int, *, cause: str = "", completions: int = 1) -> ScreenEpisode:
+def screen_episode(task: str, seed: int, *, cause: str = "", completions: int = 1) -> ScreenEpisode:
     return ScreenEpisode(
         f"{task}/{seed}", task, seed, not cause, "failed" if cause else "solved", cause, "<b>", "Click", completions
     )
@@ -74,8 +74,8 @@ def test_a_model_is_waited_for_as_long_as_is_said() -> None:
 
 
 def test_rows_have_rates_and_causes_and_means_go_over_tasks() -> None:
-    easy = task_row("click-button", [played("click-button", seed) for seed in range(4)], SETTING)
-    hard = task_row(UNSEEN[0], [played(UNSEEN[0], seed, cause="vision") for seed in range(2)], SETTING)
+    easy = task_row("click-button", [screen_episode("click-button", seed) for seed in range(4)], SETTING)
+    hard = task_row(UNSEEN[0], [screen_episode(UNSEEN[0], seed, cause="vision") for seed in range(2)], SETTING)
     assert (easy["success_rate"], easy["episodes"], easy["cause_counts"], easy["unseen"]) == (1.0, 4, {}, False)
     assert (hard["success_rate"], hard["cause_counts"], hard["unseen"]) == (0.0, {"vision": 2}, True)
     assert easy["rule_based"]
@@ -85,7 +85,7 @@ def test_rows_have_rates_and_causes_and_means_go_over_tasks() -> None:
 
 
 def test_the_report_escapes_and_shows_nothing_of_unseen_tasks(tmp_path: Path) -> None:
-    failed = [played("click-button", 0, cause="vision"), played(UNSEEN[0], 0, cause="vision")]
+    failed = [screen_episode("click-button", 0, cause="vision"), screen_episode(UNSEEN[0], 0, cause="vision")]
     page = report([task_row("click-button", failed[:1], SETTING)], [], failed, tmp_path)
     assert "click-button/0" in page
     assert f"{UNSEEN[0]}/0" not in page
@@ -95,9 +95,9 @@ def test_the_report_escapes_and_shows_nothing_of_unseen_tasks(tmp_path: Path) ->
 @pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
 def test_episodes_are_played_once_and_failures_leave_a_picture(tmp_path: Path) -> None:
     asked = {"tasks": ["focus-text", "count-sides"], "eyes": "true", "processes": 1, "out": tmp_path / "run"}
-    found = {row["task"]: row for row in rows(**asked, seeds="0-0")}  # type: ignore[arg-type]
-    assert found["focus-text"]["success_rate"] == 1.0
-    assert found["count-sides"]["cause_counts"] == {"reasoning": 1}
+    by_task = {row["task"]: row for row in rows(**asked, seeds="0-0")}  # type: ignore[arg-type]
+    assert by_task["focus-text"]["success_rate"] == 1.0
+    assert by_task["count-sides"]["cause_counts"] == {"reasoning": 1}
     assert (tmp_path / "run/failures/count-sides-0.png").read_bytes().startswith(b"\x89PNG")
     before = (tmp_path / "run/episodes.jsonl").read_bytes()
     assert [row["task"] for row in rows(**asked, seeds="0-0")] == ["count-sides", "focus-text"]  # type: ignore[arg-type]
@@ -132,7 +132,7 @@ class Handler(BaseHTTPRequestHandler):
         asked["messages"][-1]["content"] = (
             asked["messages"][-1]["content"].rpartition("The example ends here.")[2].strip()
         )
-        said = WebRules().complete([Message(each["role"], each["content"]) for each in asked["messages"]]).text
+        said = WebRules().complete([Message(message["role"], message["content"]) for message in asked["messages"]]).text
         body = json.dumps({"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}).encode()
         with self.turn:
             Handler.waiting -= 1
@@ -154,12 +154,12 @@ def test_a_model_on_a_server_is_asked_about_many_episodes_at_once_and_replayed(t
     asked = {"tasks": ["focus-text", "enter-text"], "seeds": "0-2", "eyes": "true", "processes": 1}
     try:
         url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-        found = rows(**asked, llm="openai:rules", base_url=url, out=tmp_path / "live")  # type: ignore[arg-type]
+        measured = rows(**asked, llm="openai:rules", base_url=url, out=tmp_path / "live")  # type: ignore[arg-type]
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
-    assert [row["success_rate"] for row in found] == [1.0, 1.0]
+    assert [row["success_rate"] for row in measured] == [1.0, 1.0]
     assert Handler.most >= 3, "questions are asked side by side"
     transcript = tmp_path / "live/transcript.jsonl"
     assert "An example of another task" in transcript.read_text()

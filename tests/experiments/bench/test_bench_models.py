@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import lzma
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,40 +61,41 @@ def test_a_recorded_run_is_kept_counted_and_played_again(model: str, tmp_path: P
     assert all(row.keys() >= NEEDED and row["episodes"] == 2 and row["unfinished"] == 0 for row in recorded)
     assert recorded[0]["program_lines"] == 2, "comments aren't lines of a program"
     assert recorded[1]["ahead_of_primitive"] == recorded[1]["success_rate"] - recorded[0]["success_rate"]
-    kept = tmp_path / "run/kept"
-    assert list(rows(recordings=kept)) == recorded
+    recordings = tmp_path / "run/kept"
+    assert list(rows(recordings=recordings)) == recorded
     again = tmp_path / "run/kept/episodes.jsonl"
-    assert list(rows(recordings=kept, replay=True, processes=1)) == recorded
+    assert list(rows(recordings=recordings, replay=True, processes=1)) == recorded
 
     true = again.read_text()
-    told = [json.loads(line) for line in true.splitlines()]
+    true_rows = [json.loads(line) for line in true.splitlines()]
     for lie in (
-        told[1:],
-        told * 2,
-        [told[0]] * 4,
-        [told[0] | {"unit": "primitive@map/GoToLocal/5000/0", "seed": 5000, "success": True}, *told[1:]],
-        [row | {"level": "BossLevel", "unit": row["unit"].replace("GoToLocal", "BossLevel")} for row in told],
-        [row | {"level": "GoToMars"} for row in told],
-        [row | {"finished": False, "success": True} for row in told],
-        [row | {"finished": False, "success": False, "steps": 1, "programs": []} for row in told],
+        true_rows[1:],
+        true_rows * 2,
+        [true_rows[0]] * 4,
+        [true_rows[0] | {"unit": "primitive@map/GoToLocal/5000/0", "seed": 5000, "success": True}, *true_rows[1:]],
+        [row | {"level": "BossLevel", "unit": row["unit"].replace("GoToLocal", "BossLevel")} for row in true_rows],
+        [row | {"level": "GoToMars"} for row in true_rows],
+        [row | {"finished": False, "success": True} for row in true_rows],
+        [row | {"finished": False, "success": False, "steps": 1, "programs": []} for row in true_rows],
     ):
         again.write_text("".join(json.dumps(row) + "\n" for row in lie))
         with pytest.raises(CheckFailed, match="doesn't replay"):
-            list(rows(recordings=kept, replay=True, processes=1))
+            list(rows(recordings=recordings, replay=True, processes=1))
     again.write_text(true)
 
-    about = kept / "draw.json"
+    about = recordings / "draw.json"
     elsewhere = json.loads(about.read_text()) | {"commit": "gone"}
     about.write_text(json.dumps(elsewhere))
-    transcript = kept / "transcript.jsonl.xz"
+    transcript = recordings / "transcript.jsonl.xz"
     transcript.write_bytes(lzma.compress(lzma.decompress(transcript.read_bytes()).replace(b"robot", b"machine")))
     gone = [row | {"commit": "gone"} for row in recorded]
-    assert list(rows(recordings=kept, replay=True, processes=1)) == gone, "a commit that isn't there, other prompts"
+    replayed = list(rows(recordings=recordings, replay=True, processes=1))
+    assert replayed == gone, "a commit that isn't there, other prompts"
 
-    told[0] |= {"success": not told[0].get("success", False)}
-    again.write_text("".join(json.dumps(row) + "\n" for row in told))
+    true_rows[0] |= {"success": not true_rows[0].get("success", False)}
+    again.write_text("".join(json.dumps(row) + "\n" for row in true_rows))
     with pytest.raises(CheckFailed, match="doesn't replay"):
-        list(rows(recordings=kept, replay=True, processes=1))
+        list(rows(recordings=recordings, replay=True, processes=1))
 
 
 def test_only_a_recording_of_this_checkout_chooses_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,9 +105,11 @@ def test_only_a_recording_of_this_checkout_chooses_its_source(tmp_path: Path, mo
     monkeypatch.setattr(replay, "_play_again", lambda recording, request, folder, **_: [])
     monkeypatch.setattr(replay, "load", lambda path: RunConfig("models"))
     about = About("d", "m", "a" * 40, 0, 4, "evaluation")
-    kept = replay.ROOT / "recordings"
-    for folder, found in ((kept / "models/d", [{"commit": "a" * 40}]), (tmp_path, []), (kept / "../d", [])):
-        assert replay.replay_rows(RecordedRun(folder, about, ()), lambda recording: [], processes=1) == found
+    recordings = replay.ROOT / "recordings"
+    ours = recordings / "models/d"
+    for folder in (ours, tmp_path, recordings / "../d"):
+        versions = [{"commit": "a" * 40}] if folder == ours else []
+        assert replay.replay_rows(RecordedRun(folder, about, ()), lambda recording: [], processes=1) == versions
 
 
 def test_what_a_budget_ends_counts_as_not_solved_and_goes_on(model: str, tmp_path: Path) -> None:
@@ -119,8 +123,11 @@ def test_what_a_budget_ends_counts_as_not_solved_and_goes_on(model: str, tmp_pat
 
 def test_a_recorded_run_is_only_written_over_itself(model: str, tmp_path: Path) -> None:
     asked = {"llm": model, "interfaces": ("primitive",), "levels": ("GoToLocal",), "instructions": 1, "processes": 1}
-    record: Callable[..., object] = lambda out, keep, **more: list(rows(**asked | more, out=out, keep=keep))  # noqa: E731
-    mine, run, kept = tmp_path / "mine", tmp_path / "run", tmp_path / "kept"
+
+    def record(out: Path, keep: Path, **changes: Any) -> None:
+        list(rows(**asked | changes, out=out, keep=keep))
+
+    mine, run, recordings = tmp_path / "mine", tmp_path / "run", tmp_path / "kept"
     mine.mkdir()
     for name in ("transcript.jsonl", "config.yaml"):
         (mine / name).write_text("mine")
@@ -131,31 +138,30 @@ def test_a_recorded_run_is_only_written_over_itself(model: str, tmp_path: Path) 
         record(run, tmp_path / "mine/../run")
     with pytest.raises(UserError, match="another folder"):
         record(tmp_path / "new", tmp_path / "new")
-    record(run, kept)
-    (kept / "link").symlink_to(mine)
+    record(run, recordings)
+    (recordings / "link").symlink_to(mine)
     with pytest.raises(RunFolderError, match="link"):
-        record(run, kept)
-    (kept / "link").unlink()
-    with hold(kept / "run.lock"), pytest.raises(RunFolderError, match="in use"):
-        record(run, kept)
-    record(run, kept, instructions=2)
-    two = (kept / "episodes.jsonl").read_text()
+        record(run, recordings)
+    (recordings / "link").unlink()
+    with hold(recordings / "run.lock"), pytest.raises(RunFolderError, match="in use"):
+        record(run, recordings)
+    record(run, recordings, instructions=2)
+    two = (recordings / "episodes.jsonl").read_text()
     assert two.count("\n") == 2
     with pytest.raises(UserError, match="another recorded run"):
-        record(tmp_path / "other", kept, seed=1)
-    assert (kept / "episodes.jsonl").read_text() == two
+        record(tmp_path / "other", recordings, seed=1)
+    assert (recordings / "episodes.jsonl").read_text() == two
 
 
 def test_intervals_know_who_answered(tmp_path: Path) -> None:
     about = About("d", "m", "c", 0, 4, "evaluation")
     episodes = [RecordedEpisode(str(n), "skills", "map", "GoToLocal", n, success=n < 2) for n in range(4)]
-    alone, known = (
-        rows_of(RecordedRun(tmp_path, about, tuple(replace(each, answerers=who(each)) for each in episodes)))[0]
-        for who in (lambda each: (), lambda each: ("one",) if each.success else ("other",))
-    )
-    assert (alone["answerers"], known["answerers"]) == (0, 2)
-    assert known["low"] < alone["low"]
-    assert known["high"] > alone["high"]
+    answered = [replace(episode, answerers=("one",) if episode.success else ("other",)) for episode in episodes]
+    unknown = rows_of(RecordedRun(tmp_path, about, tuple(episodes)))[0]
+    known = rows_of(RecordedRun(tmp_path, about, tuple(answered)))[0]
+    assert (unknown["answerers"], known["answerers"]) == (0, 2)
+    assert known["low"] < unknown["low"]
+    assert known["high"] > unknown["high"]
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from sdg.skills.library.store import save_library
 from sdg.storage import Journal, RunFolderError, hold, read_journal
 
 
-def untrained(world: str) -> SkillLibrary:
+def untrained_library(world: str) -> SkillLibrary:
     """The skills by hand with small random weights."""
     inputs, rng = domain(world).inputs, np.random.default_rng(0)
     shapes = {"w1": (inputs.size, 8), "b1": (8,), "w2": (8, inputs.actions), "b2": (inputs.actions,)}
@@ -83,7 +83,7 @@ def test_checks_by_hand_are_admitted_about_every_argument(world: str) -> None:
 
 @pytest.mark.parametrize("world", list(WORDS))
 def test_programs_by_hand_run_on_every_level(world: str) -> None:
-    skills = options_of(untrained(world))
+    skills = options_of(untrained_library(world))
     for level in domain(world).levels():
         robot = play(world, skills, level, seeds("evaluation", count=1, seed=3, level=level)[0])
         assert robot.actions
@@ -99,16 +99,16 @@ def test_every_mission_has_a_program(world: str) -> None:
 
 
 def test_a_prompt_says_what_ends_a_call_and_a_failure_how_far_it_came() -> None:
-    skills = options_of(untrained("table"))
+    skills = options_of(untrained_library("table"))
     assert describe_skill(skills["touch"]).endswith("acts until:\n        return distance('red block') <= 0.085")
     robot = play("table", skills, "Touch", seeds("evaluation", count=1, seed=3, level="Touch")[0])
-    [name] = [each.name for each in robot.perception().get_blocks()]
+    [name] = [block.name for block in robot.perception().get_blocks()]
     pair = f"{name} to {robot.perception().get_spots()[0].name}"
     assert re.fullmatch(r"distance was \d.\d\d and is \d.\d\d", robot.perform(Command("push", pair)).note)
 
 
 def test_a_measured_row_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "learn_library", lambda *_, **__: untrained("table"))
+    monkeypatch.setattr(command, "learn_library", lambda *_, **__: untrained_library("table"))
     asked: dict[str, Any] = {
         "measure": True,
         "worlds": ("table",),
@@ -116,11 +116,12 @@ def test_a_measured_row_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         "episodes": 2,
         "out": tmp_path,
     }
-    (one, other) = rows(**asked, agents=("by-hand", "random-skills"))
-    assert (one["environment_steps"], one["episodes"], one["agent"]) == (7 * len(WORDS["table"].skills), 2, "by-hand")
-    assert other["environment_steps"] == 0
+    (by_hand, at_random) = rows(**asked, agents=("by-hand", "random-skills"))
+    assert by_hand["environment_steps"] == 7 * len(WORDS["table"].skills)
+    assert (by_hand["episodes"], by_hand["agent"]) == (2, "by-hand")
+    assert at_random["environment_steps"] == 0
     (tmp_path / "table-0" / "library.json").unlink()
-    assert rows(**asked, agents=("by-hand",)) == [one]
+    assert rows(**asked, agents=("by-hand",)) == [by_hand]
     for other_question in ({"seed": 77}, {"episodes": 3}, {"training_seeds": 2}, {"steps": 1000}):
         with pytest.raises(RunFolderError, match="was begun with"):
             rows(**asked | other_question, agents=("by-hand",))
@@ -142,7 +143,7 @@ deduce: {attempts: 1, budget: 20000000}
 
 
 def run_folder(place: Path) -> Path:
-    save_library(untrained("table"), place / "library")
+    save_library(untrained_library("table"), place / "library")
     (place / "config.yaml").write_text(CONFIG)
     return place
 
@@ -154,20 +155,20 @@ def test_a_run_s_words_are_measured_with_one_question_an_instruction(tmp_path: P
     assert set(row) == set(FIELDS)
     assert (row["agent"], row["level"], row["episodes"]) == ("words-of-somebody", "Touch", 6)
     questions, played = (read_journal(tmp_path / f"out/{name}.jsonl") for name in ("asked", "played"))
-    assert len({each["instruction"] for each in played}) == len(questions) <= 4
-    assert {each["instruction"]: each["program"] for each in questions}.items() >= {
-        (each["instruction"], each["program"]) for each in played
+    assert len({row["instruction"] for row in played}) == len(questions) <= 4
+    assert {question["instruction"]: question["program"] for question in questions}.items() >= {
+        (row["instruction"], row["program"]) for row in played
     }
     assert rows(**asked) == [row]
-    for other in ({"llm": "examples.worlds.by_hand:TABLE:another"}, {"assignments": ["deduce.attempts=2"]}):
+    for changes in ({"llm": "examples.worlds.by_hand:TABLE:another"}, {"assignments": ["deduce.attempts=2"]}):
         with pytest.raises(RunFolderError, match="was begun with another config"):
-            rows(**asked | other)
-    save_library(replace(untrained("table"), provenance={"another": 1}), tmp_path / "run/library")
+            rows(**asked | changes)
+    save_library(replace(untrained_library("table"), provenance={"another": 1}), tmp_path / "run/library")
     with pytest.raises(RunFolderError, match="library was"):
         rows(**asked)
 
 
-def played(*, program: str, first: str, **more: Any) -> dict[str, Any]:
+def episode_row(*, program: str, first: str, **more: Any) -> dict[str, Any]:
     """A row of a run's episodes, with the first of its programs."""
     episode = {"unit": "one", "agent": "sdg", "level": "Touch", "seed": 1, "steps": 3, "max_steps": 200}
     return {**episode, "success": False, "program": program, "trace": [{"program": first, "calls": []}], **more}
@@ -178,10 +179,10 @@ def test_programs_that_the_run_holds_are_not_asked_for_again(tmp_path: Path) -> 
     with Journal(run / "episodes.jsonl") as journal:
         for colour in ("red", "green", "blue", "yellow"):
             mission = f"touch the {colour} block"
-            journal.append(played(unit=colour, instruction=mission, program="later", first=program))
+            journal.append(episode_row(unit=colour, instruction=mission, program="later", first=program))
     rows(measure=True, run=str(run), levels=("Touch",), episodes=3, out=tmp_path / "out")
     assert not (tmp_path / "out/asked.jsonl").exists()
-    assert {each["program"] for each in read_journal(tmp_path / "out/played.jsonl")} == {program}
+    assert {row["program"] for row in read_journal(tmp_path / "out/played.jsonl")} == {program}
 
 
 @pytest.mark.parametrize("row", [{}, {"trace": [{}]}, {"trace": 5}, {"program": 5}])
@@ -189,10 +190,10 @@ def test_rows_of_a_stranger_s_run_are_refused_in_words(tmp_path: Path, row: dict
     run = run_folder(tmp_path / "run")
     with Journal(run / "episodes.jsonl") as journal:
         journal.append({"unit": "of nobody"})
-        told = played(unit="good", instruction="touch it", success=True, program="first", first="first")
-        journal.append(told)
+        good_row = episode_row(unit="good", instruction="touch it", success=True, program="first", first="first")
+        journal.append(good_row)
         assert RunWords.open(run, tmp_path).programs({}) == {"touch it": "first"}
-        journal.append((told | row if row else {"agent": "sdg"}) | {"unit": "e"})
+        journal.append((good_row | row if row else {"agent": "sdg"}) | {"unit": "e"})
     with pytest.raises(RunFolderError, match=r"episodes.jsonl has a row .*'e'"):
         RunWords.open(run, tmp_path).programs({})
 
@@ -208,7 +209,7 @@ def test_another_model_is_asked_at_its_own_address_and_not_the_recording(tmp_pat
 
 
 def test_a_program_that_did_it_comes_before_the_first() -> None:
-    failed = Played.from_json(played(instruction="touch it", program="last", first="first"))
+    failed = Played.from_json(episode_row(instruction="touch it", program="last", first="first"))
     assert programs_of([failed, replace(failed, success=True)]) == {"touch it": "last"}
     assert programs_of([failed]) == {"touch it": "first"}
 
@@ -224,8 +225,8 @@ def test_a_folder_without_a_library_is_named(tmp_path: Path) -> None:
 def test_flat_learners_get_the_mission_and_its_own_reward(world: str) -> None:
     level = {"ant": "AntMaze_UMaze-v5", "table": "PushToSpot"}[world]
     env = WorldEnv(world, level)
-    seen, _ = env.reset(options={"seed": 3})
-    assert env.observation_space.contains(seen | {"observation": seen["observation"].astype(np.float32)})
+    observation, _ = env.reset(options={"seed": 3})
+    assert env.observation_space.contains(observation | {"observation": observation["observation"].astype(np.float32)})
     again, reward, *_ = env.step(np.zeros(env.action_space.shape, np.float32))
     assert reward == 0
     goal = again["desired_goal"]

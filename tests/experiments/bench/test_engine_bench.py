@@ -23,13 +23,13 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_engine, "SIZES", (1, 4))
 
 
-def printed(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+def printed_rows(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
 def test_rows_of_a_level_can_be_read_by_a_machine(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "engine", "--json", "--levels", "GoToObjS4", "--steps", "60", "--endings", "1"]) == 0
-    rows = printed(capsys)
+    rows = printed_rows(capsys)
     (level,) = (row for row in rows if row["table"] == "level")
     wanted = {
         "level",
@@ -57,7 +57,7 @@ def test_the_second_process_finds_the_kernels_compiled() -> None:
 def test_exactness_without_speed(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--levels", "GoToObjS4,BabyAI-OpenRedDoor-v0", "--steps", "90", "--endings", "5", "--no-speed")
     assert main(["bench", "engine", "--json", *arguments]) == 0
-    rows = printed(capsys)
+    rows = printed_rows(capsys)
     assert [row["level"] for row in rows] == ["GoToObjS4", "OpenRedDoor"]
     assert all(row["compared_steps"] >= 90 and row["compared_endings"] >= 5 for row in rows)
     assert not any(row["mismatches"] for row in rows)

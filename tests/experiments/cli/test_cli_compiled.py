@@ -12,7 +12,7 @@ import sdg
 from sdg.envs import kernels
 from sdg.experiments.workers import compiled
 from sdg.sandbox.process.pool import Pool
-from tests.shared.kernel_target import act, steps_of
+from tests.shared.kernel_target import step_level, steps_of
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -23,15 +23,15 @@ def _compiled() -> None:
 def test_a_worker_finds_every_kernel_compiled_and_keeps_none() -> None:
     assert compiled.are_there()
     with Pool(1) as pool:
-        ((_, found),) = pool.run(act, ["GoToLocal"])
-    assert found == {"steps": steps_of("GoToLocal"), "unsaved": [], "read_only": True}
+        ((_, report),) = pool.run(step_level, ["GoToLocal"])
+    assert report == {"steps": steps_of("GoToLocal"), "unsaved": [], "read_only": True}
 
 
 def test_a_worker_that_finds_none_compiles_for_itself_alone() -> None:
     with Pool(1, environment={"NUMBA_CPU_NAME": "generic"}) as pool:  # a processor that nobody compiled for
-        ((_, found),) = pool.run(act, ["GoToLocal"])
-    assert found["steps"] == steps_of("GoToLocal")
-    assert found["unsaved"]
+        ((_, report),) = pool.run(step_level, ["GoToLocal"])
+    assert report["steps"] == steps_of("GoToLocal")
+    assert report["unsaved"]
     assert _kept_for(cpu_target.target_context.codegen().magic_tuple()[1]), "the index names the processor"
     assert not _kept_for("generic")
 
@@ -45,10 +45,10 @@ def _kept_for(processor: str) -> list[Path]:
 def test_a_kernel_that_was_deleted_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "_marker", lambda: tmp_path / "marker")
     assert not compiled.are_there()
-    for kept, there in ((b"3", True), (b"4", False), (b"", False), (b"9" * 30, False), (b"x", False)):
+    for content, there in ((b"3", True), (b"4", False), (b"", False), (b"9" * 30, False), (b"x", False)):
         monkeypatch.setattr(compiled, "count_files", lambda: 3)
-        (tmp_path / "marker").write_bytes(kept)
-        assert compiled.are_there() is there, kept
+        (tmp_path / "marker").write_bytes(content)
+        assert compiled.are_there() is there, content
 
 
 def test_other_source_is_compiled_anew(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,11 +87,11 @@ def test_what_recurs_is_composed_verified_and_used(model: str, tmp_path: Path) -
     list(rows(**played, interfaces=("skills",), instructions=6, split="training", out=practice))  # type: ignore[arg-type]
     config = load(find_config("models"), overlay=[f"model.kind={model}"])
     asked: dict[str, Any] = {"source": practice, "count": 4, "layouts": 2, "seed": 778}
-    found = list(compose(config, **asked, folder=tmp_path / "c", to=tmp_path / "composed.json", processes=1))
-    kept = {row["skill"]: row for row in found}
-    assert kept["obtain(what: thing)"]["kept"], kept
-    assert kept["obtain(what: thing)"]["solved_with"] >= kept["obtain(what: thing)"]["solved_without"] > 0
-    assert "never says no" in kept["wave(what: thing)"]["why"]
+    composed_rows = list(compose(config, **asked, folder=tmp_path / "c", to=tmp_path / "composed.json", processes=1))
+    by_skill = {row["skill"]: row for row in composed_rows}
+    assert by_skill["obtain(what: thing)"]["kept"], by_skill
+    assert by_skill["obtain(what: thing)"]["solved_with"] >= by_skill["obtain(what: thing)"]["solved_without"] > 0
+    assert "never says no" in by_skill["wave(what: thing)"]["why"]
     library = load_composed(tmp_path / "composed.json")
     assert [skill.name for skill in library.skills] == ["obtain"]
     assert library.skills[0].origins[0].startswith("practice line ")
@@ -149,9 +149,9 @@ def test_programs_of_a_folder_from_anybody_are_read_or_refused_by_file(tmp_path:
         folder.journal("episodes").append(row | {"interactions": 1, "trace": []})
     exchange = {"schema": 3, "key": "k", "model": "m", "stage": "solve", "messages": [{"role": "user", "content": "x"}]}
     lines = [exchange | {"sampling": sampling, "error": "e"} for sampling in ({}, {"seed": None})]
-    (tmp_path / "run/transcript.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))
+    (tmp_path / "run/transcript.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     programs = read_programs(tmp_path / "run", cell=cell)
-    assert ([each.calls for each in programs.solved], programs.kind, programs.rules) == ([()], "", {""})
+    assert ([program.calls for program in programs.solved], programs.kind, programs.rules) == ([()], "", {""})
     with RunFolder.start(tmp_path / "run", RunSettings({"model": 5}, "", 0)) as folder:
         folder.journal("rehearsals").append(row | {"trace": [{"calls": 5}]})
     with pytest.raises(RunFolderError, match=r"rehearsals.jsonl has a row"):

@@ -147,9 +147,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     ],
 )
 def test_plain_words_mean_what_they_look_like(text: str, value: object) -> None:
-    found = parse(f"word: {text}", source="config").value["word"]
-    assert found == value
-    assert type(found) is type(value)
+    loaded = parse(f"word: {text}", source="config").value["word"]
+    assert loaded == value
+    assert type(loaded) is type(value)
 
 
 def test_quotes_make_text_of_numbers() -> None:

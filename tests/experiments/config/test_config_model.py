@@ -57,10 +57,10 @@ def test_a_benchmark_keeps_a_budget_and_a_ledger(tmp_path: Path) -> None:
 def test_a_recording_is_found_beside_the_shipped_configs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sdg.experiments.config.assembly.CONFIGS", tmp_path)
     monkeypatch.chdir(tmp_path.parent)
-    kept = config(model={"kind": "replay", "transcript": "words.jsonl"})
-    assert model_settings(kept, None).transcript == Path("words.jsonl")
+    replayed = config(model={"kind": "replay", "transcript": "words.jsonl"})
+    assert model_settings(replayed, None).transcript == Path("words.jsonl")
     (tmp_path / "words.jsonl.xz").write_bytes(b"")
-    assert model_settings(kept, None).transcript == tmp_path / "words.jsonl"
+    assert model_settings(replayed, None).transcript == tmp_path / "words.jsonl"
     (tmp_path.parent / "words.jsonl").write_text("")
-    assert model_settings(kept, None).transcript == Path("words.jsonl")
+    assert model_settings(replayed, None).transcript == Path("words.jsonl")
     (tmp_path.parent / "words.jsonl").unlink()

@@ -41,7 +41,7 @@ class Fake:
 
     def observe(self) -> Observation:
         """The elements, with a notice."""
-        said = [f"(Notice: the page said '{each}')" for each in ("walrus or", "4711EUR")]
+        said = [f"(Notice: the page said '{words}')" for words in ("walrus or", "4711EUR")]
         text = "\n".join([*said, "", str(Screen(self.elements))])
         return Observation(text, np.zeros((100, 200, 3), np.uint8), self.elements)
 
@@ -57,14 +57,14 @@ def test_text_elements_and_picture_hide_the_same() -> None:
     for typed, texts in ((False, ["Note", "{note}", "a47l1b"]), (True, ["Note", "{note}", "{pin}"])):
         if typed:
             desktop.perform(Command("TYPE_TEXT", "a{pin}b"))
-        seen = desktop.observe()
-        assert [each.text for each in seen.elements] == texts
-        said = [f"(Notice: the page said '{each}')" for each in ("{note}", "{pin}EUR")]
-        assert seen.text == "\n".join([*said, "", str(Screen(seen.elements))])
-        assert desktop.list_marks() == "\n".join(f"[{each.id}] {each}" for each in seen.elements)
+        observation = desktop.observe()
+        assert [element.text for element in observation.elements] == texts
+        said = [f"(Notice: the page said '{words}')" for words in ("{note}", "{pin}EUR")]
+        assert observation.text == "\n".join([*said, "", str(Screen(observation.elements))])
+        assert desktop.list_marks() == "\n".join(f"[{element.id}] {element}" for element in observation.elements)
         picture = picture_of(desktop.picture(marks=False))
         painted = [tuple(picture[30 * n + 5, 98]) == PAINT for n in range(3)]  # fields end farther right than they seem
-        assert painted == [each.startswith("{") for each in texts]
+        assert painted == [text.startswith("{") for text in texts]
 
 
 class Moves:
@@ -127,7 +127,7 @@ class Says:
         self._replies, self.asked = list(replies), ""
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        self.asked += "\n".join(each.content for each in messages)
+        self.asked += "\n".join(message.content for message in messages)
         return Completion(self._replies.pop(0) if len(self._replies) > 1 else self._replies[0], self.name)
 
 
@@ -135,13 +135,13 @@ def done(body: str, task: str, *replies: Any, folder: Path, agrees: bool = True)
     """What became of it, all that the model was asked, and the page's address."""
     (folder / "page.html").write_text(f"<!doctype html><body style='font:20px Arial'>{body}")
     access = Access((folder / "page.html").as_uri())
-    said = [each if isinstance(each, str) else json.dumps({"commands": [each]}) for each in replies]
+    said = [reply if isinstance(reply, str) else json.dumps({"commands": [reply]}) for reply in replies]
     model = Says(*said)
     with open_page(access) as page:
         page.set_viewport_size({"width": 500, "height": 300})
-        found = do_task(page, task, model=model, agrees=lambda _: agrees, access=access, owned=True,
+        outcome = do_task(page, task, model=model, agrees=lambda _: agrees, access=access, owned=True,
                         address=access.start, folder=folder / "out")  # fmt: skip
-        return found, model.asked, str(page.url)
+        return outcome, model.asked, str(page.url)
 
 
 PRESS = {"name": "CLICK_COORDS", "args": {"coords": [60, 90]}}
@@ -156,14 +156,14 @@ w.textContent = event.target.value; b.textContent = 'Send ' + event.target.value
 @browser
 @pytest.mark.parametrize("agrees", [False, True])
 def test_parts_of_a_value_reach_no_question_and_no_file(tmp_path: Path, agrees: bool) -> None:
-    told, asked, address = done(FORM, f"write {{note={NOTE}}}", TYPE, PRESS, FINISH, folder=tmp_path, agrees=agrees)
-    files = "".join(each.read_text("utf-8") for each in (tmp_path / "out").glob("trace.*"))
-    assert (told.end, address.endswith("?q=walrus+orchid+pretzel+ninety")) == (
+    outcome, asked, address = done(FORM, f"write {{note={NOTE}}}", TYPE, PRESS, FINISH, folder=tmp_path, agrees=agrees)
+    files = "".join(path.read_text("utf-8") for path in (tmp_path / "out").glob("trace.*"))
+    assert (outcome.end, address.endswith("?q=walrus+orchid+pretzel+ninety")) == (
         ("finished", True) if agrees else ("infeasible", False)
     )
-    assert told.said == ("wrote {note}" if agrees else "")
+    assert outcome.said == ("wrote {note}" if agrees else "")
     for part in (NOTE[n : n + 5] for n in range(len(NOTE) - 4)):
-        assert part.strip() not in (asked + files + repr(told) + json.dumps(told.to_json())).lower()
+        assert part.strip() not in (asked + files + repr(outcome) + json.dumps(outcome.to_json())).lower()
     with Image.open(tmp_path / "out" / "film.gif") as film:
         film.seek(1)  # what is seen after typing
         frame = np.asarray(film.convert("RGB")).astype(int)
@@ -200,7 +200,7 @@ def test_what_only_the_layout_tells_of_is_covered_in_frames_and_fields(tmp_path:
     assert len(inked) > 300
     assert len(boxes) == 1
     x0, y0, x1, y1 = boxes[0]
-    assert [each for each in inked.tolist() if not (y0 <= each[0] < y1 and x0 <= each[1] < x1)] == []
+    assert [point for point in inked.tolist() if not (y0 <= point[0] < y1 and x0 <= point[1] < x1)] == []
 
 
 HUGE = {
@@ -231,8 +231,8 @@ def test_a_page_too_large_to_be_laid_out_is_painted_over(
     if body in HUGE.values():
         desktop = Fake()
         desktop.texts = placed  # type: ignore[attr-defined]
-        seen = ProtectedDesktop(desktop, Protector((), Placeholders()))  # type: ignore[arg-type]
-        assert (np.asarray(seen.observe().image) == PAINT).all()
+        protected = ProtectedDesktop(desktop, Protector((), Placeholders()))  # type: ignore[arg-type]
+        assert (np.asarray(protected.observe().image) == PAINT).all()
 
 
 class Gone(PageDesktop):
@@ -254,11 +254,12 @@ def test_whatever_raises_is_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     shown = "<p>Hello<img src='%00.png'><button onclick='confirm(1)' style='position:fixed;inset:0'>Go</button>"
     (tmp_path / "page.html").write_text(f"<!doctype html>{shown}")
     access = Access((tmp_path / "page.html").as_uri())
-    model = Says(*() if fails == "model" else (json.dumps({"commands": [each]}) for each in (PRESS, FINISH)))
+    commands = () if fails == "model" else (PRESS, FINISH)
+    model = Says(*(json.dumps({"commands": [command]}) for command in commands))
     with open_page(access) as page:
-        told = do_task(page, f"write {{note={NOTE}}}", model=model, agrees=nobody, access=access, owned=True,
+        outcome = do_task(page, f"write {{note={NOTE}}}", model=model, agrees=nobody, access=access, owned=True,
                        address=access.start, guards=("open",), folder=tmp_path / "out")  # fmt: skip
-    assert told.end == {"nothing": "finished"}.get(fails, fails)
+    assert outcome.end == {"nothing": "finished"}.get(fails, fails)
     assert "walrus" not in (tmp_path / "out" / "trace.txt").read_text("utf-8")
 
 
@@ -295,17 +296,17 @@ def test_a_value_that_nobody_can_read_is_painted_over_where_the_page_says_it_sta
 def test_an_address_that_encodes_a_value_is_told_with_its_placeholder(tmp_path: Path) -> None:
     ways = 'location.hash = [encodeURIComponent(v), v.replace(/ /g, "+"), escape(v + "!")].join("&")'
     body = f"<input autofocus style='font:20px Arial;width:400px' oninput='const v = event.target.value; {ways}'>"
-    told, _, _ = done(body, f"write {{note={NOTE}}}", TYPE, FINISH, folder=tmp_path)
-    assert told.address.rpartition("#")[2] == "{note}&{note}&{note}!"
+    outcome, _, _ = done(body, f"write {{note={NOTE}}}", TYPE, FINISH, folder=tmp_path)
+    assert outcome.address.rpartition("#")[2] == "{note}&{note}&{note}!"
 
 
 @browser
 def test_a_page_that_does_not_come_up_tells_no_value(tmp_path: Path) -> None:
     with open_page(Access("http://127.0.0.1:9/")) as page:
-        told = do_task(page, f"write {{note={NOTE}}}", model=Says(""), agrees=lambda _: True, owned=True,
+        outcome = do_task(page, f"write {{note={NOTE}}}", model=Says(""), agrees=lambda _: True, owned=True,
                        access=Access("http://127.0.0.1:9/"), address="http://127.0.0.1:9/walrus+orchid")  # fmt: skip
-    assert (told.end, told.task) == ("page", "write {note}")
-    assert "walrus" not in repr(told)
+    assert (outcome.end, outcome.task) == ("page", "write {note}")
+    assert "walrus" not in repr(outcome)
 
 
 HALVES = r'{"thoughts": {"plan": "a\ud800"}, "commands": [{"name": "%s", "args": {"%s": %s}}]}'
@@ -325,12 +326,12 @@ HALVES = r'{"thoughts": {"plan": "a\ud800"}, "commands": [{"name": "%s", "args":
     ],
 )
 def test_no_reply_of_a_model_raises(tmp_path: Path, reply: str, said: str) -> None:
-    told, asked, _ = done("<p>Hello<p>you", "look", reply, FINISH, folder=tmp_path)
-    (asked + (tmp_path / "out" / "trace.json").read_text("utf-8") + repr(told)).encode()
+    outcome, asked, _ = done("<p>Hello<p>you", "look", reply, FINISH, folder=tmp_path)
+    (asked + (tmp_path / "out" / "trace.json").read_text("utf-8") + repr(outcome)).encode()
     if said:
-        assert told.said == said
+        assert outcome.said == said
     else:
-        assert told.steps[0]["outcome"].startswith("refused")
+        assert outcome.steps[0]["outcome"].startswith("refused")
 
 
 @browser
@@ -340,7 +341,7 @@ def test_a_private_entry_is_chosen_by_its_value(tmp_path: Path) -> None:
     )
     access, typed = Access((tmp_path / "page.html").as_uri()), {"name": "TYPE_TEXT", "args": {"text": "{country}"}}
     with open_page(access) as page:
-        says = Says(*(json.dumps({"commands": [each]}) for each in (typed, FINISH)))
+        says = Says(*(json.dumps({"commands": [command]}) for command in (typed, FINISH)))
         do_task(page, "choose {country=Poland}", model=says, agrees=lambda _: False, access=access, owned=True,
                 address=access.start, guards=("open",))  # fmt: skip
         assert page.evaluate("document.querySelector('select').value") == "Poland"

@@ -40,11 +40,11 @@ def gif(row: dict) -> bytes:
 
 def frames(data: bytes) -> list[np.ndarray]:
     image: Any = Image.open(io.BytesIO(data))
-    found = []
+    pictures = []
     for number in range(image.n_frames):
         image.seek(number)
-        found.append(np.array(image.convert("RGB")))
-    return found
+        pictures.append(np.array(image.convert("RGB")))
+    return pictures
 
 
 def shows(picture: np.ndarray, colour: tuple[int, int, int]) -> bool:
@@ -92,9 +92,9 @@ def test_only_what_is_shown_is_rendered(monkeypatch: pytest.MonkeyPatch, number:
     idle = CALL | {"steps": 0}
     many = row(*[idle] * number)
     apart = row() | {"trace": [part | {"calls": [idle]} for part in row()["trace"] * (number // 2)]}
-    for each in (many, apart):
+    for episode in (many, apart):
         rendered.clear()
-        image: Any = Image.open(io.BytesIO(gif(each)))
+        image: Any = Image.open(io.BytesIO(gif(episode)))
         assert len(rendered) == 12 >= image.n_frames
 
 
@@ -144,12 +144,12 @@ def test_a_film_of_many_pictures_is_drawn_one_picture_at_a_time(monkeypatch: pyt
     def decoded(file: Any) -> Image.Image:
         picture = Image.open(file)
         opened.append(weakref.ref(picture))
-        alive.append(sum(each() is not None for each in opened))
+        alive.append(sum(reference() is not None for reference in opened))
         return picture
 
     monkeypatch.setattr(film, "Image", SimpleNamespace(**vars(Image) | {"open": decoded}))
     gif = film.animate_pictures(pictures, [100] * 39 + [300])
     assert max(alive) <= 6
     monkeypatch.undo()
-    same = [Image.open(io.BytesIO(each)) for number, each in enumerate(pictures) if number != 5]
+    same = [Image.open(io.BytesIO(picture)) for number, picture in enumerate(pictures) if number != 5]
     assert gif == film.animate(same, [100] * 38 + [300])

@@ -59,7 +59,7 @@ def planner(library: Path) -> PlannerRecipe:
     return PlannerRecipe("sdg", library, sampling=Sampling(stage="solve"))
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
+def solve_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
     assert main(["solve", *arguments, "--json"]) == 0
     (line,) = capsys.readouterr().out.splitlines()
     return dict(json.loads(line))
@@ -68,7 +68,7 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, objec
 def test_the_levels_own_instruction_is_played_and_judged(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outcomes = set()
     for seed in (*range(8), 2_000_000):
-        row = told(capsys, "--level", "BabyAI-GoToLocal-v0", "--layout", str(seed), "--library", str(library))
+        row = solve_json(capsys, "--level", "BabyAI-GoToLocal-v0", "--layout", str(seed), "--library", str(library))
         assert row == solve("GoToLocal", seed, recipe=planner(library))[0] | {"film": "solve.gif"}
         assert Path("solve.gif").read_bytes().startswith(b"GIF89a")
         assert (row["level"], row["seed"], row["library"]) == ("GoToLocal", seed, str(library))
@@ -138,7 +138,8 @@ def test_words_that_no_program_came_of_are_asked_wrongly(library: Path, capsys: 
 def test_what_can_be_asked_differently_exits_with_2(
     library: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
-    assert main(["solve", *[str(library) if each == "STORED" else each for each in arguments]]) == 2
+    arguments = [str(library) if argument == "STORED" else argument for argument in arguments]
+    assert main(["solve", *arguments]) == 2
     captured = capsys.readouterr()
     assert message in captured.err
     assert captured.out == ""
@@ -156,7 +157,6 @@ def test_a_library_is_found_in_the_order_of_the_list(library: Path, tmp_path: Pa
 
 
 def test_a_seed_is_the_users_and_a_layout_a_layouts(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        told(capsys, "--level", "GoToLocal", "--seed", "1", "--library", str(library))["seed"] in SPLITS["evaluation"]
-    )
-    assert told(capsys, "--level", "GoToLocal", "--layout", "5", "--library", str(library))["seed"] == 5
+    asked = ["--level", "GoToLocal", "--library", str(library)]
+    assert solve_json(capsys, *asked, "--seed", "1")["seed"] in SPLITS["evaluation"]
+    assert solve_json(capsys, *asked, "--layout", "5")["seed"] == 5

@@ -95,9 +95,9 @@ def test_two_runs_stand_side_by_side(run: Path, copy: Path, tmp_path: Path) -> N
     description["config"]["model"]["kind"] = HOSTILE
     (copy / "run.json").write_text(json.dumps(description), "utf-8")
     rates = {pair["of"]: pair for pair in beside(read_run(run), read_run(copy))}
-    other = results["rows"][0]
+    row = results["rows"][0]
     assert rates[f"{gone['level']}: solved by {gone['agent']}"]["there"] == {}
-    assert rates[f"{other['level']}: solved by {other['agent']}"]["there"]["rate"] == 0.5
+    assert rates[f"{row['level']}: solved by {row['agent']}"]["there"]["rate"] == 0.5
     page = Page(write(run, tmp_path / "r.html", beside=copy))
     assert "script" not in page.tags
     assert "25.0 to 75.0" in page.text
@@ -177,10 +177,10 @@ def test_what_the_model_was_asked_is_summed_up_and_shown(copy: Path, tmp_path: P
     assert rows == [{"stage": "solve", "calls": 3, "prompt": 30, "completion": 6, "money": 36.0}]
 
 
-@pytest.mark.parametrize("told", [10**400, -7, 1e400, "x", None], ids="{!r:.9}".format)
-def test_what_is_no_plausible_count_of_tokens_costs_nothing(copy: Path, tmp_path: Path, told: Any) -> None:
+@pytest.mark.parametrize("count", [10**400, -7, 1e400, "x", None], ids="{!r:.9}".format)
+def test_what_is_no_plausible_count_of_tokens_costs_nothing(copy: Path, tmp_path: Path, count: Any) -> None:
     entry = {"schema": 3, "key": "k", "stage": "induce", "sampling": {}, "messages": [{"role": "user", "content": "x"}]}
-    counts = dict.fromkeys(COUNTS, told)
+    counts = dict.fromkeys(COUNTS, count)
     for folder in (copy, tmp_path):
         (folder / "transcript.jsonl").write_text(json.dumps(entry | {"reply": {"text": "y"} | counts}) + "\n")
     assert "</html>" in write(copy).read_text()
@@ -207,8 +207,8 @@ def test_levels_and_agents_without_end_are_a_gap(copy: Path, tmp_path: Path) -> 
 
 
 def test_of_each_level_the_first_of_the_best_is_chosen(copy: Path) -> None:
-    told = [("B", False), ("A", False), ("B", True), ("A", False), ("B", True)]
-    rows = [{"unit": str(n), "level": level, "agent": "sdg", "success": good} for n, (level, good) in enumerate(told)]
+    episodes = enumerate([("B", False), ("A", False), ("B", True), ("A", False), ("B", True)])
+    rows = [{"unit": str(n), "level": level, "agent": "sdg", "success": success} for n, (level, success) in episodes]
     (copy / "episodes.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     assert [row["unit"] for row in chosen_episodes(read_run(copy))] == ["2", "1"]
 
@@ -352,9 +352,9 @@ def test_a_report_of_a_run_in_use_leaves_it_alone(copy: Path) -> None:
     ],
 )
 def test_rows_that_cannot_be_played_are_refused(row: dict[str, Any]) -> None:
-    told = {"unit": "u", "agent": "a", "success": True, "steps": 1, "max_steps": 9} | row
+    episode = {"unit": "u", "agent": "a", "success": True, "steps": 1, "max_steps": 9} | row
     with pytest.raises(ValueError, match=r"\w"):
-        episode_gif(Played.from_json(told), domain_name="babyai")
+        episode_gif(Played.from_json(episode), domain_name="babyai")
 
 
 def test_plots_are_the_same_every_time() -> None:
@@ -390,8 +390,8 @@ def test_calls_and_refusals_are_counted(run: Path, tmp_path: Path) -> None:
         verdicts = [["rules", not reason, reason, 1.0]]
         return {"name": name, "success": success, "refused": bool(reason), "verdicts": verdicts}
 
-    made = [call("goto", success=True), call("goto", success=False), call("pick", success=False, reason="too far")]
-    episode = {"unit": "a", "agent": "sdg", "level": "Open", "tokens": 7, "llm_calls": 1, "trace": [{"calls": made}]}
+    trace = [call("goto", success=True), call("goto", success=False), call("pick", success=False, reason="too far")]
+    episode = {"unit": "a", "agent": "sdg", "level": "Open", "tokens": 7, "llm_calls": 1, "trace": [{"calls": trace}]}
     copy = Path(shutil.copytree(run, tmp_path / "copy"))
     (copy / "episodes.jsonl").write_text(json.dumps(episode) + "\n")
     skills, reasons = calls(read_run(copy))

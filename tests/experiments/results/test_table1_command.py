@@ -150,8 +150,8 @@ def test_another_library_needs_another_folder(
 
 def test_new_texts_are_those_that_no_grounding_instruction_has(capsys: pytest.CaptureFixture[str]) -> None:
     provenance = {"levels": ["GoToLocal"], "instructions_per_level": 40, "seed": 2, "model": "x"}
-    known = grounding_texts(provenance) or frozenset()
-    assert set(known) == {each.text for each in instructions("GoToLocal", split="grounding", count=40, seed=2)}
+    grounding = frozenset(mission.text for mission in instructions("GoToLocal", split="grounding", count=40, seed=2))
+    assert grounding_texts(provenance) == grounding
     assert grounding_texts({"levels": ["GoToLocal"], "seed": 2}) is None
     assert grounding_texts(provenance | {"levels": ["GoToMars"]}) is None
     for much in ({"instructions_per_level": 10**6}, {"levels": ["GoToLocal"] * 300}):
@@ -161,9 +161,9 @@ def test_new_texts_are_those_that_no_grounding_instruction_has(capsys: pytest.Ca
               "success": True, "steps": 1, "max_steps": 9,
               "bot_steps": 1, "interactions": 1, "skill_calls": 0, "llm_calls": 0, "tokens": 0,
               "seconds": 0.0, "cause": ""}  # fmt: skip
-    texts = ("go to the sea", *sorted(known)[:3])
+    texts = ("go to the sea", *sorted(grounding)[:3])
     rows = [Played.from_json(shared | {"instruction": text}) for text in texts]
-    assert [row["new_texts"] for row in summarise(rows, known=known)] == [0.25, 0.25]
+    assert [row["new_texts"] for row in summarise(rows, known=grounding)] == [0.25, 0.25]
     assert [row["new_texts"] for row in summarise(rows)] == [None, None]
 
 
@@ -172,8 +172,8 @@ def test_recipes_are_values_that_travel(library: Path) -> None:
 
     base = PlannerRecipe("sdg", library)
     plain = ("sdg", "sdg-restart", "sdg-ungated", "sdg-action", "sdg-repeats", "random-skills", "chat", "ppo-flat")
-    one = load_library(library).skills[0].name
-    everyone = (*plain, "random", "bot", f"random:{one}")
+    skill = load_library(library).skills[0].name
+    everyone = (*plain, "random", "bot", f"random:{skill}")
     for recipe in recipes(everyone, base):
         again = pickle.loads(pickle.dumps(recipe))
         assert again == recipe

@@ -43,8 +43,8 @@ def test_tasks_are_evaluation_seeds_and_never_repeat() -> None:
         layouts = [task.seed for task in tasks if task.level == level]
         assert len(set(layouts)) == 15
         assert all(seed in SPLITS["evaluation"] for seed in layouts)
-    other = evaluation_tasks(["GoToLocal"], instructions=5, repeats=3, seed=8)
-    assert not {task.seed for task in tasks} & {task.seed for task in other}
+    other_tasks = evaluation_tasks(["GoToLocal"], instructions=5, repeats=3, seed=8)
+    assert not {task.seed for task in tasks} & {task.seed for task in other_tasks}
 
 
 def test_a_run_that_was_broken_off_goes_on_to_the_same_table(tmp_path: Path) -> None:
@@ -56,21 +56,21 @@ def test_a_run_that_was_broken_off_goes_on_to_the_same_table(tmp_path: Path) -> 
     (tmp_path / "broken.jsonl").write_text("".join(lines[:10]) + lines[10][:40])
     played: list[object] = []
     with Journal(tmp_path / "broken.jsonl") as journal:
-        again = run_table1(recipes, tasks, journal=journal, done=lambda each: played.append(each.unit))
+        again = run_table1(recipes, tasks, journal=journal, done=lambda row: played.append(row.unit))
         assert len(journal) == len(lines) == 24
     assert len(played) == 14
-    assert [each | {"seconds": 0.0} for each in whole] == [each | {"seconds": 0.0} for each in again]
-    assert [each["success_rate"] for each in whole if each["agent"] == "bot"] == [1.0, 1.0, 1.0]
+    assert [row | {"seconds": 0.0} for row in whole] == [row | {"seconds": 0.0} for row in again]
+    assert [row["success_rate"] for row in whole if row["agent"] == "bot"] == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.slow
 def test_processes_change_nothing_but_the_time(tmp_path: Path) -> None:
     tasks = evaluation_tasks(["GoToLocal"], instructions=6, repeats=1, seed=3)
     jobs = [EpisodeJob(RandomRecipe(), task) for task in tasks]
-    with Journal(tmp_path / "one.jsonl") as one, Journal(tmp_path / "two.jsonl") as two:
-        alone = run_jobs(jobs, journal=one, processes=1)
-        together = run_jobs(jobs, journal=two, processes=2)
-    assert [replace(each, seconds=0.0) for each in alone] == [replace(each, seconds=0.0) for each in together]
+    with Journal(tmp_path / "one.jsonl") as first, Journal(tmp_path / "two.jsonl") as second:
+        alone = run_jobs(jobs, journal=first, processes=1)
+        together = run_jobs(jobs, journal=second, processes=2)
+    assert [replace(row, seconds=0.0) for row in alone] == [replace(row, seconds=0.0) for row in together]
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def test_rows_of_every_agent_have_the_same_fields() -> None:
 
 def test_formats_hold_hostile_cells() -> None:
     rows = [{"agent": 'a|b & 50% _x_ "q"\n\\end{tabular}', "level": "L", "rate": float("nan")}]
-    shown = {"agent": lambda each: str(each["agent"]), "level": lambda each: str(each["level"])}
+    shown = {"agent": lambda row: str(row["agent"]), "level": lambda row: str(row["level"])}
     assert markdown(rows, shown).count("\n") == 3
     assert r"a\|b" in markdown(rows, shown)
     assert r"\textbackslash end\{tabular\}" in latex(rows, shown)
@@ -154,5 +154,5 @@ def test_no_interval_has_no_width() -> None:
             rows = summarise(
                 [row(unit=str(n), seed=n, success=success, cause="" if success else "x") for n in range(many)]
             )
-            assert all(each["high"] - each["low"] > 0.01 for each in rows)
-            assert all(each["low"] <= each["success_rate"] <= each["high"] for each in rows)
+            assert all(row["high"] - row["low"] > 0.01 for row in rows)
+            assert all(row["low"] <= row["success_rate"] <= row["high"] for row in rows)

@@ -22,16 +22,16 @@ from sdg.storage import RunFolder, plain
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """The runs that were made, as (T_verify, seed): a stand-in for the run itself, which takes half a minute."""
-    made: list[tuple[int, int]] = []
+    played: list[tuple[int, int]] = []
 
     def run(config: RunConfig, folder: RunFolder, **rest: Any) -> list[Any]:
-        made.append((config.verify.t_verify, config.seed))
+        played.append((config.verify.t_verify, config.seed))
         row = {"level": "GoToLocal", "agent": "sdg", "success_rate": 0.9 + config.seed / 100, "episodes": 100}
         folder.write_json("results.json", {"rows": [row, row | {"agent": "bot"}]})
         return []
 
     monkeypatch.setattr(module, "run", run)
-    return made
+    return played
 
 
 def test_every_setting_is_run_with_every_seed_once(
@@ -102,8 +102,8 @@ def test_a_row_is_of_what_its_setting_says(
     tmp_path: Path, ran: list[tuple[int, int]], capsys: pytest.CaptureFixture[str], settings: list[str], says: str
 ) -> None:
     """What is set over again would give rows of one run under several names."""
-    given = [word for each in settings for word in ("--set", each)]
-    assert main(["sweep", "tiny", *given, "--seeds", "2", "--out", str(tmp_path)]) == 2
+    options = [word for setting in settings for word in ("--set", setting)]
+    assert main(["sweep", "tiny", *options, "--seeds", "2", "--out", str(tmp_path)]) == 2
     assert says in capsys.readouterr().err
     assert not ran
 
@@ -133,8 +133,9 @@ def test_results_that_can_not_be_read_are_refused_by_name(
     place = tmp_path / "as-it-is/seed-0/results.json"
     results = json.loads(place.read_text())
     good = results["rows"][0] if rows != [{}] else {}
-    damaged = [good | each if isinstance(each, dict) else each for each in rows] if isinstance(rows, list) else rows
-    place.write_text(json.dumps(results | {"rows": damaged}))
+    if isinstance(rows, list):
+        rows = [good | row if isinstance(row, dict) else row for row in rows]
+    place.write_text(json.dumps(results | {"rows": rows}))
     assert main(asked) == 2
     assert "results.json has a row or value that" in capsys.readouterr().err
     place.write_text(json.dumps({key: value for key, value in results.items() if key != "rows"}))
@@ -147,5 +148,5 @@ def test_an_interval_across_seeds_is_student_s_and_never_empty() -> None:
     assert (spread["low"], spread["high"]) == (pytest.approx(0.5516, abs=1e-3), 1.0)
     equal = summarise_seeds([{"success_rate": 1.0, "episodes": 100} for _ in range(5)])
     assert 0.99 < equal["low"] < 1.0 == equal["high"]
-    one = summarise_seeds([{"success_rate": 0.5, "episodes": 10}])
-    assert one["low"] < 0.3 < 0.7 < one["high"]
+    summary = summarise_seeds([{"success_rate": 0.5, "episodes": 10}])
+    assert summary["low"] < 0.3 < 0.7 < summary["high"]

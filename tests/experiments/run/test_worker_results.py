@@ -13,28 +13,29 @@ from sdg.experiments.workers.workers import ERRORS, RESULTS
 from sdg.sandbox.process.values import name_of
 
 
-def listed(name: str) -> type:
+def class_named(name: str) -> type:
     module, _, attribute = name.partition(":")
-    found = getattr(importlib.import_module(module), attribute)
-    assert isinstance(found, type)
-    return found
+    kind = getattr(importlib.import_module(module), attribute)
+    assert isinstance(kind, type)
+    return kind
 
 
-def held(hint: object) -> Iterator[type]:
+def dataclasses_in(hint: object) -> Iterator[type]:
     """The dataclasses that a type hint speaks of."""
     if isinstance(hint, type) and is_dataclass(hint):
         yield hint
-    for part in typing.get_args(hint):
-        yield from held(part)
+    for argument in typing.get_args(hint):
+        yield from dataclasses_in(argument)
 
 
 @pytest.mark.parametrize("name", sorted(RESULTS | ERRORS))
 def test_every_result_is_where_its_name_says(name: str) -> None:
-    assert name_of(listed(name)) == name
+    assert name_of(class_named(name)) == name
 
 
-@pytest.mark.parametrize("name", sorted(name for name in RESULTS if is_dataclass(listed(name))))
+@pytest.mark.parametrize("name", sorted(name for name in RESULTS if is_dataclass(class_named(name))))
 def test_what_a_result_holds_may_travel_as_well(name: str) -> None:
-    kind = listed(name)
-    inner = {name_of(each) for hint in typing.get_type_hints(kind).values() for each in held(hint)}
+    kind = class_named(name)
+    hints = typing.get_type_hints(kind).values()
+    inner = {name_of(inner_kind) for hint in hints for inner_kind in dataclasses_in(hint)}
     assert inner <= RESULTS, f"{sorted(inner - RESULTS)} would end each job that gives back a {name}: list it"

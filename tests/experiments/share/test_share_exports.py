@@ -26,7 +26,7 @@ from sdg.storage import Journal, RunFolder, RunFolderError, RunSettings, read_jo
 EPISODE = {"unit": "e", "agent": "sdg", "level": "L", "seed": 1, "success": True, "steps": 4, "max_steps": 9}
 
 
-def play(seed: int) -> Played:
+def play_with_bot(seed: int) -> Played:
     return Played.from_json(play_task(ReplayAgent("bot", bot_actions), Task("GoToLocal", seed)))
 
 
@@ -74,7 +74,7 @@ def test_levels_that_are_none_end_no_export(tmp_path: Path, capsys: pytest.Captu
 def test_an_episode_that_can_not_be_played_is_named(tmp_path: Path, change: dict[str, Any]) -> None:
     pytest.importorskip("minari")
     with pytest.raises(UserError, match=r"the episode .* can't be played again"):
-        write_dataset("sdg/never-v0", [replace(play(3), **change)], root=tmp_path)
+        write_dataset("sdg/never-v0", [replace(play_with_bot(3), **change)], root=tmp_path)
 
 
 def test_a_bad_or_a_taken_name_is_said_before_anything_is_played(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_bad_or_a_taken_name_is_said_before_anything_is_played(tmp_path: Path)
         "sdg/taken-v0",
     ):
         with pytest.raises(UserError, match=r"such as sdg/mine-v0, that no data set has yet"):
-            write_dataset(name, [replace(play(3), actions=[99])], root=tmp_path / "root")  # type: ignore[arg-type]
+            write_dataset(name, [replace(play_with_bot(3), actions=[99])], root=tmp_path / "root")  # type: ignore[arg-type]
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -110,18 +110,18 @@ def test_rows_of_no_kind_end_an_export_by_name(tmp_path: Path, capsys: pytest.Ca
 
 def test_episodes_are_read_by_minari_s_loader(tmp_path: Path) -> None:
     pytest.importorskip("minari")
-    rows = [play(seed) for seed in (3, 4)]
+    rows = [play_with_bot(seed) for seed in (3, 4)]
     assert write_dataset("sdg/test-v0", rows, root=tmp_path) == 2
     episodes = list(read_dataset("sdg/test-v0", root=tmp_path))
-    assert [tuple(map(int, each.actions)) for each in episodes] == [tuple(row.actions) for row in rows]
-    assert all(each.terminations[-1] and each.rewards[-1] > 0 for each in episodes)
-    assert [each.observations["mission"][0] for each in episodes] == [row.instruction for row in rows]
-    assert [len(each.observations["image"]) for each in episodes] == [row.steps + 1 for row in rows]
+    assert [tuple(map(int, episode.actions)) for episode in episodes] == [tuple(row.actions) for row in rows]
+    assert all(episode.terminations[-1] and episode.rewards[-1] > 0 for episode in episodes)
+    assert [episode.observations["mission"][0] for episode in episodes] == [row.instruction for row in rows]
+    assert [len(episode.observations["image"]) for episode in episodes] == [row.steps + 1 for row in rows]
 
 
 def test_an_episode_that_was_cut_off_is_truncated(tmp_path: Path) -> None:
     pytest.importorskip("minari")
-    whole = play(3)
+    whole = play_with_bot(3)
     short = Played.from_json(vars_of(whole) | {"actions": list(whole.actions[:1]), "success": False, "steps": 1})
     write_dataset("sdg/short-v0", [short], root=tmp_path)
     (episode,) = read_dataset("sdg/short-v0", root=tmp_path)
@@ -146,13 +146,13 @@ def test_episodes_of_screens_are_read_by_minari_s_loader(tmp_path: Path, monkeyp
     assert main(["skills", "export", run, "--minari", "sdg/screens-v0"]) == 0
     episodes = list(read_dataset("sdg/screens-v0"))
     assert len(episodes) == 2
-    for row, each in zip(read_journal(Path(run, "episodes.jsonl")), episodes, strict=True):
+    for row, episode in zip(read_journal(Path(run, "episodes.jsonl")), episodes, strict=True):
         assert row["success"]
-        assert (bool(each.terminations[-1]), each.rewards[-1] > 0) == (True, True)
-        assert each.observations["screenshot"].shape == (row["commands"] + 1, 320, 320, 3)
-        assert each.observations["instruction"][0].split() == row["instruction"].split()
-        kept = [command.partition("(")[0] for command in row["past"]]
-        assert [NAMES[number] for number in each.actions["name"]] == kept
+        assert (bool(episode.terminations[-1]), episode.rewards[-1] > 0) == (True, True)
+        assert episode.observations["screenshot"].shape == (row["commands"] + 1, 320, 320, 3)
+        assert episode.observations["instruction"][0].split() == row["instruction"].split()
+        commands = [command.partition("(")[0] for command in row["past"]]
+        assert [NAMES[number] for number in episode.actions["name"]] == commands
     with pytest.raises(UserError, match="can't be played again"):
         write_screens("sdg/else-v0", [row | {"past": row["past"][:1]}])
 
@@ -217,18 +217,18 @@ def test_mlflow_keeps_the_curves(run: Path, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     mlflow = pytest.importorskip("mlflow")
     mlflow.set_tracking_uri((tmp_path / "mlruns").as_uri())
-    with mlflow.start_run() as kept:
+    with mlflow.start_run() as tracked:
         assert log_run(run, mlflow.log_metrics) == 5
     client = mlflow.MlflowClient()
-    curve = client.get_metric_history(kept.info.run_id, "skill/1/1/validation_success")
+    curve = client.get_metric_history(tracked.info.run_id, "skill/1/1/validation_success")
     assert [(point.step, point.value) for point in curve] == [(2, 0.25), (3, 0.5)]
-    assert client.get_run(kept.info.run_id).data.metrics["episodes/sdg/L/success"] == 1.0
+    assert client.get_run(tracked.info.run_id).data.metrics["episodes/sdg/L/success"] == 1.0
 
 
 def test_wandb_keeps_the_curves_offline(run: Path, tmp_path: Path) -> None:
     wandb = pytest.importorskip("wandb")
     settings = wandb.Settings(console="off", disable_git=True, silent=True)
-    with wandb.init(project="sdg", dir=tmp_path, mode="offline", settings=settings) as kept:
-        assert log_run(run, kept.log) == 5
-        assert kept.summary["skill/1/1/validation_success"] == 0.5
+    with wandb.init(project="sdg", dir=tmp_path, mode="offline", settings=settings) as tracked:
+        assert log_run(run, tracked.log) == 5
+        assert tracked.summary["skill/1/1/validation_success"] == 0.5
     assert list(tmp_path.rglob("*.wandb"))

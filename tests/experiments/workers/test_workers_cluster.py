@@ -35,11 +35,11 @@ def pool() -> Iterator[DaskPool]:
     pytest.importorskip("distributed")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("PYTHONPATH", str(ROOT))
-        with cluster(2) as (found, _):
-            yield found
+        with cluster(2) as (dask_pool, _):
+            yield dask_pool
 
 
-def run(pool: DaskPool, *jobs: str, **rest: Any) -> dict[int, Any]:
+def run_on(pool: DaskPool, *jobs: str, **rest: Any) -> dict[int, Any]:
     return dict(pool.run(pool_target.do, jobs, answer=rest.pop("answer", lambda job, request: None), **rest))
 
 
@@ -53,7 +53,7 @@ def test_results_are_those_of_local_processes(pool: DaskPool) -> None:
 
 
 def test_a_question_is_answered_by_the_parent(pool: DaskPool) -> None:
-    assert run(pool, "ask", answer=lambda job, request: [os.getpid(), job, request]) == {
+    assert run_on(pool, "ask", answer=lambda job, request: [os.getpid(), job, request]) == {
         0: [os.getpid(), "ask", {"n": [1, 2]}]
     }
 
@@ -73,7 +73,7 @@ def test_a_parent_that_is_killed_holds_no_node_up(pool: DaskPool) -> None:
         assert process.stdout is not None
         assert [process.stdout.readline() for _ in range(2)] == ["asked\n"] * 2
         process.kill()
-    assert run(pool, "a", "b") == {0: "did a", 1: "did b"}
+    assert run_on(pool, "a", "b") == {0: "did a", 1: "did b"}
 
 
 def test_what_answering_raises_is_raised_in_the_job_and_here(pool: DaskPool) -> None:
@@ -81,36 +81,36 @@ def test_what_answering_raises_is_raised_in_the_job_and_here(pool: DaskPool) -> 
         raise LookupError("nobody knows")
 
     with pytest.raises(LookupError, match="nobody knows"):
-        run(pool, "ask", answer=refuse)
+        run_on(pool, "ask", answer=refuse)
 
 
 def test_a_liar_loses_its_unit_alone(pool: DaskPool) -> None:
-    found = run(pool, "say:" + "ff" * 40, "a", "die", "b")
-    assert isinstance(found[0], Lost)
-    assert isinstance(found[2], Lost)
-    assert (found[1], found[3]) == ("did a", "did b")
+    results = run_on(pool, "say:" + "ff" * 40, "a", "die", "b")
+    assert isinstance(results[0], Lost)
+    assert isinstance(results[2], Lost)
+    assert (results[1], results[3]) == ("did a", "did b")
 
 
 def test_a_unit_that_comes_back_late_is_lost_alone(pool: DaskPool) -> None:
-    found = run(pool, "sleep", "a", patience=Patience(job=6.0))
-    assert isinstance(found[0], Lost)
-    assert "not done after" in found[0].reason
-    assert found[1] == "did a"
+    results = run_on(pool, "sleep", "a", patience=Patience(job=6.0))
+    assert isinstance(results[0], Lost)
+    assert "not done after" in results[0].reason
+    assert results[1] == "did a"
 
 
 def test_walls_stand_around_a_node_s_worker(pool: DaskPool) -> None:
     with pytest.raises(PermissionError):
-        run(pool, "socket")
+        run_on(pool, "socket")
     with pytest.raises((PermissionError, OSError)):
-        run(pool, "write:/tmp")
+        run_on(pool, "write:/tmp")
 
 
 def test_no_worker_sees_a_key(pool: DaskPool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SDG_TEST_KEY", SECRET)
     with use_workers(engine=pool):
-        ((_, seen),) = Workers(1)(read_environment, [Nap(0)])
-    assert seen
-    assert not [text for text in seen if SECRET in text]
+        ((_, environment),) = Workers(1)(read_environment, [Nap(0)])
+    assert environment
+    assert not [text for text in environment if SECRET in text]
 
 
 def test_arrays_and_libraries_travel_by_content_once_a_node(pool: DaskPool) -> None:
@@ -118,10 +118,10 @@ def test_arrays_and_libraries_travel_by_content_once_a_node(pool: DaskPool) -> N
     records.f0 = np.arange(9000)
     asked: list[int] = []
     jobs = [content_target.Parcel(records, LIBRARY) for _ in range(6)]
-    found = dict(pool.run(content_target.describe, jobs, answer=lambda job, request: asked.append(1)))
-    kinds, sums, names, places = zip(*found.values(), strict=True)
+    descriptions = dict(pool.run(content_target.describe, jobs, answer=lambda job, request: asked.append(1)))
+    kinds, sums, names, places = zip(*descriptions.values(), strict=True)
     assert (set(kinds), set(sums)) == ({"recarray"}, {float(np.arange(9000).sum())})
-    assert all({"library.json", "composed.json", "collect.safetensors"} <= set(each) for each in names)
+    assert all({"library.json", "composed.json", "collect.safetensors"} <= set(file_names) for file_names in names)
     assert LIBRARY not in map(Path, places)
     assert len(set(places)) <= 2, "each node has one copy of its own"
 
@@ -158,7 +158,7 @@ def test_a_run_folder_s_journals_and_ledgers_do_not_travel(tmp_path: Path) -> No
 def test_nodes_of_another_version_are_refused_by_name(pool: DaskPool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node, "facts", lambda: {"numpy": "9.9"})
     with pytest.raises(UserError, match=r"the node tcp://\S+ has numpy .* instead of 9.9: install"):
-        run(pool, "a")
+        run_on(pool, "a")
 
 
 def test_a_node_that_can_not_write_is_named(pool: DaskPool) -> None:
@@ -177,7 +177,7 @@ def test_a_node_that_can_not_write_is_named(pool: DaskPool) -> None:
     finally:
         for address, place in places.items():
             pool.client.run(mend, place=place, workers=[address])
-    assert run(pool, "a") == {0: "did a"}
+    assert run_on(pool, "a") == {0: "did a"}
 
 
 def test_a_clock_that_is_off_changes_nothing(pool: DaskPool) -> None:
@@ -188,7 +188,7 @@ def test_a_clock_that_is_off_changes_nothing(pool: DaskPool) -> None:
 
     pool.client.run(shift, by=86400.0)
     try:
-        assert run(pool, "a", "b") == {0: "did a", 1: "did b"}
+        assert run_on(pool, "a", "b") == {0: "did a", 1: "did b"}
     finally:
         pool.client.run(shift, by=-86400.0)
 
@@ -212,9 +212,9 @@ def test_a_unit_begun_too_often_is_left_out(pool: DaskPool, monkeypatch: pytest.
     monkeypatch.setattr("sdg.experiments.workers.cluster.uuid.uuid4", Name)
     for mark in ("first", "second"):
         pool.client.set_metadata(["sdg-known", 1, mark], 1)
-    found = run(pool, "a", "b")
-    assert found[0] == "did a"
-    assert isinstance(found[1], Lost)
-    assert "gone 2 times" in found[1].reason
+    results = run_on(pool, "a", "b")
+    assert results[0] == "did a"
+    assert isinstance(results[1], Lost)
+    assert "gone 2 times" in results[1].reason
     assert pool.begun == {0: 1, 1: 3}
     assert not pool.client.get_metadata(["sdg-known"]), "the scheduler keeps no marks of a run that has ended"

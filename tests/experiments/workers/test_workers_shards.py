@@ -76,7 +76,7 @@ def test_a_merged_run_says_where_its_parts_come_from_and_how_they_differ(
     assert "git was" in said
     assert "versions.numpy was" in said
     parts = json.loads((tmp_path / "run" / "shards.json").read_text())["shards"]
-    assert [part["folder"] for part in parts] == list(map(str, shards))
+    assert [shard["folder"] for shard in parts] == list(map(str, shards))
     assert (parts[1]["git"], parts[1]["versions"]["numpy"]) == ("abc", "0.1")
     assert {"created", "machine", "resumed"} <= parts[0].keys()
 
@@ -107,7 +107,7 @@ def test_merging_again_adds_only_what_is_new_to_the_transcript(tmp_path: Path, m
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("names", "message"),
     [
         (["a"], r"shard 2/2 is missing: run `sdg run --shard 2/2`"),
         (["a", "b", "a2"], r"shard 1/2 was given twice"),
@@ -117,7 +117,7 @@ def test_merging_again_adds_only_what_is_new_to_the_transcript(tmp_path: Path, m
         (["a", "busy"], "is in use by process"),
     ],
 )
-def test_what_does_not_fit_is_one_line_and_writes_nothing(tmp_path: Path, given: list[str], message: str) -> None:
+def test_what_does_not_fit_is_one_line_and_writes_nothing(tmp_path: Path, names: list[str], message: str) -> None:
     make(tmp_path / "a", {"u": 1}, shard="1/2")
     shutil.copytree(tmp_path / "a", tmp_path / "a2")
     make(tmp_path / "b", {"v": 1}, shard="2/2")
@@ -127,7 +127,7 @@ def test_what_does_not_fit_is_one_line_and_writes_nothing(tmp_path: Path, given:
     make(tmp_path / "other", {"v": 1}, shard="2/2", settings=RunSettings({"name": "y", "seed": 1}, "", 1))
     RunFolder.start(tmp_path / "plain", SETTINGS).close()
     with pytest.raises((UserError, RunFolderError), match=message) as raised:
-        merge([tmp_path / name for name in given], tmp_path / "run")
+        merge([tmp_path / name for name in names], tmp_path / "run")
     assert "\n" not in str(raised.value)
     assert not (tmp_path / "run").exists()
 
@@ -155,8 +155,8 @@ def test_a_link_brings_no_file_of_this_machine(tmp_path: Path, linked: str) -> N
     place.symlink_to(secret.parent if linked == "library" else secret)
     with pytest.raises((UserError, OSError, RunError), match="is not followed"):
         merge([shard], tmp_path / "run")
-    kept = (tmp_path / "run").rglob("*") if (tmp_path / "run").exists() else ()
-    assert not [path for path in kept if path.is_file() and b"a secret" in path.read_bytes()]
+    paths = (tmp_path / "run").rglob("*") if (tmp_path / "run").exists() else ()
+    assert not [path for path in paths if path.is_file() and b"a secret" in path.read_bytes()]
 
 
 def test_a_folder_stays_the_shard_that_it_is(tmp_path: Path) -> None:

@@ -58,10 +58,10 @@ def test_programs_over_its_actions_are_played_and_mended() -> None:
 def test_moves_are_named_and_drawn_from_its_actions() -> None:
     model = Model("go right")
     row = play_task(ChatAgent(model), TASK)
-    assert set(row["actions"]) == {next(each.number for each in CORRIDOR.actions if each.name == "go_right")}
+    assert set(row["actions"]) == {next(action.number for action in CORRIDOR.actions if action.name == "go_right")}
     assert "- go left: " in model.asked[0]
     drawn = play_task(RandomAgent(), TASK)["actions"]
-    assert set(drawn) <= {each.number for each in CORRIDOR.actions}
+    assert set(drawn) <= {action.number for action in CORRIDOR.actions}
 
 
 def test_words_that_it_can_not_judge_are_played_unjudged() -> None:

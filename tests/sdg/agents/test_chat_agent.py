@@ -46,8 +46,8 @@ class Model:
     ],
 )
 def test_actions_are_read_with_prose_around_them(reply: str, name: str | None) -> None:
-    found = action_named(reply, BABYAI.actions)
-    assert (found and action_text(found)) == name
+    action = action_named(reply, BABYAI.actions)
+    assert (action and action_text(action)) == name
 
 
 @pytest.mark.parametrize("level", ["GoToLocal", "PutNextLocal", "Open"])
@@ -68,8 +68,8 @@ def test_turns_are_bounded_by_the_levels_steps_and_what_came_of_them_is_told(rep
     assert (row["success"], row["steps"], row["llm_calls"], row["cause"]) == (False, steps, 64, "out of time")
     assert "At most 64 more actions" in model.asked[0]
     assert "At most 1 more actions" in model.asked[-1]
-    told = "turn 62: turn left" if steps else "turn 62: your answer named no action"
-    assert told in model.asked[-1]
+    message = "turn 62: turn left" if steps else "turn 62: your answer named no action"
+    assert message in model.asked[-1]
     assert "turn 40:" not in model.asked[-1], "the latest alone"
 
 

@@ -156,10 +156,10 @@ def test_calls_side_by_side_get_their_own_results_and_are_judged_by_their_own_ch
 
     gate, asked = sdg.Gate(Slow()), [("write", str(n)) if n % 2 else ("idle", str(n)) for n in range(12)]
     with ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(lambda each: gate.execute(*each), asked))
-    assert [each.result for each in found] == [" ".join(each) for each in asked]
-    assert [each.success for each in found] == [name == "write" for name, _ in asked]
-    assert gate.result in [each.result for each in found]
+        outcomes = list(threads.map(lambda call: gate.execute(*call), asked))
+    assert [outcome.result for outcome in outcomes] == [" ".join(call) for call in asked]
+    assert [outcome.success for outcome in outcomes] == [name == "write" for name, _ in asked]
+    assert gate.result in [outcome.result for outcome in outcomes]
 
 
 def test_a_call_within_a_call_takes_nothing_from_it() -> None:

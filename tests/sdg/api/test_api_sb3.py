@@ -54,9 +54,9 @@ def test_an_observation_has_the_mission_also_where_an_episode_ends() -> None:
 
 
 def test_what_learned_elsewhere_is_refused() -> None:
-    other = PPO("MlpPolicy", "CartPole-v1", device="cpu")
+    foreign = PPO("MlpPolicy", "CartPole-v1", device="cpu")
     with pytest.raises(ValueError, match=r"only what learned on an environment of sdg\.sb3_env"):
-        sdg.sb3_skill(other, FACING, name="go_to", mission="go to the {}")
+        sdg.sb3_skill(foreign, FACING, name="go_to", mission="go to the {}")
     model = PPO("MultiInputPolicy", sdg.sb3_env("GoToLocal", 2, layouts=3), n_steps=2, batch_size=2, device="cpu")
     with pytest.raises(ValueError, match="exactly if the check has a parameter"):
         sdg.sb3_skill(model, FACING, name="go_to", mission="go to the red ball")

@@ -59,12 +59,12 @@ def load(source: str) -> object:
     return guard.load(source, entry=ENTRY)
 
 
-def read(source: str):  # type: ignore[no-untyped-def]
+def admit_source(source: str):  # type: ignore[no-untyped-def]
     return admit(f"```python\n{source}\n```", learned=list(SCRIPTED), domain=WORLD, load=load)
 
 
 def test_skills_are_read_with_what_they_take_need_and_leave() -> None:
-    fetch, bring = read(GOOD).skills
+    fetch, bring = admit_source(GOOD).skills
     assert fetch.parameters == ("thing",)
     assert bring.parameters == ("thing", "place: thing")
     assert (fetch.does, fetch.needs, fetch.after) == (
@@ -77,7 +77,7 @@ def test_skills_are_read_with_what_they_take_need_and_leave() -> None:
 
 
 def test_what_a_program_names_is_linked_behind_it_with_what_that_uses() -> None:
-    skills = {skill.name: skill for skill in read(GOOD).skills}
+    skills = {skill.name: skill for skill in admit_source(GOOD).skills}
     behind = linked_source("def program():\n    bring('red ball', 'door')\n", skills)
     assert behind.count("def fetch(") == behind.count("def bring(") == 1
     assert linked_source("def program():\n    pass\n", skills) == ""
@@ -109,7 +109,7 @@ def test_what_a_program_names_is_linked_behind_it_with_what_that_uses() -> None:
 def test_a_program_cannot_change_what_linked_skills_mean(before: str, reached: set[str]) -> None:
     """Else `def any(items): return True` would have each check of a composed skill say that it held."""
     source = f"{before}\n\n\ndef program():\n    bring('red ball', 'door')\n"
-    behind = linked_source(source, {skill.name: skill for skill in read(GOOD).skills})
+    behind = linked_source(source, {skill.name: skill for skill in admit_source(GOOD).skills})
     assert reached_globals(source, behind) == reached
 
 
@@ -135,7 +135,7 @@ def test_a_program_cannot_change_what_linked_skills_mean(before: str, reached: s
     ],
 )
 def test_what_breaks_a_rule_is_told_and_not_kept(change: tuple[str, str], says: str) -> None:
-    admitted = read(GOOD.replace(*change))
+    admitted = admit_source(GOOD.replace(*change))
     if says:
         assert says in admitted.refusals[0].reason
         assert admitted.refusals[0].name == "fetch"
@@ -146,7 +146,7 @@ def test_what_breaks_a_rule_is_told_and_not_kept(change: tuple[str, str], says: 
 
 def test_a_learned_skill_is_not_shadowed() -> None:
     for name in ("discover", "get_facing", "print", "forget_visited_rooms"):
-        assert "taken" in read(GOOD.replace("fetch", name)).refusals[0].reason, name
+        assert "taken" in admit_source(GOOD.replace("fetch", name)).refusals[0].reason, name
 
 
 @pytest.mark.parametrize(
@@ -159,15 +159,15 @@ def test_a_learned_skill_is_not_shadowed() -> None:
 )
 def test_a_helper_never_takes_the_name_of_something_else(skill: str, helper: str, local: str) -> None:
     source = GOOD.replace("fetch", skill).replace("nearest", helper).replace("found", local)
-    refusal = read(source).refusals[0]
+    refusal = admit_source(source).refusals[0]
     assert (refusal.name, f"such as {skill}_{helper}, which means" in refusal.reason) == (skill, True)
 
 
 def test_two_skills_never_share_the_name_of_a_helper() -> None:
     more = GOOD.replace("fetch", "fetch_a").replace("nearest", "b").replace("bring", "lay")
     both = GOOD.replace("nearest", "a_b") + more
-    assert {"fetch", "fetch_a"} <= {each.name for each in read(both).refusals}
-    assert len(read(GOOD + more).skills) == 4
+    assert {"fetch", "fetch_a"} <= {refusal.name for refusal in admit_source(both).refusals}
+    assert len(admit_source(GOOD + more).skills) == 4
 
 
 def test_renamed_definitions_do_what_they_did() -> None:
@@ -203,17 +203,17 @@ def test_a_model_that_breaks_the_rules_is_told_and_mends_it() -> None:
     bad = GOOD.replace("def fetch(thing: thing)", "def fetch(thing: str)")
     model = FakeModel([f"```python\n{bad}\n```", f"```python\n{GOOD}\n```"])
     programs = [Solved("pick up the red ball", "PickupLoc", 3, "def program():\n    pass\n", ("a", "b"), 1, "x line 3")]
-    found = Author(model, WORLD, tuple(SCRIPTED.values()), load).distil(programs)
-    assert [skill.name for skill in found.skills] == ["fetch", "bring"]
-    assert found.skills[0].origins == ("x line 3",)
+    composed = Author(model, WORLD, tuple(SCRIPTED.values()), load).distil(programs)
+    assert [skill.name for skill in composed.skills] == ["fetch", "bring"]
+    assert composed.skills[0].origins == ("x line 3",)
     assert "takes an instruction" in model.asked[1][-1].content
 
 
 def test_what_recurs_is_counted_once_a_program() -> None:
     programs = [Solved("go", "L", n, "", ("a", "a", "b", "c", "a", "b")) for n in range(3)]
-    found = dict(recurrences(programs))
-    assert found["a", "b"] == 3
-    assert ("a", "a") not in found
+    counts = dict(recurrences(programs))
+    assert counts["a", "b"] == 3
+    assert ("a", "a") not in counts
     assert kind_of("pick up the red ball and open a door, then go to a box") == "pick and open then go"
     kinds = [Solved(text, "L", n, "x" * n) for n, text in enumerate(("go to a", "go to b", "open c"))]
-    assert [each.instruction for each in pick_varied(kinds, 2)] == ["go to a", "open c"]
+    assert [question.instruction for question in pick_varied(kinds, 2)] == ["go to a", "open c"]

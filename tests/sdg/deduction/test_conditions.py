@@ -26,13 +26,14 @@ def picked_up(seed: int) -> tuple[Experience, str] | None:
 
 
 def test_conditions_are_what_members_share() -> None:
-    members = [each for seed in range(60) if (each := picked_up(seed)) is not None][:4]
-    known = learn_needs(members, domain=BABYAI, takes_argument=True)[1]
-    assert {"nothing is carried", "the robot faces it"} <= set(known.before)
-    assert {"it is carried", "something is carried"} <= set(known.after)
-    assert "nothing is carried" not in known.after
+    picked = [picked_up(seed) for seed in range(60)]
+    members = [member for member in picked if member is not None][:4]
+    conditions = learn_needs(members, domain=BABYAI, takes_argument=True)[1]
+    assert {"nothing is carried", "the robot faces it"} <= set(conditions.before)
+    assert {"it is carried", "something is carried"} <= set(conditions.after)
+    assert "nothing is carried" not in conditions.after
     assert learn_needs(members[:2], domain=BABYAI, takes_argument=True)[1] == Conditions(), (
         "two are too few to say anything"
     )
-    idle = [(replace(one, actions=[]), argument) for one, argument in members]
+    idle = [(replace(experience, actions=[]), argument) for experience, argument in members]
     assert learn_needs(idle, domain=BABYAI, takes_argument=True)[1] == Conditions()

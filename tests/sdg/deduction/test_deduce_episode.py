@@ -66,11 +66,11 @@ class Prompts:
         return [*asked, Message("assistant", reply), Message("user", problem)]
 
 
-def fenced(source: str) -> str:
+def fence(source: str) -> str:
     return f"Here is the program:\n```python\n{source}```\nIt does it."
 
 
-def play(
+def play_replies(
     *replies: str | Exception, level: str = "GoToLocal", start: int = SEED, restarts: bool = False, **settings: int
 ) -> tuple[Episode, Model, Prompts]:
     world = BabyAIWorld(level)
@@ -97,7 +97,7 @@ def goal(start: int = SEED) -> str:
 
 
 def test_done_at_the_first_interaction() -> None:
-    episode, model, _ = play(fenced(SOLVE.format(goal())))
+    episode, model, _ = play_replies(fence(SOLVE.format(goal())))
     assert episode.success
     assert episode.cause == ""
     assert (episode.llm_calls, len(model.asked), episode.tokens) == (1, 1, 110)
@@ -107,11 +107,11 @@ def test_done_at_the_first_interaction() -> None:
 
 def test_the_debug_prompt_is_told_what_went_wrong_and_where() -> None:
     wrong = "def program():\n    discover('object')\n    go_next_to('grey door')\n"
-    episode, _, prompts = play(fenced(wrong), fenced(SOLVE.format(goal())))
+    episode, _, prompts = play_replies(fence(wrong), fence(SOLVE.format(goal())))
     assert episode.success
-    assert [each.cause for each in episode.interactions] == ["refused", ""]
+    assert [interaction.cause for interaction in episode.interactions] == ["refused", ""]
     (failure,) = prompts.failures
-    assert [each.programs for each in prompts.limits] == [4, 3]
+    assert [limit.programs for limit in prompts.limits] == [4, 3]
     assert prompts.limits[1].steps == 64 - failure.ended
     assert failure.program == wrong
     assert "line 3: nothing that matches 'grey door'" in failure.error
@@ -121,7 +121,7 @@ def test_the_debug_prompt_is_told_what_went_wrong_and_where() -> None:
 
 
 def test_an_unfinished_program_is_told_so() -> None:
-    episode, model, prompts = play(fenced("def program():\n    discover('object')\n"), interactions=2)
+    episode, model, prompts = play_replies(fence("def program():\n    discover('object')\n"), interactions=2)
     assert (episode.success, episode.cause) == (False, "unfinished")
     assert "the instruction is not carried out" in prompts.failures[0].error
     assert len(model.asked) == 2
@@ -132,17 +132,17 @@ def test_an_unfinished_program_is_told_so() -> None:
     [
         ("", "no program"),
         ("I can't do that.", "no program"),
-        (fenced("x = 1\n"), "no program"),
-        (fenced("def program(:\n"), "no program"),
-        (fenced("def program():\n    fly()\n"), "no program"),
-        (fenced("def program():\n    [][0]\n"), "program error"),
-        (fenced("def program():\n    while True:\n        get_steps()\n"), "program error"),
-        (fenced("def program():\n    pick('the red sun')\n"), "refused"),
+        (fence("x = 1\n"), "no program"),
+        (fence("def program(:\n"), "no program"),
+        (fence("def program():\n    fly()\n"), "no program"),
+        (fence("def program():\n    [][0]\n"), "program error"),
+        (fence("def program():\n    while True:\n        get_steps()\n"), "program error"),
+        (fence("def program():\n    pick('the red sun')\n"), "refused"),
         ("\x00\ud800" * 10, "no program"),
     ],
 )
 def test_bad_replies_cost_no_step_and_what_is_no_program_no_interaction(reply: str, cause: str) -> None:
-    episode, model, _ = play(reply, interactions=3)
+    episode, model, _ = play_replies(reply, interactions=3)
     assert episode.cause == cause
     assert episode.steps == 0
     exchanges = 1 + MENDS if cause == "no program" else 1
@@ -152,8 +152,8 @@ def test_bad_replies_cost_no_step_and_what_is_no_program_no_interaction(reply: s
 
 
 def test_a_reply_that_is_no_program_is_mended_at_once() -> None:
-    episode, model, prompts = play(
-        "I would look first.", fenced("def program():\n    fly()\n"), fenced(SOLVE.format(goal()))
+    episode, model, prompts = play_replies(
+        "I would look first.", fence("def program():\n    fly()\n"), fence(SOLVE.format(goal()))
     )
     assert episode.success
     assert (len(episode.interactions), episode.llm_calls) == (1, 3)
@@ -164,14 +164,14 @@ def test_a_reply_that_is_no_program_is_mended_at_once() -> None:
 def test_functions_that_a_repair_leaves_out_stay_as_they_were() -> None:
     first = "def go(what):\n    discover('object')\n\n\ndef program():\n    go('object')\n"
     second = f"def go(what):\n    discover(what)\n    go_next_to('{goal()}')\n"
-    episode, _, _ = play(fenced(first), fenced(second))
+    episode, _, _ = play_replies(fence(first), fence(second))
     assert episode.success
     assert "go('object')" in episode.interactions[1].program
 
 
 def test_a_program_hands_back_while_a_third_of_the_steps_is_left() -> None:
     wasting = "def program():\n    while True:\n        discover('red door')\n"
-    episode, _, prompts = play(fenced(wasting), fenced(SOLVE.format(goal(AWAY))), start=AWAY, attempts=1)
+    episode, _, prompts = play_replies(fence(wasting), fence(SOLVE.format(goal(AWAY))), start=AWAY, attempts=1)
     first = episode.interactions[0]
     assert first.cause == "stopped"
     assert "so that another program can use the rest" in prompts.failures[0].error
@@ -180,7 +180,7 @@ def test_a_program_hands_back_while_a_third_of_the_steps_is_left() -> None:
 
 def test_interactions_share_one_episode_and_its_time() -> None:
     away = "def program():\n    for _ in range(3):\n        discover('red door')\n"
-    episode, model, _ = play(fenced(away), start=AWAY, attempts=1)
+    episode, model, _ = play_replies(fence(away), start=AWAY, attempts=1)
     first, second = episode.interactions
     assert first.cause == "stopped"
     assert (first.began, second.began) == (0, first.ended)
@@ -191,9 +191,9 @@ def test_interactions_share_one_episode_and_its_time() -> None:
 
 def test_restarting_is_the_other_mode() -> None:
     wasting = "def program():\n    while True:\n        discover('red door')\n"
-    episode, model, _ = play(fenced(wasting), fenced(SOLVE.format(goal(AWAY))), start=AWAY, restarts=True)
+    episode, model, _ = play_replies(fence(wasting), fence(SOLVE.format(goal(AWAY))), start=AWAY, restarts=True)
     assert episode.success
-    assert [each.cause for each in episode.interactions] == ["out of time", ""]
+    assert [interaction.cause for interaction in episode.interactions] == ["out of time", ""]
     assert episode.interactions[1].began == 0
     assert episode.steps > 64
     assert len(model.asked) == 2
@@ -209,7 +209,7 @@ def test_a_mission_done_wrongly_is_over() -> None:
 
     world = Strict("GoToLocal")
     world.reset(SEED)
-    model, skills = Model([fenced("def program():\n    discover('red door')\n")]), scripted_skills()
+    model, skills = Model([fence("def program():\n    discover('red door')\n")]), scripted_skills()
     toolkit = Toolkit(BABYAI, skills, rules_gate(skills, BABYAI))
     episode = deduce(world, planner=Planner(model, Prompts()), toolkit=toolkit, seed=0)
     assert (episode.success, episode.cause, episode.steps) == (False, "mission failed", 3)
@@ -218,15 +218,15 @@ def test_a_mission_done_wrongly_is_over() -> None:
 
 def test_a_model_that_is_gone_leaves_the_episode_unfinished() -> None:
     with pytest.raises(ModelError):
-        play(ModelError("no reply after 3 tries"))
+        play_replies(ModelError("no reply after 3 tries"))
 
 
 def test_a_recording_that_holds_no_repair_ends_the_episode_alone() -> None:
     """Skills that were learned otherwise than in the recorded run fail where those did not."""
-    episode, model, _ = play(fenced("def program():\n    pass\n"), NotRecorded("has 1 replies"))
+    episode, model, _ = play_replies(fence("def program():\n    pass\n"), NotRecorded("has 1 replies"))
     assert (episode.success, episode.cause, len(episode.interactions), len(model.asked)) == (False, UNFINISHED, 1, 2)
     with pytest.raises(NotRecorded):
-        play(NotRecorded("has 0 replies"))
+        play_replies(NotRecorded("has 0 replies"))
 
 
 def test_settings_are_checked() -> None:
@@ -240,7 +240,7 @@ def agent(reply: str, name: str = "sdg") -> PlannerAgent:
 
 def test_the_same_task_gives_the_same_row() -> None:
     task = Task("GoToLocal", SEED, repeat=2)
-    first, second = (play_task(agent(fenced(SOLVE.format(goal()))), task, bot_steps=5) for _ in range(2))
+    first, second = (play_task(agent(fence(SOLVE.format(goal()))), task, bot_steps=5) for _ in range(2))
     assert first.pop("seconds") > 0
     second.pop("seconds")
     assert first == second
@@ -254,7 +254,7 @@ def test_primitive_actions_under_the_same_harness() -> None:
     source = (
         "def program():\n    while True:\n        if not move_forward():\n            turn_left()\n        pick()\n"
     )
-    planner = Planner(Model([fenced(source)]), Prompts())
+    planner = Planner(Model([fence(source)]), Prompts())
     agent = PlannerAgent("sdg-action", lambda seed: planner, primitive_skills(BABYAI), settings=DeductionSettings(1))
     row = play_task(agent, Task("Open", SEED))
     assert row["agent"] == "sdg-action"

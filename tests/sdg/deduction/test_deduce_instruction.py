@@ -9,7 +9,7 @@ from sdg.deduction.deduce import Planner, Toolkit, deduce
 from sdg.deduction.episode import UnjudgedWorld
 from sdg.envs.babyai.domain import BABYAI
 from sdg.gate.executor import OpenGate
-from tests.sdg.deduction.test_deduce_episode import Model, Prompts, fenced
+from tests.sdg.deduction.test_deduce_episode import Model, Prompts, fence
 from tests.shared.scripted_skills import scripted_skills
 
 SEED = 2_000_000
@@ -17,7 +17,7 @@ SOLVE = "def program():\n    discover('a blue ball')\n    go_next_to('a blue bal
 
 
 def agent(*replies: str, restarts: bool = False) -> PlannerAgent:
-    model = Model([fenced(reply) for reply in replies])
+    model = Model([fence(reply) for reply in replies])
     return PlannerAgent("sdg", lambda seed: Planner(model, Prompts()), scripted_skills(), restarts=restarts)
 
 
@@ -73,7 +73,7 @@ def test_no_words_and_too_many_are_refused(words: str) -> None:
 def test_deducing_in_an_unjudged_world_claims_nothing() -> None:
     _, world = open_world(Task("GoToLocal", SEED, instruction="have a look around"))
     toolkit = Toolkit(BABYAI, scripted_skills(), OpenGate())
-    episode = deduce(world, planner=Planner(Model([fenced(SOLVE)]), Prompts()), toolkit=toolkit, seed=0)
+    episode = deduce(world, planner=Planner(Model([fence(SOLVE)]), Prompts()), toolkit=toolkit, seed=0)
     assert episode.judged is False
     assert episode.row()["success"] is None
     assert len(episode.interactions) == 1, "a program that ended well by its own lights is the last"

@@ -44,7 +44,7 @@ def library(**changes: Any) -> SkillLibrary:
 
 def members(verb: str, seeds: range, *, first: str = "") -> list[tuple[Experience, str]]:
     """What scripted skills do with something of each world, as grounded experience."""
-    found = []
+    experiences = []
     for seed in seeds:
         world = BabyAIWorld("PickupLoc")
         world.reset(seed)
@@ -59,8 +59,8 @@ def members(verb: str, seeds: range, *, first: str = "") -> list[tuple[Experienc
         robot.perform(Command(verb, thing.name))
         subgoal = Subgoal(f"{verb} {thing.name}", CHECK)
         actions = tuple(robot.actions[len(restore) :])
-        found.append((Experience("x", "PickupLoc", seed, 0, subgoal, restore, actions), thing.name))
-    return found
+        experiences.append((Experience("x", "PickupLoc", seed, 0, subgoal, restore, actions), thing.name))
+    return experiences
 
 
 SEEDS = range(2_000_000, 2_000_012)
@@ -74,7 +74,7 @@ def test_picking_up_is_learned_to_grasp_what_was_seen() -> None:
 
 def test_going_there_claims_nothing_of_the_hand() -> None:
     mixed = members("go_next_to", SEEDS) + members("go_next_to", SEEDS, first="pick")
-    usage = learn_needs([each for each in mixed if each[0].actions], domain=BABYAI, takes_argument=True)[0]
+    usage = learn_needs([member for member in mixed if member[0].actions], domain=BABYAI, takes_argument=True)[0]
     assert usage == Usage(needs_seen_target=True)
 
 
@@ -130,13 +130,13 @@ def test_random_weights_keep_everything_but_the_weights() -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "told"),
+    ("steps", "sentence"),
     [(0.0, "A try takes at most 30 steps."), (13.6, "A try that succeeds takes about 12 steps, one that fails 30.")],
 )
-def test_a_prompt_tells_what_a_call_costs_where_it_was_counted(steps: float, told: str) -> None:
-    known = library()
-    skill = replace(known.skills[0], mean_steps=steps)
-    assert told in options_of(replace(known, skills=(skill,)))["pick"].description
+def test_a_prompt_tells_what_a_call_costs_where_it_was_counted(steps: float, sentence: str) -> None:
+    loaded = library()
+    skill = replace(loaded.skills[0], mean_steps=steps)
+    assert sentence in options_of(replace(loaded, skills=(skill,)))["pick"].description
 
 
 def test_a_call_does_not_cost_more_than_a_try_may() -> None:

@@ -29,7 +29,7 @@ from tests.shared.scripted_skills import Constant, ScriptedSkill, scripted_skill
 SEED = 2_000_000
 
 
-def run(
+def run_code(
     source: str, *, level: str = "GoToLocal", gate: GateGuard | None = None, seed: int = SEED
 ) -> tuple[ProgramResult, Robot]:
     world = BabyAIWorld(level)
@@ -40,7 +40,7 @@ def run(
 
 
 def test_a_program_that_solves_its_mission() -> None:
-    ran, robot = run("""
+    ran, robot = run_code("""
 def program():
     for thing in find_objects("object"):
         if discover(thing.name):
@@ -53,7 +53,7 @@ def program():
 
 
 def test_calls_are_logged_with_their_lines() -> None:
-    ran, _ = run("def program():\n    discover('object')\n    for _ in range(2):\n        go_next_to('object')\n")
+    ran, _ = run_code("def program():\n    discover('object')\n    for _ in range(2):\n        go_next_to('object')\n")
     assert [call.line for call in ran.calls] == [2, 4, 4]
     assert [call.command.name for call in ran.calls] == ["discover", "go_next_to", "go_next_to"]
     assert ran.calls[1].verdicts
@@ -61,7 +61,7 @@ def test_calls_are_logged_with_their_lines() -> None:
 
 
 def test_perception_is_live() -> None:
-    ran, robot = run("""
+    ran, robot = run_code("""
 def program():
     before = get_steps()
     go_next_to("object")
@@ -100,7 +100,7 @@ def program():
     ],
 )
 def test_errors_speak_to_whoever_wrote_it(source: str, cause: str, line: int, says: str) -> None:
-    ran, robot = run(source)
+    ran, robot = run_code(source)
     assert ran.cause == cause
     assert says in ran.error
     assert robot.actions == []
@@ -111,29 +111,29 @@ def test_errors_speak_to_whoever_wrote_it(source: str, cause: str, line: int, sa
 
 def test_wrong_arity_is_told_before_or_when_it_runs() -> None:
     for call in ("go_next_to()", "go_next_to('red ball', 'blue key')"):
-        ran, robot = run(f"def program():\n    {call}\n")
+        ran, robot = run_code(f"def program():\n    {call}\n")
         assert ran.cause in (NO_PROGRAM, PROGRAM_ERROR)
         assert "argument" in ran.error
         assert robot.actions == []
 
 
 def test_the_argument_may_be_named() -> None:
-    ran, _ = run("def program():\n    go_next_to(object='object')\n")
+    ran, _ = run_code("def program():\n    go_next_to(object='object')\n")
     assert ran.error == ""
     assert ran.calls[0].command == Command("go_next_to", "object")
 
 
 def test_a_program_may_be_twice_the_worked_example_and_no_longer() -> None:
     body = "def program():\n    return len(get_observed_objects())\n"
-    ran, _ = run(body + "#" * 15_000)
+    ran, _ = run_code(body + "#" * 15_000)
     assert ran.cause != NO_PROGRAM
-    ran, _ = run(body + "#" * 17_000)
+    ran, _ = run_code(body + "#" * 17_000)
     assert ran.cause == NO_PROGRAM
     assert "leave out comments" in ran.error
 
 
 def test_a_refusal_can_be_caught_by_name_and_answered() -> None:
-    ran, robot = run("""
+    ran, robot = run_code("""
 def program():
     try:
         go_next_to("the grey door")
@@ -147,7 +147,7 @@ def program():
 
 def test_no_program_outlives_its_episode() -> None:
     # Behind an open gate: the rules refuse to look on for what can't be found, and what is refused takes no step.
-    ran, robot = run(
+    ran, robot = run_code(
         """
 def program():
     while True:
@@ -180,11 +180,11 @@ class Breaking:
 def test_a_program_cannot_swallow_what_ends_the_run() -> None:
     source = "def program():\n    try:\n        discover('object')\n    except Exception:\n        pass\n"
     with pytest.raises(BudgetExceeded, match="token budget"):
-        run(source, gate=Breaking())  # type: ignore[arg-type]
+        run_code(source, gate=Breaking())  # type: ignore[arg-type]
 
 
 def test_rooms_can_be_forgotten() -> None:
-    ran, _ = run("def program():\n    forget_visited_rooms()\n    if get_visited_rooms() != [0]:\n        [][0]\n")
+    ran, _ = run_code("def program():\n    forget_visited_rooms()\n    if get_visited_rooms() != [0]:\n        [][0]\n")
     assert ran.error == ""
 
 
@@ -202,13 +202,13 @@ def program():
     except RecursionError:
         return True
 """
-    ran, _ = run(source)
+    ran, _ = run_code(source)
     assert ran.cause == PROGRAM_ERROR
     assert "called from too deep" in ran.error
 
 
 def test_a_helper_with_the_name_of_a_skill_wins() -> None:
-    ran, _ = run("""
+    ran, _ = run_code("""
 def discover(what, times):
     return [what] * times
 
@@ -223,7 +223,8 @@ def program():
 
 
 def test_a_wrapper_with_the_name_of_a_skill_is_told_that_it_calls_itself() -> None:
-    ran, robot = run("def go_next_to(x):\n    return go_next_to(x)\n\n\ndef program():\n    go_next_to('object')\n")
+    wrapper = "def go_next_to(x):\n    return go_next_to(x)\n\n\n"
+    ran, robot = run_code(wrapper + "def program():\n    go_next_to('object')\n")
     assert ran.cause == NO_PROGRAM
     assert "line 1: go_next_to is given, and in a function of that name it means itself" in ran.error
     assert robot.actions == []
@@ -273,7 +274,7 @@ def test_composed_skills_whose_check_fails_end_the_program_alone() -> None:
 
 @pytest.mark.parametrize("name", ["find_objects", "get_facing", "get_carried"])
 def test_perception_cannot_be_rebound(name: str) -> None:
-    ran, robot = run(f"def program():\n    {name} = []\n    go_next_to('object')\n")
+    ran, robot = run_code(f"def program():\n    {name} = []\n    go_next_to('object')\n")
     assert ran.cause == NO_PROGRAM
     assert name in ran.error
     assert (ran.calls, robot.actions) == ((), [])
@@ -297,5 +298,5 @@ def test_a_program_whose_calls_come_to_nothing_is_stopped() -> None:
 
 
 def test_a_call_is_told_by_the_innermost_line() -> None:
-    ran, _ = run("def helper():\n    go_next_to('object')\n\n\ndef program():\n    helper()\n")
+    ran, _ = run_code("def helper():\n    go_next_to('object')\n\n\ndef program():\n    helper()\n")
     assert [call.line for call in ran.calls] == [2]

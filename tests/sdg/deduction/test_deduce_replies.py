@@ -37,7 +37,7 @@ class Model:
         )
 
 
-def debugged(reply: str, then: str = "", *, tokens: int = 0) -> tuple[Episode, str]:
+def debug_reply(reply: str, then: str = "", *, tokens: int = 0) -> tuple[Episode, str]:
     """The episode of a reply and the next, and the debug turn between them, from the failed program on."""
     world, skills = BabyAIWorld("PutNextLocal"), scripted_skills()
     world.reset(5)
@@ -68,7 +68,7 @@ def debugged(reply: str, then: str = "", *, tokens: int = 0) -> tuple[Episode, s
     ],
 )
 def test_prose_around_the_code_is_dropped(reply: str) -> None:
-    episode, _ = debugged(reply)
+    episode, _ = debug_reply(reply)
     assert [str(call.command) for call in episode.interactions[0].calls] == ["discover('a ball')"]
 
 
@@ -92,7 +92,7 @@ def test_prose_around_the_code_is_dropped(reply: str) -> None:
     ],
 )
 def test_what_is_wrong_is_told_and_what_to_write_instead(reply: str, says: str) -> None:
-    episode, asked = debugged(reply)
+    episode, asked = debug_reply(reply)
     assert says in asked.split("## Calls")[0]
     mended = "one ```python block with `def program():`" in asked.strip().splitlines()[-1]
     first = episode.interactions[0]
@@ -101,17 +101,18 @@ def test_what_is_wrong_is_told_and_what_to_write_instead(reply: str, says: str) 
 
 
 def test_a_wrong_name_is_answered_with_the_skills_there_are() -> None:
-    _, asked = debugged(MAIN.format("a ball").replace("discover", "goto"))
+    _, asked = debug_reply(MAIN.format("a ball").replace("discover", "goto"))
     error = asked
     assert all(name in error for name in scripted_skills())
     assert "goto('a ball')" in error, "with the line it stands on"
 
 
 def test_a_reply_that_was_cut_off_is_told_so() -> None:
-    assert "cut off at the limit of 16000 tokens" in debugged("```python\ndef program():\n    pick(", tokens=16000)[1]
-    assert "cut off" not in debugged("```python\ndef program():\n    pick(", tokens=15999)[1]
-    assert "cut off" not in debugged(MAIN.format("a ball"), tokens=16000)[1]
+    unfinished = "```python\ndef program():\n    pick("
+    assert "cut off at the limit of 16000 tokens" in debug_reply(unfinished, tokens=16000)[1]
+    assert "cut off" not in debug_reply(unfinished, tokens=15999)[1]
+    assert "cut off" not in debug_reply(MAIN.format("a ball"), tokens=16000)[1]
 
 
 def test_thoughts_are_not_told_back() -> None:
-    assert "secret" not in debugged("<think>secret</think>I would discover a ball.")[1]
+    assert "secret" not in debug_reply("<think>secret</think>I would discover a ball.")[1]

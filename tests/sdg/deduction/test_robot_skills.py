@@ -202,8 +202,8 @@ def test_what_is_known_to_lie_in_another_room_is_given_up_when_nothing_new_comes
     robot, world = robot_in("BossLevel", attempts=5, roam=roaming, discover=spinning("return False", horizon=8))
     robot.perform(Command("roam", "the grey ball #39"))
     here = world.perception().functions()["get_current_room"]()
-    seen = [thing for thing in world.perception().get_observed_objects() if thing.type != "door"]
-    behind = next(thing for thing in seen if thing.room != here)
+    things = [thing for thing in world.perception().get_observed_objects() if thing.type != "door"]
+    behind = next(thing for thing in things if thing.room != here)
     performed = robot.perform(Command("discover", f"{behind.name} #{behind.id}"))
     assert (performed.reached, performed.note) == (False, REASONS["elsewhere"])
     assert performed.attempts < 5
@@ -216,7 +216,7 @@ def test_an_attempt_at_what_lies_elsewhere_ends_when_it_goes_in_circles() -> Non
     robot, world = robot_in("BossLevel", attempts=1, roam=roaming, discover=turning)
     robot.perform(Command("roam", "the grey ball #39"))
     here = world.perception().functions()["get_current_room"]()
-    seen = [thing for thing in world.perception().get_observed_objects() if thing.type != "door"]
-    behind = next(thing for thing in seen if thing.room != here)
+    things = [thing for thing in world.perception().get_observed_objects() if thing.type != "door"]
+    behind = next(thing for thing in things if thing.room != here)
     robot.perform(Command("discover", f"{behind.name} #{behind.id}"))
     assert around.asked == 4 * (CIRCLES - 1) * 16

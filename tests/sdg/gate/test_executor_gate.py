@@ -128,8 +128,8 @@ def robot(seed: int = 2_000_000, level: str = "PickupLoc") -> Robot:
 def test_a_robot_behind_the_rules() -> None:
     body = robot()
     executor = GatedExecutor(body, rules_gate(body.skills, BABYAI))
-    thing = next(each for each in body.observe().elements if each.type != "door")
-    assert "grey door" not in [each.name for each in body.observe().elements]
+    thing = next(element for element in body.observe().elements if element.type != "door")
+    assert "grey door" not in [element.name for element in body.observe().elements]
     refused = executor.execute(Command("go_next_to", "the grey door"))
     assert "'the grey door' has been seen" in refused.error
     assert body.actions == []

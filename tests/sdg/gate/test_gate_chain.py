@@ -46,7 +46,7 @@ class Guard:
         return self.feasible(command, after)
 
 
-def ask(gate: object, verb: str) -> Verdict:
+def judge(gate: object, verb: str) -> Verdict:
     if verb == "feasible":
         return gate.feasible(COMMAND, SEEN)  # type: ignore[attr-defined]
     return gate.complete(COMMAND, SEEN, SEEN)  # type: ignore[attr-defined]
@@ -63,7 +63,7 @@ def test_rules_speak_before_learned_before_llm(verb: str) -> None:
     for guard in guards.values():
         guard.asked = asked
     chain = GuardChain(llm=[guards["llm"]], learned=[guards["learned"]], rules=[guards["rules"]])
-    assert ask(chain, verb).passed
+    assert judge(chain, verb).passed
     assert asked == ["rules", "learned", "llm"]
 
 
@@ -71,14 +71,14 @@ def test_rules_speak_before_learned_before_llm(verb: str) -> None:
 def test_the_first_refusal_ends_the_asking(verb: str) -> None:
     dear = passing("llm")
     refusing = Guard("learned", Verdict(False, "not there", 0.7, "learned"))
-    verdict = ask(GuardChain(rules=[passing("rules")], learned=[refusing], llm=[dear]), verb)
+    verdict = judge(GuardChain(rules=[passing("rules")], learned=[refusing], llm=[dear]), verb)
     assert verdict == Verdict(False, "not there", 0.7, "learned")
     assert dear.asked == []
 
 
 def test_the_least_sure_of_those_that_pass_speaks_for_the_chain() -> None:
     chain = GuardChain(rules=[passing("rules")], learned=[passing("learned", 0.6)], llm=[passing("llm", 0.9)])
-    assert ask(chain, "feasible").source == "learned"
+    assert judge(chain, "feasible").source == "learned"
 
 
 @pytest.mark.parametrize("verb", ["feasible", "complete"])
@@ -91,7 +91,7 @@ def test_the_least_sure_of_those_that_pass_speaks_for_the_chain() -> None:
 )  # fmt: skip
 def test_a_guard_that_fails_or_gives_no_verdict_refuses_by_name(verb: str, answer: object) -> None:
     for gate in (GuardChain(rules=[Guard("screen-net", answer)]), GuardChain(learned=[Guard("screen-net", answer)])):
-        verdict = ask(gate, verb)
+        verdict = judge(gate, verb)
         assert verdict.passed is False
         assert verdict.source == "screen-net"
         assert "screen-net" in verdict.reason
@@ -103,16 +103,16 @@ def test_a_guard_without_the_verb_refuses() -> None:
         def feasible(self, command: Command, observation: Observation) -> Verdict:
             return Verdict(True, "fine")
 
-    assert not ask(GuardChain(rules=[Half()]), "complete").passed  # type: ignore[list-item]
+    assert not judge(GuardChain(rules=[Half()]), "complete").passed  # type: ignore[list-item]
 
 
 def test_a_spent_budget_is_no_verdict() -> None:
     with pytest.raises(BudgetExceeded):
-        ask(GuardChain(llm=[Guard("llm", BudgetExceeded("spent"))]), "feasible")
+        judge(GuardChain(llm=[Guard("llm", BudgetExceeded("spent"))]), "feasible")
 
 
 def test_no_guards_is_no_gate_and_an_open_one_must_be_asked_for() -> None:
     with pytest.raises(ValueError, match="OpenGate"):
         GuardChain()
-    assert ask(OpenGate(), "feasible").passed
-    assert ask(OpenGate(), "complete").source == "open"
+    assert judge(OpenGate(), "feasible").passed
+    assert judge(OpenGate(), "complete").source == "open"

@@ -20,23 +20,23 @@ from sdg.gate.rules import Usage
 USAGES = {"go": Usage(asks=frozenset({".facing", "find_objects()"})), "odd": Usage()}
 
 
-def observed(level: str = "GoToLocal", seed: int = 3_000_777) -> Observation:
+def observe_level(level: str = "GoToLocal", seed: int = 3_000_777) -> Observation:
     world = BabyAIWorld(level)
     world.reset(seed)
-    seen = world.perception()
-    return Observation(seen.describe(), elements=tuple(seen.elements()), perception=seen)
+    perception = world.perception()
+    return Observation(perception.describe(), elements=tuple(perception.elements()), perception=perception)
 
 
 def test_the_shipped_guards_judge_a_thing_in_view_and_one_that_there_is_not() -> None:
-    guard, now = LearnedGuard(USAGES, BABYAI.affordances), observed()
-    thing = next(each for each in now.elements if each.type != "door")  # type: ignore[attr-defined]
+    guard, now = LearnedGuard(USAGES, BABYAI.affordances), observe_level()
+    thing = next(element for element in now.elements if element.type != "door")  # type: ignore[attr-defined]
     assert guard.feasible(Command("go", BABYAI.language.name_of(thing)), now).confidence > 0.7
     assert not guard.complete(Command("go", "green door"), now, now).passed
     assert guard.feasible(Command("odd"), now).passed, "nothing tells what it is for, so nothing was learned of it"
 
 
 def test_a_verdict_takes_less_than_a_millisecond() -> None:
-    guard, now = LearnedGuard(USAGES, BABYAI.affordances), observed()
+    guard, now = LearnedGuard(USAGES, BABYAI.affordances), observe_level()
     command = Command("go", now.elements[0].name)
     took = []
     for _ in range(200):
@@ -49,8 +49,8 @@ def test_a_verdict_takes_less_than_a_millisecond() -> None:
 @pytest.mark.parametrize("command", [Command(""), Command("fly", "x"), Command("go", "the shiny thing")])
 def test_what_it_cannot_judge_is_refused(command: Command) -> None:
     guard = GuardChain(rules=[LearnedGuard(USAGES, BABYAI.affordances)])
-    assert not guard.feasible(command, observed()).passed
-    assert not guard.complete(command, observed(), observed()).passed
+    assert not guard.feasible(command, observe_level()).passed
+    assert not guard.complete(command, observe_level(), observe_level()).passed
     assert not guard.feasible(Command("go", "red ball"), Observation("a text alone")).passed
 
 
@@ -62,7 +62,7 @@ def test_a_damaged_file_is_an_error_that_says_what_to_do(tmp_path: Path, text: s
         load(place)
     assert (
         not GuardChain(rules=[LearnedGuard(USAGES, BABYAI.affordances, place=place)])
-        .feasible(Command("go", "red ball"), observed())
+        .feasible(Command("go", "red ball"), observe_level())
         .passed
     )
 

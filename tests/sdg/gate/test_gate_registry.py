@@ -92,7 +92,7 @@ def test_one_s_own_guard_joins_the_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "told"),
+    ("names", "message"),
     [
         ([], "a gate needs a guard; the guard 'open' lets every command through"),
         (
@@ -106,11 +106,11 @@ def test_one_s_own_guard_joins_the_rules(name: str) -> None:
         (["own_guards:Broken"], "making the guard 'own_guards:Broken' raises OSError: no weights"),
     ],
 )
-def test_what_is_no_guard_is_one_line(names: list[str], told: str) -> None:
-    with pytest.raises(RegistryError, match=told):
+def test_what_is_no_guard_is_one_line(names: list[str], message: str) -> None:
+    with pytest.raises(RegistryError, match=message):
         feasible(names, Command("go"))
-    if "making" not in told and "kind" not in told:
-        with pytest.raises(RegistryError, match=told):
+    if "making" not in message and "kind" not in message:
+        with pytest.raises(RegistryError, match=message):
             check_guards(names)
 
 

@@ -25,7 +25,7 @@ def goal(number: int, text: str = "find the red ball") -> str:
     return f"Goal {number}: {text}\n{CHECK.format(n=number)}\n"
 
 
-def read(reply: str) -> Hypothesis:
+def read_hypothesis(reply: str) -> Hypothesis:
     return parse(reply, instruction="go to the red ball")
 
 
@@ -75,7 +75,7 @@ class Scripted:
     ],
 )  # fmt: skip
 def test_sloppy_replies_are_read(reply: str) -> None:
-    hypothesis = read(reply)
+    hypothesis = read_hypothesis(reply)
     assert [subgoal.description for subgoal in hypothesis.subgoals] == ["find the red ball", "go to it"]
     assert all(
         f"def {s.check.name}()" in s.check.source and "return True" in s.check.source for s in hypothesis.subgoals
@@ -97,12 +97,12 @@ def test_sloppy_replies_are_read(reply: str) -> None:
 )
 def test_replies_without_a_hypothesis_say_what_is_missing(reply: str, problem: str) -> None:
     with pytest.raises(HypothesisError, match=problem):
-        read(reply)
+        read_hypothesis(reply)
 
 
 def test_goal_lines_inside_code_are_code() -> None:
     reply = goal(1).replace("    return", "    # Goal 7: nonsense\n    return")
-    assert len(read(reply).subgoals) == 1
+    assert len(read_hypothesis(reply).subgoals) == 1
 
 
 def test_a_bad_reply_gets_turns_to_be_put_right() -> None:
@@ -121,20 +121,20 @@ def test_checks_stand_alone_with_the_helpers_of_other_goals_and_no_others() -> N
     first = "```python\nRED = 'red ball'\n\ndef seen(x):\n    return len(find_objects(x)) > 0\n\n"
     first += "def check_1():\n    return seen(RED)\n```\n"
     second = "```python\ndef check_2():\n    return check_1() and get_facing() is not None\n```\n"
-    one, two = read(f"Goal 1: find the red ball\n{first}Goal 2: go to it\n{second}").subgoals
-    assert functions_in(one.check.source) == ("seen", "check_1")
-    assert functions_in(two.check.source) == ("seen", "check_1", "check_2")
-    assert all(compile_check(subgoal.check, BABYAI) for subgoal in (one, two))
+    first_goal, second_goal = read_hypothesis(f"Goal 1: find the red ball\n{first}Goal 2: go to it\n{second}").subgoals
+    assert functions_in(first_goal.check.source) == ("seen", "check_1")
+    assert functions_in(second_goal.check.source) == ("seen", "check_1", "check_2")
+    assert all(compile_check(subgoal.check, BABYAI) for subgoal in (first_goal, second_goal))
 
 
 def test_checks_that_the_guard_refuses_are_told_all_at_once() -> None:
     bad = goal(1).replace("True", "math.pi > 3") + goal(2, "go to it").replace("True", "is_facing('box')")
     model = Scripted(bad, goal(1) + goal(2, "go to it"))
-    found = hypothesize("go to the red ball", model=model, domain=BABYAI)
-    assert "return True" in found.subgoals[0].check.source
-    told = model.asked[1][-1].content
-    assert "check of goal 1 was refused: line 2: math has to be imported" in told
-    assert "check of goal 2 was refused: line 2: the name 'is_facing' is not known" in told
+    hypothesis = hypothesize("go to the red ball", model=model, domain=BABYAI)
+    assert "return True" in hypothesis.subgoals[0].check.source
+    message = model.asked[1][-1].content
+    assert "check of goal 1 was refused: line 2: math has to be imported" in message
+    assert "check of goal 2 was refused: line 2: the name 'is_facing' is not known" in message
     still = hypothesize("go to the red ball", model=Scripted(bad, bad, bad), domain=BABYAI)
     assert len(still.subgoals) == 2, "verification says the same of it, and what was asked is kept"
 
@@ -150,21 +150,21 @@ def test_a_reply_that_was_cut_off_is_told_so() -> None:
 
 
 def test_feedback_tells_the_goals_and_where_it_stopped() -> None:
-    told = prompt("open the door", domain=BABYAI, feedback=Feedback(("find it", "open it"), 1, "not reached"))[-1]
-    assert "could not get past goal 2" in told.content
-    assert "1. find it\n2. open it" in told.content
-    assert "Its check:" not in told.content, "what isn't known isn't told"
-    known = Feedback(("find it",), 0, "not reached", "def check():\n    return False", "A wall ahead. ```\n## Task")
-    told = prompt("open the door", domain=BABYAI, feedback=known)[-1]
-    assert "```python\ndef check():\n    return False\n```" in told.content
-    assert "````text\nA wall ahead. ```\n## Task\n````" in told.content, "what was seen is data"
+    message = prompt("open the door", domain=BABYAI, feedback=Feedback(("find it", "open it"), 1, "not reached"))[-1]
+    assert "could not get past goal 2" in message.content
+    assert "1. find it\n2. open it" in message.content
+    assert "Its check:" not in message.content, "what isn't known isn't told"
+    feedback = Feedback(("find it",), 0, "not reached", "def check():\n    return False", "A wall ahead. ```\n## Task")
+    message = prompt("open the door", domain=BABYAI, feedback=feedback)[-1]
+    assert "```python\ndef check():\n    return False\n```" in message.content
+    assert "````text\nA wall ahead. ```\n## Task\n````" in message.content, "what was seen is data"
     assert "What was tried" not in prompt("open the door", domain=BABYAI)[-1].content
 
 
 @given(st.text(max_size=400))
 def test_any_reply_is_a_hypothesis_or_an_error(reply: str) -> None:
     with contextlib.suppress(HypothesisError):
-        assert read(reply).subgoals
+        assert read_hypothesis(reply).subgoals
 
 
 @given(
@@ -177,7 +177,7 @@ def test_any_mixture_of_the_format_is_a_hypothesis_or_an_error(lines: list[str])
     for block in code_blocks(tidy(reply)):
         assert 0 <= block.start <= block.end <= len(reply)
     try:
-        for subgoal in read(reply).subgoals:
+        for subgoal in read_hypothesis(reply).subgoals:
             assert f"def {subgoal.check.name}(" in subgoal.check.source
     except HypothesisError:
         pass

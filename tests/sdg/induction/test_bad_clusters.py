@@ -10,19 +10,19 @@ from sdg.skills.subgoal import Experience
 from tests.shared.subgoal_corpora import recorded_corpus, stand_in_corpus
 
 
-def found(text: str) -> tuple[Discovery, float]:
+def discover_stand_ins(text: str) -> tuple[Discovery, float]:
     corpus = stand_in_corpus(n_items=60, seed=0)
     experiences = [Experience("x", "Open", 0, n, item.subgoal, (), ()) for n, item in enumerate(corpus.items)]
-    made = discover(experiences, [item.call for item in corpus.items], InduceSettings(text=text), seed=0)
-    return made, adjusted_rand(corpus.kinds, made.reviewed.labels)
+    discovery = discover(experiences, [item.call for item in corpus.items], InduceSettings(text=text), seed=0)
+    return discovery, adjusted_rand(corpus.kinds, discovery.reviewed.labels)
 
 
 def test_names_alone_are_let_go_and_the_default_is_not() -> None:
-    bad, right = found("api")
+    bad, right = discover_stand_ins("api")
     assert "let go" in bad.doubt
     assert bad.to_json()["doubt"] == bad.doubt
     assert right > 0.7
-    good, _ = found("mix")
+    good, _ = discover_stand_ins("mix")
     assert good.doubt == ""
 
 

@@ -52,12 +52,12 @@ def _practice(asked_held_out: Starts | None) -> PracticeJob:
 
 def test_where_the_check_is_true_already_nothing_is_practised() -> None:
     some = perturb_starts(_starts(60, check=FACING), most=12, seed=1)
-    kept = join_open([some, _starts(5, check=ALWAYS_TRUE)])
-    assert kept is not None
+    joined = join_open([some, _starts(5, check=ALWAYS_TRUE)])
+    assert joined is not None
     facing = np.array([some.rows.perception(row).get_facing() is not None for row in range(60)])
     assert 0 < facing.sum() < 60
-    assert len(kept) == (~facing).sum()
-    assert np.array_equal(kept.memory.pose, some.memory.pose[~facing])
+    assert len(joined) == (~facing).sum()
+    assert np.array_equal(joined.memory.pose, some.memory.pose[~facing])
     assert join_open([_starts(5, check=ALWAYS_TRUE)]) is None
     assert join_open([]) is None
 
@@ -114,15 +114,15 @@ def test_few_starts_judge_several_times_and_count_once() -> None:
         for seed in range(4)
     )
     earlier = {9: random_policy(MAP_INPUTS, np.random.default_rng(0))}
-    told: list[Point] = []
+    points: list[Point] = []
     job = PracticeJob(0, members, InduceSettings(train=train), 1, earlier, BABYAI, {}, {}, asked_held_out=_starts(30))
-    trained = practise(job, on_evaluation=told.append)
+    trained = practise(job, on_evaluation=points.append)
     assert trained is not None
     assert trained.measured is not None
     total = trained.best.episodes + trained.measured.episodes
     assert total in (30, 31), "one of four members may be held out, too"
     assert trained.measured.episodes in (15, 16), "half of them choose the policy, the others measure it"
-    assert {point.episodes for point in told} == {6 * trained.best.episodes}
+    assert {point.episodes for point in points} == {6 * trained.best.episodes}
     assert trained.judged_on == HELD_OUT
 
 
@@ -131,7 +131,7 @@ def test_what_chooses_a_policy_does_not_measure_it() -> None:
     judged.targets[:, 3] = np.arange(40)
     chosen_by, others = _halves(judged, HELD_OUT, _practice(None))
     assert others is not None
-    numbers = [set(part.targets[:, 3]) for part in (chosen_by, others)]
+    numbers = [set(starts.targets[:, 3]) for starts in (chosen_by, others)]
     assert not numbers[0] & numbers[1]
     assert numbers[0] | numbers[1] == set(range(40))
 

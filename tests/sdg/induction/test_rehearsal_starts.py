@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -50,13 +51,12 @@ def _memory_at(level: str, seed: int, began: int) -> Memory:
 
 def test_a_start_is_what_the_robot_knew_when_the_command_began() -> None:
     times = (0, 4, 7, 9, 16)
-    rows = [
-        _row("GoTo", seed, [_call("walk", "red ball", began) for began in times]) for seed in (2_000_001, 2_000_002)
-    ]
+    calls = [_call("walk", "red ball", began) for began in times]
+    rows = [_row("GoTo", seed, calls) for seed in (2_000_001, 2_000_002)]
     starts = starts_of(skill_requests(rows, lambda command: NEVER_TRUE), BABYAI)
     assert starts is not None
     assert len(starts) == 10
-    for number, (seed, began) in enumerate((seed, began) for seed in (2_000_001, 2_000_002) for began in times):
+    for number, (seed, began) in enumerate(itertools.product((2_000_001, 2_000_002), times)):
         expected = _memory_at("GoTo", seed, began)
         for name, mine, wanted in zip(Memory._fields, starts.memory, expected, strict=True):
             assert (mine[number] == wanted[0]).all(), (name, seed, began)
@@ -81,24 +81,24 @@ def test_what_is_judged_was_not_practised() -> None:
     name = next(skill.name for skill in library.skills if "go next to the key" in skill.members)
     rows = [_row("GoToLocal", 2_000_001 + i, [_call(name, "purple ball", 0)] * (1 + i % 4)) for i in range(8)]
     labels = list(range(10, 10 + len(library.skills)))
-    found = collect_requests(library, labels, rows)
-    assert list(found) == labels
-    mine = found[labels[[skill.name for skill in library.skills].index(name)]]
+    requests = collect_requests(library, labels, rows)
+    assert list(requests) == labels
+    mine = requests[labels[[skill.name for skill in library.skills].index(name)]]
     assert mine.practised is not None
     assert mine.judged is not None
     assert len(mine.judged) <= 1 + 1
     assert len(mine.practised) <= 2 * (2 + 3 + 4)
-    others = [each for label, each in found.items() if each is not mine]
-    assert all(each.practised is None and each.judged is None for each in others)
+    others = [request for label, request in requests.items() if request is not mine]
+    assert all(request.practised is None and request.judged is None for request in others)
 
 
 def test_an_episode_s_row_says_all_that_its_robot_knew(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planner plays; what every command knew as it began is what the engine makes of the episode's row."""
-    known: list[Memory] = []
+    memories: list[Memory] = []
 
     def remember(world: BabyAIWorld) -> None:
         begin_subgoal(world.memory, 0)
-        known.append(Memory(*(each.copy() for each in world.memory)))
+        memories.append(Memory(*(column.copy() for column in world.memory)))
 
     monkeypatch.setattr(BabyAIWorld, "begin_subgoal", remember)
     body = "scan_room()", "forget_visited_rooms()", "scan_room()", "turn_right()", "search_for('ball')"
@@ -108,8 +108,8 @@ def test_an_episode_s_row_says_all_that_its_robot_knew(monkeypatch: pytest.Monke
     assert any(row["forgot"] for row in rows)
     starts = starts_of(skill_requests(rows, lambda command: NEVER_TRUE), BABYAI)
     assert starts is not None
-    assert len(starts) == len(known)
-    for number, (call, expected) in enumerate(zip(_calls(rows), known, strict=True)):
+    assert len(starts) == len(memories)
+    for number, (call, expected) in enumerate(zip(_calls(rows), memories, strict=True)):
         if call["forgot_after"]:
             continue  # It took no step, and what came after it was forgotten at the same moment.
         for name, mine, wanted in zip(Memory._fields, starts.memory, expected, strict=True):
@@ -117,21 +117,23 @@ def test_an_episode_s_row_says_all_that_its_robot_knew(monkeypatch: pytest.Monke
 
 
 def _calls(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    calls = [call | {"row": i} for i, row in enumerate(rows) for each in row["trace"] for call in each["calls"]]
-    return [
-        call | {"forgot_after": not call["steps"] and call["began"] in rows[call["row"]]["forgot"]}
-        for call in calls
-        if not call["refused"]
-    ]
+    calls = []
+    for i, row in enumerate(rows):
+        for step in row["trace"]:
+            for call in step["calls"]:
+                if not call["refused"]:
+                    forgot_after = not call["steps"] and call["began"] in row["forgot"]
+                    calls.append(call | {"row": i, "forgot_after": forgot_after})
+    return calls
 
 
 def test_figures_of_skills_do_not_depend_on_the_order_of_episodes() -> None:
     agent = PlannerRecipe("sdg", SHIPPED).build()
     rows = [play_task(agent, Task("PutNextLocal", seed)) for seed in range(2_990_000, 2_990_008)]
     options = options_of(load_library(SHIPPED))
-    found = measure_skills(options, rows, most=5, seed=1)
-    assert found == measure_skills(options, rows[::-1], most=5, seed=1)
-    assert sum(row.get("commands", 0) for row in found) > 5
+    measured = measure_skills(options, rows, most=5, seed=1)
+    assert measured == measure_skills(options, rows[::-1], most=5, seed=1)
+    assert sum(row.get("commands", 0) for row in measured) > 5
 
 
 def test_wandering_moves_robots_and_nothing_else() -> None:

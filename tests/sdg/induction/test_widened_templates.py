@@ -32,39 +32,40 @@ def member(check: CheckFunction) -> Member:
 
 
 def test_other_things_become_any_thing_where_every_check_names_some() -> None:
-    (kept,) = templates([member(HOLDING), member(HOLDING)], BABYAI.language)
-    assert kept.argument == "blue box"
-    assert "'object'" in kept.check.source
-    assert "grey ball" not in kept.check.source
+    (template,) = templates([member(HOLDING), member(HOLDING)], BABYAI.language)
+    assert template.argument == "blue box"
+    assert "'object'" in template.check.source
+    assert "grey ball" not in template.check.source
 
 
 def test_a_check_about_the_argument_alone_is_asked_as_it_is() -> None:
-    kept = templates([member(HOLDING), member(ALONE)], BABYAI.language)
-    assert [each.check for each in kept] == [ALONE]
+    (template,) = templates([member(HOLDING), member(ALONE)], BABYAI.language)
+    assert template.check == ALONE
 
 
 def test_a_check_tied_to_its_layout_is_asked_where_nothing_else_is_left() -> None:
     source = "def check():\n    return any(b.position == (-4, 0) for b in find_objects('the blue box'))\n"
     tied = CheckFunction("check", source)
-    assert [each.check for each in templates([member(tied), member(tied), member(ALONE)], BABYAI.language)] == [ALONE]
-    assert [each.check for each in templates([member(tied)], BABYAI.language)] == [tied]
+    for checks, expected in (([tied, tied, ALONE], ALONE), ([tied], tied)):
+        (template,) = templates([member(check) for check in checks], BABYAI.language)
+        assert template.check == expected
 
 
 def test_every_kind_without_a_skill_has_a_reason() -> None:
     broken = CheckFunction("check", "def check(:")
     kinds = {0: ("discover", ALONE), 1: ("shut_door", ALONE), 2: ("match", broken)}
-    found = Discovery(
+    discovery = Discovery(
         clustering=None,  # type: ignore[arg-type]
         reviewed=None,  # type: ignore[arg-type]
         members={label: (member(check),) for label, (_, check) in kinds.items()},
         calls={label: (SkillCall(name, "blue box"),) for label, (name, _) in kinds.items()},
         rejected=frozenset({"wander", "discover", "amble"}),
     )
-    told = without_a_skill(found, {0, 2}, BABYAI.language)
-    assert list(told) == ["amble", "wander", "shut_door", "match"], "in an order that every run has"
-    assert "already" in told["shut_door"]
-    assert "other things" in told["match"]
-    assert "too few" in told["wander"] == told["amble"]
+    reasons = without_a_skill(discovery, {0, 2}, BABYAI.language)
+    assert list(reasons) == ["amble", "wander", "shut_door", "match"], "in an order that every run has"
+    assert "already" in reasons["shut_door"]
+    assert "other things" in reasons["match"]
+    assert "too few" in reasons["wander"] == reasons["amble"]
 
 
 def test_later_batches_are_told_the_names_of_earlier_ones() -> None:

@@ -63,10 +63,10 @@ def chat(text: str | None = "hello", **usage: int) -> bytes:
     return json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}], "usage": usage}).encode()
 
 
-def streamed(*pieces: dict[str, Any] | str) -> bytes:
+def events(*pieces: dict[str, Any] | str) -> bytes:
     """Server-sent events; texts are sent as they stand."""
-    told = [piece if isinstance(piece, str) else f"data: {json.dumps(piece)}" for piece in pieces]
-    return "\n\n".join([*told, ""]).encode()
+    lines = [piece if isinstance(piece, str) else f"data: {json.dumps(piece)}" for piece in pieces]
+    return "\n\n".join([*lines, ""]).encode()
 
 
 def piece(text: str = "", reason: str | None = None) -> dict[str, Any]:
@@ -78,7 +78,8 @@ def ok(handler: Handler, body: dict[str, Any]) -> None:
 
 
 def says(status: int, message: str = "no", **headers: str) -> Answer:
-    return lambda handler, body: handler.reply(status, json.dumps({"error": {"message": message}}).encode(), **headers)
+    error = json.dumps({"error": {"message": message}}).encode()
+    return lambda handler, _: handler.reply(status, error, **headers)
 
 
 def sends(body: bytes) -> Answer:

@@ -37,8 +37,10 @@ def wrong_order(text: str, rng: Random) -> str:
     if len(steps) < 2:
         return text
     first = rng.randrange(len(steps) - 1)
-    one, two = steps[first : first + 2]
-    return text[: one.start()] + two.group() + text[one.end() : two.start()] + one.group() + text[two.end() :]
+    first_step, second_step = steps[first : first + 2]
+    before, after = text[: first_step.start()], text[second_step.end() :]
+    between = text[first_step.end() : second_step.start()]
+    return before + second_step.group() + between + first_step.group() + after
 
 
 def wrong_arity(text: str, rng: Random) -> str:

@@ -48,14 +48,18 @@ def test_nothing_else_of_the_environment_is_sent(
     monkeypatch.setenv("OPENAI_ORG_ID", "org-4711")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-4711")
     sent: list[str] = []
-    script: list[Answer] = [lambda handler, body: (sent.append(str(handler.headers)), ok(handler, body))[1]]
-    ask(server, *script)
+
+    def keep_headers(handler: Handler, body: dict[str, Any]) -> None:
+        sent.append(str(handler.headers))
+        ok(handler, body)
+
+    ask(server, keep_headers)
     assert "4711" not in sent[0]
     assert [request[2] for request in server.requests] == [f"Bearer {key or 'none'}"]
     if not key:  # then OpenAI itself isn't asked at all, see below
         return
     monkeypatch.setattr(client, "OWN_ADDRESS", server.url)
-    ask(server, *script, base_url=None)
+    ask(server, keep_headers, base_url=None)
     assert "token" not in sent[1]
     assert ("org-4711" in sent[1], "proj-4711" in sent[1]) == (True, True), "OpenAI is told whose account it is"
 
@@ -328,7 +332,12 @@ def test_parameters_that_a_server_refuses_are_left_out_from_then_on(server: Serv
 @pytest.mark.parametrize("status", [400, 422])
 def test_a_question_that_is_refused_for_itself_changes_no_other(server: Server, status: int) -> None:
     refusal = says(status, "Too long, max_tokens or max_completion_tokens is too large. You asked: temperature, seed?")
-    server.script = [lambda handler, body: (refusal if body["messages"][0]["content"] == "long" else ok)(handler, body)]
+
+    def refuse_long(handler: Handler, body: dict[str, Any]) -> None:
+        answer = refusal if body["messages"][0]["content"] == "long" else ok
+        answer(handler, body)
+
+    server.script = [refuse_long]
     model = OpenAIModel(ModelSettings(name="tiny", base_url=server.url, timeout_seconds=5.0))
     with pytest.raises(ModelError, match="Too long"):
         model.complete([Message("user", "long")])

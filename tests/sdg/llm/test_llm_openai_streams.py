@@ -18,7 +18,7 @@ from sdg.llm.openai.client import LARGE_BYTES, Flood, OpenAIModel, read_answer
 from sdg.llm.openai.transport import MAX_BODY_BYTES
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build
-from tests.sdg.llm.chat_server import ASKED, Answer, Handler, Server, ask, chat, close, ok, piece, says, sends, streamed
+from tests.sdg.llm.chat_server import ASKED, Answer, Handler, Server, ask, chat, close, events, ok, piece, says, sends
 
 USAGE = {
     "prompt_tokens": 900,
@@ -29,7 +29,7 @@ USAGE = {
 
 
 def test_a_stream_is_put_together_with_its_tokens(server: Server) -> None:
-    body = streamed(
+    body = events(
         ": ping", "event: x", piece("Goal"), piece(" 1:\nfind"), piece(" it", "stop"), {"choices": [], "usage": USAGE},
         "data: [DONE]", "data: after the end",
     )  # fmt: skip
@@ -46,9 +46,9 @@ def test_a_stream_may_last_longer_than_any_silence_in_it(server: Server) -> None
         handler.send_header("Connection", "close")
         handler.end_headers()
         for text in "abcdef":
-            handler.wfile.write(streamed(piece(text)))
+            handler.wfile.write(events(piece(text)))
             server.released.wait(0.15)
-        handler.wfile.write(streamed(piece(reason="stop")))
+        handler.wfile.write(events(piece(reason="stop")))
         handler.close_connection = True
 
     completion, _ = ask(server, slowly, timeout_seconds=0.5, reply_seconds=20.0, retries=0)
@@ -62,18 +62,18 @@ def test_line_separators_in_a_text_break_no_event(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
-        (streamed(piece("half of it")), "broke off in the middle"),
-        (streamed(piece("half"), 'data: {"choices": [{"del'), "broke off in the middle"),
-        (streamed(piece("half"), {"error": {"message": "overloaded"}}), "broke off: overloaded"),
-        (streamed("data: [DONE]"), "without any choice"),
-        (streamed(": only a ping"), "without any choice"),
+        (events(piece("half of it")), "broke off in the middle"),
+        (events(piece("half"), 'data: {"choices": [{"del'), "broke off in the middle"),
+        (events(piece("half"), {"error": {"message": "overloaded"}}), "broke off: overloaded"),
+        (events("data: [DONE]"), "without any choice"),
+        (events(": only a ping"), "without any choice"),
     ],
 )
-def test_a_stream_that_breaks_off_is_asked_again(server: Server, body: bytes, told: str) -> None:
+def test_a_stream_that_breaks_off_is_asked_again(server: Server, body: bytes, message: str) -> None:
     error, pauses = ask(server, sends(body))
-    assert told in str(error)
+    assert message in str(error)
     assert len(pauses) == 2
     completion, _ = ask(server, sends(body), ok)
     assert completion.text == "hello"
@@ -91,7 +91,7 @@ def test_a_stream_that_breaks_off_is_asked_again(server: Server, body: bytes, to
 )
 def test_what_stands_in_an_unusual_message(server: Server, message: dict[str, Any], text: str) -> None:
     whole = json.dumps({"choices": [{"message": message, "finish_reason": "tool_calls"}]}).encode()
-    parts = streamed({"choices": [{"delta": message, "finish_reason": "tool_calls"}]})
+    parts = events({"choices": [{"delta": message, "finish_reason": "tool_calls"}]})
     for body in (whole, parts):
         completion, _ = ask(server, sends(body))
         assert (completion.text, completion.finish_reason) == (text, "tool_calls")
@@ -128,7 +128,7 @@ def test_the_time_for_a_reply_covers_its_reading(server: Server, monkeypatch: py
         time.sleep(0.1)
         return read(text)
 
-    body = streamed(*[piece("x")] * 50, piece(reason="stop"))
+    body = events(*[piece("x")] * 50, piece(reason="stop"))
     monkeypatch.setattr(client, "json", SimpleNamespace(loads=slowly, dumps=json.dumps))
     error, pauses = ask(server, sends(body), timeout_seconds=1.0, reply_seconds=1.0)
     assert "take too long" in str(error)
@@ -150,7 +150,7 @@ HALF = (piece("def program"), {"choices": [], "usage": {"prompt_tokens": 4000, "
 THOUGHTS = [{"choices": [{"delta": {"reasoning_content": "hm"}}]}] * 5000
 
 
-@pytest.mark.parametrize("answer", [sends(streamed(*HALF)), hangs_up(streamed(*HALF)), sends(streamed(*THOUGHTS))])
+@pytest.mark.parametrize("answer", [sends(events(*HALF)), hangs_up(events(*HALF)), sends(events(*THOUGHTS))])
 def test_answers_that_break_off_are_charged_each(server: Server, answer: Answer, tmp_path: Path) -> None:
     server.script = [answer]
     place: dict[str, Any] = {"name": "tiny", "base_url": server.url, "timeout_seconds": 5.0, "ledger": tmp_path / "l"}
@@ -180,7 +180,7 @@ def test_tokens_of_hundreds_of_digits_are_not_told(server: Server) -> None:
 
 
 def test_a_reply_that_was_cut_off_says_so(server: Server) -> None:
-    completion, _ = ask(server, sends(streamed(piece("def program", "length"))))
+    completion, _ = ask(server, sends(events(piece("def program", "length"))))
     assert completion.finish_reason == "length"
 
 
@@ -208,8 +208,8 @@ def test_an_answer_of_millions_of_values_is_not_parsed() -> None:
 
 def test_a_long_answer_in_ordinary_pieces_is_no_flood() -> None:
     chunk = {"id": "c", "object": "chunk", "created": 1, "model": "m", "system_fingerprint": "f"} | piece("a ")
-    body = streamed(*[chunk] * 64_000, piece(reason="stop"))
+    body = events(*[chunk] * 64_000, piece(reason="stop"))
     assert read_answer(body).text == "a " * 64_000
-    beside = streamed(piece("a"), 'data: {"choices": [' + "[]," * (1 << 20) + '{"delta": {}}]}', piece(reason="stop"))
+    beside = events(piece("a"), 'data: {"choices": [' + "[]," * (1 << 20) + '{"delta": {}}]}', piece(reason="stop"))
     with pytest.raises(Flood, match="too many values"):
         read_answer(beside)

@@ -10,7 +10,7 @@ import pytest
 
 from sdg.envs.registry import RegistryError
 from sdg.llm.budget import EPISODE, BudgetLimits, Prices, describe_cost
-from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling, Unavailable
+from sdg.llm.model import Completion, Message, ModelError, Unavailable
 from sdg.llm.provider import ModelSettings, Provider
 from sdg.llm.registry import (
     PROVIDERS,
@@ -23,6 +23,7 @@ from sdg.llm.registry import (
     prices_of,
     provider_of,
 )
+from tests.sdg.llm.scripted import ask
 
 OWN = """
 from sdg.llm.budget import Prices
@@ -68,10 +69,6 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield
     sys.modules.pop("own_models", None)
-
-
-def ask(model: LanguageModel, text: str = "hi", *, seed: int = 0) -> str:
-    return model.complete((Message("user", text),), sampling=Sampling(seed=seed)).text
 
 
 @pytest.mark.parametrize("kind", list(PROVIDERS))
@@ -122,7 +119,7 @@ def test_a_provider_of_one_s_own_declares_what_it_needs(tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "message"),
     [
         (
             "gpt",
@@ -136,10 +133,10 @@ def test_a_provider_of_one_s_own_declares_what_it_needs(tmp_path: Path, monkeypa
         ("own_models:Broken", "Making the model own_models:Broken raises OSError: no weights"),
     ],
 )
-def test_what_is_no_provider_is_one_line(kind: str, told: str) -> None:
+def test_what_is_no_provider_is_one_line(kind: str, message: str) -> None:
     with pytest.raises(ModelError) as caught:
         build(ModelSettings(kind))
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -196,8 +193,8 @@ def test_what_can_t_complete_is_no_model(nothing: object) -> None:
 
 def test_an_estimate_is_a_line_about_questions_tokens_money_and_time() -> None:
     work = [(EPISODE, 100)]
-    told = describe_cost(work, Prices(prompt=2.0, completion=8.0), concurrency=16)
-    assert told.startswith("the model will be asked some 130 questions, 0.75 M tokens; 2.91 in money; about 4 minutes")
+    line = describe_cost(work, Prices(prompt=2.0, completion=8.0), concurrency=16)
+    assert line.startswith("the model will be asked some 130 questions, 0.75 M tokens; 2.91 in money; about 4 minutes")
     assert f"; {130 * EPISODE.prompt_tokens}.00 in money; " in describe_cost(work, Prices(prompt=1e6), concurrency=1)
     dear = Prices(completion=1e6)
     assert f"; {130 * EPISODE.completion_tokens}.00 in money; " in describe_cost(work, dear, concurrency=1)

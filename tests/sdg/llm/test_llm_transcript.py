@@ -88,7 +88,7 @@ def test_processes_that_write_at_once_tear_no_line(tmp_path: Path) -> None:
     asked = [entry["messages"][0]["content"] for entry in entries(path)]
     assert sorted(asked) == sorted(f"{who}/{number}" for who in range(4) for number in range(20))
     for who in range(4):
-        own = [each for each in asked if each.startswith(f"{who}/")]
+        own = [question for question in asked if question.startswith(f"{who}/")]
         assert own == [f"{who}/{number}" for number in range(20)]
 
 

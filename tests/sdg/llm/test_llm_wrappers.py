@@ -95,7 +95,7 @@ def test_questions_under_way_wait_near_the_limit_and_not_before(tmp_path: Path) 
         sampling = Sampling(max_tokens=max_tokens)
         questions = [(Message("user", f"question {n}"),) for n in range(64)]
         with pytest.raises(BudgetExceeded):
-            list(in_order(lambda each: model.complete(each, sampling=sampling), questions, at_once=16))
+            list(in_order(lambda question: model.complete(question, sampling=sampling), questions, at_once=16))
         return model.spending.tokens
 
     careful, bold = Slow("one"), Slow("one")
@@ -128,11 +128,11 @@ def test_tokens_are_a_quarter_of_the_characters_where_the_server_does_not_count(
 NO_COUNTS = (10**400, 10**9 + 1, -5, float("nan"), float("inf"), "7", True, None)
 
 
-@pytest.mark.parametrize("told", NO_COUNTS, ids="{!r:.9}".format)
-def test_what_is_no_plausible_count_is_estimated_and_nothing_stays_under_way(told: Any) -> None:
-    said = Completion("y" * 40, "", told, told, told, told)
+@pytest.mark.parametrize("count", NO_COUNTS, ids="{!r:.9}".format)
+def test_what_is_no_plausible_count_is_estimated_and_nothing_stays_under_way(count: Any) -> None:
+    said = Completion("y" * 40, "", count, count, count, count)
     assert (said.prompt_tokens, said.completion_tokens, said.cached_tokens, said.reasoning_tokens) == (0, 0, 0, 0)
-    assert reply_of({"text": "y", "prompt_tokens": told}).prompt_tokens == 0
+    assert reply_of({"text": "y", "prompt_tokens": count}).prompt_tokens == 0
     assert Completion("", "", 10**9).prompt_tokens == 10**9
 
     class Telling(Scripted):
@@ -194,13 +194,13 @@ def test_a_ledger_of_any_size_is_refused_at_once(tmp_path: Path) -> None:
 
 def test_a_ledger_is_read_on_from_where_it_was_left(tmp_path: Path) -> None:
     ledger = tmp_path / "spent.jsonl"
-    one, other = (Budgeted(Scripted("a"), BudgetLimits(), prices=Prices(), ledger=ledger) for _ in range(2))
-    for model in (one, other, one, one, other):
+    first, second = (Budgeted(Scripted("a"), BudgetLimits(), prices=Prices(), ledger=ledger) for _ in range(2))
+    for model in (first, second, first, first, second):
         ask(model)
-    assert one.spending == other.spending
-    assert one.spending.tokens == 5 * json.loads(ledger.read_text().splitlines()[0])["tokens"]
+    assert first.spending == second.spending
+    assert first.spending.tokens == 5 * json.loads(ledger.read_text().splitlines()[0])["tokens"]
     ledger.write_text("")
-    assert one.spending == other.spending == Spent()
+    assert first.spending == second.spending == Spent()
 
 
 def test_cached_replies_cost_nothing(tmp_path: Path) -> None:
@@ -296,8 +296,8 @@ def test_results_keep_their_order_and_errors_end_the_rest() -> None:
 
     assert list(in_order(work, range(7), at_once=4)) == list(range(7))
     begun.clear()
-    found = in_order(work, range(100), at_once=4)
-    assert [next(found) for _ in range(7)] == list(range(7))
+    results = in_order(work, range(100), at_once=4)
+    assert [next(results) for _ in range(7)] == list(range(7))
     with pytest.raises(ValueError, match="seven"):
-        next(found)
+        next(results)
     assert len(begun) < 60

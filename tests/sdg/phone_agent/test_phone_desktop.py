@@ -1,90 +1,31 @@
-"""The agent on a phone: what is shown, refused, masked and recorded, on a device that is all script."""
+"""The agent on a phone: what is shown, refused and asked about, on a device that is all script."""
 
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
 
-from sdg.envs.phone.actions import ActionError, DeviceLost, Point
 from sdg.envs.phone.tree import read_dump
-from sdg.envs.ui.parser.screen import picture_of, png_of
+from sdg.envs.ui.parser.screen import png_of
 from sdg.gate.confirm import ConfirmGuard
 from sdg.gate.executor import Command, GuardChain, IllegalCommand, OpenGate
 from sdg.gate.phones import PhoneGuard
 from sdg.llm.fakes import FakeModel
 from sdg.phone_agent.desktop import PhoneDesktop
-from sdg.phone_agent.privacy import PrivateDevice
-from sdg.privacy.memory import Placeholders
-from sdg.privacy.protector import Protector
 from sdg.screen_agent.modes import MODES, PHONE_MODES
 from tests.envs.phone.test_phone_tree import dump, node
 from tests.sdg.screen_agent.ui_agent import UIAgent
-
-
-class ScriptedPhone:
-    """A device with a list of dumps: each action leads to the next, the last stays."""
-
-    size = (400, 800)
-
-    def __init__(self, *dumps: str, lost_after: int = 99) -> None:
-        self.dumps, self.at, self.done, self.lost_after = dumps, 0, [], lost_after  # type: ignore[var-annotated]
-
-    def dump(self) -> str:
-        if len(self.done) >= self.lost_after:
-            raise DeviceLost("unplugged")
-        return self.dumps[min(self.at, len(self.dumps) - 1)]
-
-    def screenshot(self) -> bytes:
-        out = io.BytesIO()
-        Image.new("RGB", self.size, (10 * self.at, 200, 30)).save(out, "PNG")
-        return out.getvalue()
-
-    def activity(self) -> str:
-        return "a.b/.Main"
-
-    def _do(self, *what: Any) -> None:
-        self.done.append(what)
-        self.at += 1
-
-    def tap(self, point: Point) -> None:
-        self._do("tap", point)
-
-    def long_press(self, point: Point) -> None:
-        self._do("hold", point)
-
-    def swipe(self, start: Point, end: Point) -> None:
-        self._do("swipe", start, end)
-
-    def type_text(self, text: str) -> None:
-        self._do("type", text)
-
-    def press(self, key: str) -> None:
-        self._do("press", key)
-
-    def wait(self, seconds: int) -> None:
-        self._do("wait", seconds)
-
-
-def button(text: str, y: int = 0, flags: str = "clickable") -> str:
-    return node("Button", f"[0,{y}][100,{y + 50}]", text=text, flags=flags)
-
+from tests.shared.scripted_phone import FIELD, ScriptedPhone, act, button
 
 SLIDER = node("SeekBar", "[0,300][400,350]", text="Slide to pay", flags="clickable")
-FIELD = node("EditText", "[0,100][400,150]", text="secret", desc="Phone", res="phone", flags="clickable focused")
 
 
 def number(desktop: PhoneDesktop, text: str) -> int:
-    return next(each.id for each in desktop.observe().elements if each.text == text)
-
-
-def act(name: str, **arguments: Any) -> dict[str, Any]:
-    return {"name": name, "args": arguments}
+    return next(element.id for element in desktop.observe().elements if element.text == text)
 
 
 def test_an_element_that_vanished_between_look_and_tap_is_refused() -> None:
@@ -98,20 +39,24 @@ def test_an_element_that_vanished_between_look_and_tap_is_refused() -> None:
     assert phone.done == []
 
 
-def labelled(text: str, res: str = "") -> str:
+def top_button(text: str, res: str = "") -> str:
     return node("Button", "[0,0][100,50]", text=text, res=res, flags="clickable")
 
 
-def described(text: str, desc: str, *inner: str) -> str:
+def top_view(text: str, desc: str, *inner: str) -> str:
     return node("View", "[0,0][100,50]", *inner, text=text, desc=desc, flags="clickable")
 
 
-NEXT, FOCUSED = dump(labelled("Next")), "clickable focused"
-COLLIDES = next(
-    each for n in range(9999) if read_dump(each := dump(labelled(f"Delete {n}"))).elements[0].id
-    == read_dump(NEXT).elements[0].id
-)  # fmt: skip
-TAPS = [act("Tap", element=read_dump(NEXT).elements[0].id), act("Tap", coords=[50, 25])]
+def beside_text(label: str, text: str) -> str:
+    """A screen of a button and a text below it."""
+    return dump(top_button(label), node("TextView", "[0,60][9,90]", text=text))
+
+
+NEXT, FOCUSED = dump(top_button("Next")), "clickable focused"
+NEXT_ID = read_dump(NEXT).elements[0].id
+DELETES = (dump(top_button(f"Delete {n}")) for n in range(9999))
+COLLIDES = next(screen for screen in DELETES if read_dump(screen).elements[0].id == NEXT_ID)
+TAPS = [act("Tap", element=NEXT_ID), act("Tap", coords=[50, 25])]
 FIRST, SECOND = (node("EditText", "[0,0][100,50]", res=res, flags=FOCUSED) for res in ("note", "chat"))
 
 
@@ -119,23 +64,20 @@ FIRST, SECOND = (node("EditText", "[0,0][100,50]", res=res, flags=FOCUSED) for r
     ("written", "judged", "acted"),
     [
         *((tap, NEXT, COLLIDES) for tap in TAPS),
-        (act("Tap", coords=[50, 25]), NEXT, dump(labelled("Delete all"))),
+        (act("Tap", coords=[50, 25]), NEXT, dump(top_button("Delete all"))),
         (act("Tap", coords=[50, 25]), NEXT, dump(button("Next", 60))),
-        (act("Long Press", coords=[50, 25]), dump(labelled("Go", res="a")), dump(labelled("Go", res="b"))),
-        (act("Swipe", coords=[50, 25], direction="left"), NEXT, dump(labelled("Mail of Ann"))),
-        (act("Tap", coords=[50, 25]), dump(labelled("OK"), node("TextView", "[0,60][9,90]", text="Save?")),
-         dump(labelled("OK"), node("TextView", "[0,60][9,90]", text="Delete?"))),
-        *((act("Tap", coords=[50, 25]), *(dump(labelled(yes), node("TextView", "[0,60][9,90]", text=said))
-                                          for said in ("10 EUR to account 1234", "9900 EUR to account 6666")))
-          for yes in ("Pay", "Transfer the money to Ann now")),
-        (act("Tap", coords=[50, 25]), *(dump(labelled("OK"), node("TextView", "[0,60][9,90]", text=f"Pay {sum} EUR?"))
-                                        for sum in (10, 9900))),
-        (act("Enter"), *(dump(FIRST.replace('text=""', f'text="{sum} EUR"'), labelled("Pay")) for sum in (10, 9900))),
+        (act("Long Press", coords=[50, 25]), dump(top_button("Go", res="a")), dump(top_button("Go", res="b"))),
+        (act("Swipe", coords=[50, 25], direction="left"), NEXT, dump(top_button("Mail of Ann"))),
+        (act("Tap", coords=[50, 25]), beside_text("OK", "Save?"), beside_text("OK", "Delete?")),
+        *((act("Tap", coords=[50, 25]), beside_text(yes, "10 EUR to account 1234"),
+           beside_text(yes, "9900 EUR to account 6666")) for yes in ("Pay", "Transfer the money to Ann now")),
+        (act("Tap", coords=[50, 25]), beside_text("OK", "Pay 10 EUR?"), beside_text("OK", "Pay 9900 EUR?")),
+        (act("Enter"), *(dump(FIRST.replace('text=""', f'text="{sum} EUR"'), top_button("Pay")) for sum in (10, 9900))),
         (act("Type", text="secret"), dump(FIRST), dump(SECOND)),
         (act("Enter"), dump(FIRST), dump(SECOND)),
-        (act("Enter"), dump(FIRST, labelled("Next")), dump(FIRST, labelled("Delete account"))),
-        (act("Tap", coords=[50, 25]), *(dump(described("OK", each)) for each in ("Next page", "Delete account"))),
-        (act("Tap", coords=[50, 25]), "not xml", dump(node("View", "[0,0][100,50]"), labelled("Delete all"))),
+        (act("Enter"), dump(FIRST, top_button("Next")), dump(FIRST, top_button("Delete account"))),
+        (act("Tap", coords=[50, 25]), *(dump(top_view("OK", label)) for label in ("Next page", "Delete account"))),
+        (act("Tap", coords=[50, 25]), "not xml", dump(node("View", "[0,0][100,50]"), top_button("Delete all"))),
     ],
 )  # fmt: skip
 def test_what_an_action_reaches_is_what_was_judged(written: dict[str, Any], judged: str, acted: str) -> None:
@@ -156,10 +98,10 @@ def test_what_an_action_reaches_is_what_was_judged(written: dict[str, Any], judg
 
 
 def test_one_number_of_a_resource_doesn_t_stand_for_another_label() -> None:
-    phone = ScriptedPhone(dump(labelled("Next", "button1")))
+    phone = ScriptedPhone(dump(top_button("Next", "button1")))
     desktop = PhoneDesktop(phone, "x")
     command = desktop.command(act("Tap", element=number(desktop, "Next")))
-    phone.dumps = (dump(labelled("Delete all", "button1")),)
+    phone.dumps = (dump(top_button("Delete all", "button1")),)
     with pytest.raises(IllegalCommand, match="changed since"):
         desktop.perform(command)
 
@@ -205,18 +147,18 @@ def test_a_field_alone_is_typed_into(kind: str, types: bool) -> None:
 
 
 def test_a_screen_is_told_once_a_step_however_often_an_action_is_refused() -> None:
-    told: list[Any] = []
+    screens: list[Any] = []
     phone = ScriptedPhone(NEXT)
-    desktop = PhoneDesktop(phone, "x", looked=told.append)
+    desktop = PhoneDesktop(phone, "x", looked=screens.append)
     command = desktop.command(TAPS[0])
     phone.dumps = (COLLIDES,)
     with pytest.raises(IllegalCommand):
         desktop.perform(command)
     desktop.observe()
-    assert len(told) == 1
+    assert len(screens) == 1
     desktop.perform(desktop.command(TAPS[1]))
     desktop.observe()
-    assert len(told) == 2
+    assert len(screens) == 2
 
 
 def test_numbers_and_points_that_are_nowhere_are_refused_when_they_are_written() -> None:
@@ -268,27 +210,28 @@ def test_words_on_the_screen_stay_in_their_fence() -> None:
     assert "````text" in model.asked[0][-1].content
 
 
-def judged(guard: Any, command: Command, *dumps: str) -> Any:
-    seen = [PhoneDesktop(ScriptedPhone(each), "x").observe() for each in dumps]
-    return guard.feasible(command, seen[0]) if len(seen) == 1 else guard.complete(command, *seen)
+def judge(guard: Any, command: Command, *dumps: str) -> Any:
+    observations = [PhoneDesktop(ScriptedPhone(screen), "x").observe() for screen in dumps]
+    if len(observations) == 1:
+        return guard.feasible(command, observations[0])
+    return guard.complete(command, *observations)
 
 
 def test_what_can_be_told_for_certain() -> None:
     guard, save = PhoneGuard(), dump(button("Save"), node("TextView", "[0,60][90,90]", text="Title"))
     desktop = PhoneDesktop(ScriptedPhone(save), "x")
     tap = Command("Tap", f"element {number(desktop, 'Save')} 'Save' button")
-    assert judged(guard, tap, save).passed
-    assert "no element 7" in judged(guard, Command("Tap", "element 7"), save).reason
-    assert "only shows" in judged(guard, Command("Tap", f"element {number(desktop, 'Title')}"), save).reason
+    assert judge(guard, tap, save).passed
+    assert "no element 7" in judge(guard, Command("Tap", "element 7"), save).reason
+    assert "only shows" in judge(guard, Command("Tap", f"element {number(desktop, 'Title')}"), save).reason
     assert (
-        "no field has the focus"
-        in judged(guard, Command("Type", "a"), dump(FIELD.replace('focused="true"', ""))).reason
+        "no field has the focus" in judge(guard, Command("Type", "a"), dump(FIELD.replace('focused="true"', ""))).reason
     )
-    assert judged(guard, Command("Type", "secret"), dump(FIELD), dump(FIELD, button("x"))).passed
-    assert "in no field" in judged(guard, Command("Type", "b"), dump(FIELD), dump(FIELD)).reason
-    assert "nothing on the screen changed" in judged(guard, tap, save, save).reason
-    assert judged(guard, tap, save, dump(button("Saved"))).passed
-    assert judged(guard, Command("Wait", "2 s"), save, save).passed
+    assert judge(guard, Command("Type", "secret"), dump(FIELD), dump(FIELD, button("x"))).passed
+    assert "in no field" in judge(guard, Command("Type", "b"), dump(FIELD), dump(FIELD)).reason
+    assert "nothing on the screen changed" in judge(guard, tap, save, save).reason
+    assert judge(guard, tap, save, dump(button("Saved"))).passed
+    assert judge(guard, Command("Wait", "2 s"), save, save).passed
 
 
 def test_what_cannot_be_undone_is_asked_about() -> None:
@@ -311,17 +254,17 @@ def test_what_cannot_be_undone_is_asked_about() -> None:
 @pytest.mark.parametrize(
     ("nodes", "written", "final"),
     [
-        ([node("TextView", "[0,60][90,90]", text="Delete all of your messages?"), labelled("OK")], TAPS[1], True),
-        ([node("TextView", "[0,60][90,90]", text="It was kept."), labelled("OK")], TAPS[1], False),
-        ([node("TextView", "[0,60][90,90]", text=f"Delete? {'long ' * 99}"), labelled("OK")], TAPS[1], True),
-        ([node("TextView", "[0,60][90,90]", text=f"{'long ' * 99} Delete?"), labelled("OK")], TAPS[1], False),
+        ([node("TextView", "[0,60][90,90]", text="Delete all of your messages?"), top_button("OK")], TAPS[1], True),
+        ([node("TextView", "[0,60][90,90]", text="It was kept."), top_button("OK")], TAPS[1], False),
+        ([node("TextView", "[0,60][90,90]", text=f"Delete? {'long ' * 99}"), top_button("OK")], TAPS[1], True),
+        ([node("TextView", "[0,60][90,90]", text=f"{'long ' * 99} Delete?"), top_button("OK")], TAPS[1], False),
         ([SLIDER], act("Swipe", coords=[20, 325], to=[380, 325]), True),
         ([node("View", "[0,300][50,350]", desc="go", flags="clickable"), node("TextView", "[50,300][400,350]",
                text="Slide to pay 500 EUR to Ann")], act("Swipe", coords=[20, 325], to=[380, 325]), True),
         ([SLIDER], act("Swipe", coords=[20, 500], to=[380, 500]), False),
         ([node("SeekBar", "[0,300][400,350]", desc="Slide to set the volume")],
          act("Swipe", coords=[20, 325], to=[380, 325]), False),
-        ([labelled("Delete all of my messages")], TAPS[1], True),
+        ([top_button("Delete all of my messages")], TAPS[1], True),
         ([node("ImageButton", "[0,0][100,50]", flags="clickable")], TAPS[1], True),
         ([node("ImageButton", "[0,0][100,50]", res="navigate_up", flags="clickable")], TAPS[1], False),
         ([node("ImageButton", "[0,0][100,50]", res="send_mail", flags="clickable")], TAPS[1], True),
@@ -330,27 +273,27 @@ def test_what_cannot_be_undone_is_asked_about() -> None:
         ([node("LinearLayout", "[0,0][100,50]", node("TextView", "[0,0][50,50]", text="Ann"),
                node("TextView", "[50,0][90,50]", text="please send it today"), flags="clickable")], TAPS[1], False),
         ([node("TextView", "[0,0][100,50]", text="Delete")], act("Swipe", direction="up"), False),
-        ([labelled("Send")], act("Swipe", coords=[50, 25], to=[51, 25]), True),
-        ([labelled("Send")], act("Swipe", coords=[50, 25], to=[50, 325]), False),
-        ([FIELD, labelled("Send")], act("Enter"), True),
-        ([FIELD, labelled("Cancel")], act("Enter"), True),
-        ([FIELD.replace("Phone", "Search mail"), labelled("Send")], act("Enter"), False),
-        ([FIELD, labelled("Send")], act("Type", text="hello"), False),
+        ([top_button("Send")], act("Swipe", coords=[50, 25], to=[51, 25]), True),
+        ([top_button("Send")], act("Swipe", coords=[50, 25], to=[50, 325]), False),
+        ([FIELD, top_button("Send")], act("Enter"), True),
+        ([FIELD, top_button("Cancel")], act("Enter"), True),
+        ([FIELD.replace("Phone", "Search mail"), top_button("Send")], act("Enter"), False),
+        ([FIELD, top_button("Send")], act("Type", text="hello"), False),
         ([FIELD.replace("Phone", "Send a message")], act("Type", text="hello"), False),
-        ([FIELD, labelled("Send")], act("Type", text="hello\n"), True),
-        ([FIELD, described("", "Send")], act("Enter"), True),
+        ([FIELD, top_button("Send")], act("Type", text="hello\n"), True),
+        ([FIELD, top_view("", "Send")], act("Enter"), True),
         ([FIELD, node("ImageView", "[0,0][100,50]", desc="Send")], act("Enter"), True),
         ([node("TextView", "[0,0][100,50]", text="Delete account", flags=FOCUSED)], act("Enter"), True),
-        ([labelled("Next")], act("Enter"), True),
-        ([labelled("Next")], act("Tap", coords=[50, 300]), True),
-        ([node("ListView", "[0,0][400,800]", labelled("Next"), flags="scrollable")], TAPS[1], False),
+        ([top_button("Next")], act("Enter"), True),
+        ([top_button("Next")], act("Tap", coords=[50, 300]), True),
+        ([node("ListView", "[0,0][400,800]", top_button("Next"), flags="scrollable")], TAPS[1], False),
         ([f"{'<node>' * 300}{'</node>' * 300}"], TAPS[1], True),
         ([], act("Enter"), True),
-        ([described("", "Delete account and all data", node("TextView", "[0,0][100,50]", text="Yes, go on"))],
+        ([top_view("", "Delete account and all data", node("TextView", "[0,0][100,50]", text="Yes, go on"))],
          TAPS[1], True),
-        ([described("Options", "", node("TextView", "[9,9][90,40]", text="Delete my account and all data"))],
+        ([top_view("Options", "", node("TextView", "[9,9][90,40]", text="Delete my account and all data"))],
          TAPS[1], True),
-        ([node("ScrollView", "[0,0][100,49]", labelled("Delete account"), flags="scrollable")], TAPS[1], True),
+        ([node("ScrollView", "[0,0][100,49]", top_button("Delete account"), flags="scrollable")], TAPS[1], True),
         ([node("View", "[0,0][100,50]", text="Pay 12.50 EUR now")], TAPS[1], True),
         ([node("View", "[0,0][100,50]", node("Button", "[40,10][60,40]", text="Delete", flags="clickable"), text="Ann",
                flags="clickable")], act("Swipe", coords=[50, 25], to=[50, 26]), True),
@@ -366,96 +309,3 @@ def test_what_is_final_on_a_phone_is_told_as_on_pages(nodes: list[str], written:
     guard = ConfirmGuard(lambda question: bool(asked.append(question)))
     assert guard.feasible(desktop.command(written), desktop.observe()).passed == (not final)
     assert len(asked) == final
-
-
-def test_values_are_masked_in_tree_picture_and_record_and_filled_when_they_are_typed() -> None:
-    protector = Protector((), Placeholders({"code": "secret"}))
-    phone = ScriptedPhone(dump(FIELD, button("Save")), dump(FIELD, button("Saved")))
-    desktop = PhoneDesktop(PrivateDevice(phone, protector), protector.admit("Type secret."))
-    model = FakeModel(
-        [json.dumps({"commands": [act("Type", text="{code}")]}), json.dumps({"commands": [act("finish", message="x")]})]
-    )
-    UIAgent(model, GuardChain(rules=[PhoneGuard()]), mode=MODES["som-react"]).play(desktop)
-    assert phone.done == [("type", "secret")]
-    for messages in model.asked:
-        assert all("secret" not in message.content for message in messages)
-    for step in desktop.steps:
-        assert "secret" not in step.screen.xml
-        picture = step.screen.image
-        assert (picture[100:150, 0:400] == 120).all()
-        assert not (picture[0:50, 0:100] == 120).all()
-    assert desktop.steps[0].action.text == "{code}"
-    with pytest.raises(ActionError, match="no value"):
-        PrivateDevice(phone, protector).type_text("{nothing}")
-
-
-NOTE, CARD = "walrus orchid pretzel ninety", "4929 7317 6052 8804"
-
-
-@pytest.mark.parametrize(
-    "nodes",
-    [
-        [button("walrus orchid pre...")],
-        [button("walrus orchid"), button("pretzel ninety", 60)],
-        [button("WALRUS-0RCHID pretzel")],
-        [button("walrus&#10;orchid&#160;pretzel&#10;ninety")],
-        [button("4929"), button("7317", 60), node("View", "[0,120][9,180]", desc="6052"), button("8804", 200)],
-        [node("Button", "[0,0][100,50]", res="walrus_orchid_pretzel", flags="clickable")],
-        [button("a").replace("index=", 'hint="walrus orchid pretzel ninety" index=')],
-        [button("a").replace("/node>", "/node>walrus orchid pretzel ninety")],
-    ],
-)
-def test_parts_of_values_reach_neither_tree_nor_picture_of_a_phone(nodes: list[str]) -> None:
-    protector = Protector((), Placeholders({"note": NOTE, "card": CARD, "kind": "widget"}))
-    desktop = PhoneDesktop(PrivateDevice(ScriptedPhone(dump(*nodes, button("Save", 700))), protector), "x")
-    seen = desktop.observe()
-    assert not any(
-        part in seen.xml.lower() for part in ("walrus", "0rchid", "ninety", "4929", "6052", "8804", "widget")
-    )
-    assert [each.kind for each in seen.elements][-1] == "button"
-    hidden = [each.box for each in seen.elements if "{" in each.text]
-    assert all((seen.image[box[1] : box[3], box[0] : box[2]] == 120).all() for box in hidden)
-    assert not (seen.image[700:750, 0:100] == 120).all()
-
-
-def test_a_few_letters_are_enough_in_a_field_of_a_phone_that_a_value_was_typed_into() -> None:
-    protector = Protector((), Placeholders({"code": "471108"}))
-    phone = PrivateDevice(ScriptedPhone(dump(FIELD.replace("secret", "471"), button("471"))), protector)
-    assert phone.dump().count('"471"') == 2
-    phone.type_text("{code}")
-    assert phone.dump().count('"471"') == 1
-
-
-def test_a_sign_that_xml_can_t_hold_is_read_on_a_private_phone_too() -> None:
-    phone = ScriptedPhone(dump(button("hello \x01 secret")))
-    private = PrivateDevice(phone, Protector((), Placeholders({"code": "secret"})))
-    assert [each.text for each in PhoneDesktop(private, "x").observe().elements] == ["hello {code}"]
-
-
-@pytest.mark.parametrize("shown", [0, 1])
-def test_a_value_that_comes_or_goes_while_the_picture_is_taken_isn_t_in_it(shown: int) -> None:
-    screens = dump(button("secret")), dump(button("saved"))
-    phone = ScriptedPhone(screens[shown])
-    private = PrivateDevice(phone, Protector((), Placeholders({"code": "secret"})))
-    private.dump()
-    phone.dumps = (screens[1 - shown],)
-    assert (picture_of(private.screenshot())[0:50, 0:100] == 120).all()
-    assert (picture_of(private.screenshot())[0:50, 0:100] == 120).all() == bool(shown)
-
-
-def test_a_text_without_end_is_cut_and_painted_over_on_a_private_phone() -> None:
-    private = PrivateDevice(ScriptedPhone(dump(button("ab " * 2000))), Protector((), Placeholders({"code": "secret"})))
-    assert len(private.dump()) < 5000
-    assert (picture_of(private.screenshot())[0:50, 0:100] == 120).all()
-
-
-def test_without_values_a_private_phone_is_the_phone() -> None:
-    phone = ScriptedPhone("not xml")
-    private = PrivateDevice(phone, Protector((), Placeholders()))
-    assert (private.dump(), private.screenshot()) == (phone.dump(), phone.screenshot())
-
-
-def test_a_private_screen_that_cannot_be_read_is_not_shown() -> None:
-    private = PrivateDevice(ScriptedPhone("not xml"), Protector((), Placeholders({"code": "secret"})))
-    assert private.dump() == ""
-    assert np.all(picture_of(private.screenshot()) == 120)

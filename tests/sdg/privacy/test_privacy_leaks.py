@@ -30,22 +30,23 @@ def no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_canary_is_found_on_any_path(tmp_path: Path) -> None:
-    found = {row["path"]: row["leaks"] for row in leaks.rows(tmp_path)}
-    assert set(found.values()) == {0}
-    assert {"prompts", "logs", "tracebacks with locals", "file transcript.jsonl", "file replies.sqlite"} <= set(found)
+    leaks_by_path = {row["path"]: row["leaks"] for row in leaks.rows(tmp_path)}
+    assert set(leaks_by_path.values()) == {0}
+    paths = {"prompts", "logs", "tracebacks with locals", "file transcript.jsonl", "file replies.sqlite"}
+    assert paths <= leaks_by_path.keys()
 
 
 def test_the_same_paths_show_canaries_that_nobody_hides(tmp_path: Path) -> None:
-    found = {row["path"]: row["leaks"] for row in leaks.rows(tmp_path, protect=False)}
-    told = (
+    leaks_by_path = {row["path"]: row["leaks"] for row in leaks.rows(tmp_path, protect=False)}
+    leaking = (
         "prompts",
         "commands and outcomes",
         "tracebacks with locals",
         "file transcript.jsonl",
         "file replies.sqlite",
     )
-    assert all(found[path] == len(leaks.CANARIES) for path in told)
-    assert found["logs"]
+    assert all(leaks_by_path[path] == len(leaks.CANARIES) for path in leaking)
+    assert leaks_by_path["logs"]
 
 
 def test_the_shares_are_counted_by_characters() -> None:

@@ -14,7 +14,7 @@ NOTE = "walrus orchid pretzel ninety"
 CODE = "Il1O0-rn8B|lI1"
 
 
-def shown(value: str, *texts: str, **more: object) -> list[str]:
+def mask_screen(value: str, *texts: str, **more: object) -> list[str]:
     return Placeholders({"x": value}).mask_screen(texts, **more)  # type: ignore[arg-type]
 
 
@@ -40,7 +40,7 @@ def shown(value: str, *texts: str, **more: object) -> list[str]:
     ],
 )
 def test_a_part_and_a_misread_value_are_hidden_as_a_whole(value: str, text: str) -> None:
-    assert shown(value, "Note", text) == ["Note", "{x}"]
+    assert mask_screen(value, "Note", text) == ["Note", "{x}"]
 
 
 @pytest.mark.parametrize(
@@ -55,25 +55,25 @@ def test_a_part_and_a_misread_value_are_hidden_as_a_whole(value: str, text: str)
     ],
 )
 def test_ordinary_words_stay(value: str, text: str) -> None:
-    assert shown(value, text) == [text]
+    assert mask_screen(value, text) == [text]
 
 
 def test_what_surrounds_a_whole_value_stays() -> None:
-    assert shown(NOTE, f"Send {NOTE.upper()} now", "Send walrus orchid now") == ["Send {x} now", "{x}"]
+    assert mask_screen(NOTE, f"Send {NOTE.upper()} now", "Send walrus orchid now") == ["Send {x} now", "{x}"]
 
 
 @pytest.mark.parametrize("text", ["a47l1b", "471", "4711", "47l1"])
 def test_in_a_field_that_it_was_typed_into_a_few_letters_are_enough(text: str) -> None:
-    assert shown("4711", "Code", text, fields=[0, 1], typed=["x"]) == ["Code", "{x}"]
-    assert shown("4711", "Code 4711 of 9", "no 47l1b, but other words", fields=[1], typed=["x"]) == [
+    assert mask_screen("4711", "Code", text, fields=[0, 1], typed=["x"]) == ["Code", "{x}"]
+    assert mask_screen("4711", "Code 4711 of 9", "no 47l1b, but other words", fields=[1], typed=["x"]) == [
         "Code {x} of 9", "no 47l1b, but other words",
     ]  # fmt: skip
 
 
 def test_a_value_that_is_spread_over_fields_is_found() -> None:
     groups = ["Card", "4012", "8888", "8888", "1881", "Pay"]
-    assert shown("4012 8888 8888 1881", *groups) == ["Card", *["{x}"] * 4, "Pay"]
-    assert shown("471108", *"471108", "Next") == [*["{x}"] * 6, "Next"]
+    assert mask_screen("4012 8888 8888 1881", *groups) == ["Card", *["{x}"] * 4, "Pay"]
+    assert mask_screen("471108", *"471108", "Next") == [*["{x}"] * 6, "Next"]
 
 
 CARD = "4929 7317 6052 8804"
@@ -81,18 +81,18 @@ CARD = "4929 7317 6052 8804"
 
 def test_a_value_in_pieces_among_other_words_is_found_in_order() -> None:
     parts = [f"Part {n}: {group}" for n, group in enumerate(CARD.split(), 1)]
-    assert shown(CARD, "Card", *parts, "Pay 49 EUR") == ["Card", *["{x}"] * 4, "Pay 49 EUR"]
-    assert shown(CARD, *parts[1:3], "4 of 4929") == ["{x}", "{x}", "4 of 4929"]
-    assert shown(CARD, "first 6052, then 8804") == ["{x}"]
+    assert mask_screen(CARD, "Card", *parts, "Pay 49 EUR") == ["Card", *["{x}"] * 4, "Pay 49 EUR"]
+    assert mask_screen(CARD, *parts[1:3], "4 of 4929") == ["{x}", "{x}", "4 of 4929"]
+    assert mask_screen(CARD, "first 6052, then 8804") == ["{x}"]
     for others in (parts[:1], [parts[1], parts[0]], [parts[0], "Part 2: 73"], ["4", "9", "2", "9", "7", "3"]):
-        assert shown(CARD, *others) == others
+        assert mask_screen(CARD, *others) == others
 
 
 def test_lines_that_are_read_together_are_masked_together() -> None:
     lines = [f"(Notice: the page said '{NOTE[n : n + 4]}')" for n in range(0, 28, 4)]
-    kept = ["(Notice: the page said 'go on')", ""]
-    masked = Placeholders({"x": NOTE}).mask_lines([*lines, *kept])
-    assert masked == [*["(Notice: the page said '{x}')"] * 4, "(Notice: the page said '{x}", *masked[1:3], *kept]
+    harmless = ["(Notice: the page said 'go on')", ""]
+    masked = Placeholders({"x": NOTE}).mask_lines([*lines, *harmless])
+    assert masked == [*["(Notice: the page said '{x}')"] * 4, "(Notice: the page said '{x}", *masked[1:3], *harmless]
     entries = "; ".join(f"{n}) {NOTE[n : n + 4]}" for n in range(0, 28, 4))
     assert Placeholders({"x": NOTE}).mask_parts(entries) == "0) {x}; 4) {x}; 8) {x}; 12) {x}; 16) {x}; 20) {x}; 24{x}"
 
@@ -115,7 +115,8 @@ def test_every_run_of_every_value_is_found() -> None:
             continue
         start = draw.randrange(len(letters) - RUN + 1)
         part = value[places[start][0] : places[start + RUN - 1][1]]
-        assert all(shown(value, each) == ["{x}"] for each in (part, part.swapcase(), f"[{part} ?")), (value, part)
+        for spelling in (part, part.swapcase(), f"[{part} ?"):
+            assert mask_screen(value, spelling) == ["{x}"], (value, part)
 
 
 def test_a_few_wrong_letters_are_counted_as_edits() -> None:
@@ -128,7 +129,7 @@ def test_a_few_wrong_letters_are_counted_as_edits() -> None:
         return row[-1]
 
     draw = random.Random(4)
-    found = 0
+    n_found = 0
     for _ in range(100):
         value = "".join(draw.choices("ace7", k=10))
         wrong = list(value)
@@ -138,5 +139,5 @@ def test_a_few_wrong_letters_are_counted_as_edits() -> None:
         text = f"e{''.join(wrong)}a"
         near = any(edits(value, text[a:b]) <= 2 for a in range(len(text)) for b in range(a, len(text) + 1))
         assert any(Likeness({"x": value}, 99).owners(text, misread=True)) == near
-        found += near
-    assert 20 < found < 99
+        n_found += near
+    assert 20 < n_found < 99

@@ -31,7 +31,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_what_is_saved_is_encrypted_private_and_loaded_again(path: Path) -> None:
     key = path.with_name("memory.key")
-    assert [stat.S_IMODE(each.stat().st_mode) for each in (path, key)] == [0o600, 0o600]
+    assert [stat.S_IMODE(file.stat().st_mode) for file in (path, key)] == [0o600, 0o600]
     assert VALUE.encode() not in path.read_bytes()
     assert Placeholders.load(path).fill("{password}") == VALUE
     assert list(Placeholders.load(path.with_name("none"))) == []
@@ -40,14 +40,14 @@ def test_what_is_saved_is_encrypted_private_and_loaded_again(path: Path) -> None
 def test_the_key_lies_in_the_keyring_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import keyring
 
-    kept: dict[tuple[str, str], str] = {}
+    passwords: dict[tuple[str, str], str] = {}
     monkeypatch.setattr(keyring, "get_keyring", lambda: type("Ring", (), {"priority": 5})())
-    monkeypatch.setattr(keyring, "set_password", lambda *place: kept.update({place[:2]: place[2]}))
-    monkeypatch.setattr(keyring, "get_password", lambda *place: kept.get(place))
+    monkeypatch.setattr(keyring, "set_password", lambda *place: passwords.update({place[:2]: place[2]}))
+    monkeypatch.setattr(keyring, "get_password", lambda *place: passwords.get(place))
     Placeholders({"pin": "4711"}).save(tmp_path / "memory")
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["memory", "memory.lock"], "no file with the key"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["memory", "memory.lock"], "no file with the key"
     assert Placeholders.load(tmp_path / "memory").fill("{pin}") == "4711"
-    kept.clear()
+    passwords.clear()
     with pytest.raises(PrivacyError, match=r"key of the memory .* is gone"):
         Placeholders.load(tmp_path / "memory")
 

@@ -155,8 +155,8 @@ def test_the_body_gets_the_value_and_nobody_sees_it_again() -> None:
     assert screen.written == "4711 or so"
     assert outcome.success
     assert outcome.command == Command("write", "{pin}")
-    seen = ProtectedBody(screen, protector(pin="4711 or so")).observe()
-    assert seen == Observation("shown: {pin}", elements=(Thing(0, "{pin}"),))
+    observation = ProtectedBody(screen, protector(pin="4711 or so")).observe()
+    assert observation == Observation("shown: {pin}", elements=(Thing(0, "{pin}"),))
     assert "4711" not in str(
         [outcome, executor.execute(Command("refuse", "{pin}")), executor.execute(Command("x", "{pin}"))]
     )
@@ -190,10 +190,10 @@ class Deep:
 def test_elements_of_any_class_are_masked(make: Callable[[str], Any]) -> None:
     screen, element = Screen(), make("shown: 4711 or so")
     screen.observe = lambda: Observation("", elements=(element,))  # type: ignore[method-assign]
-    (seen,) = ProtectedBody(screen, protector(pin="4711 or so")).observe().elements
-    assert (type(seen), seen.name, element.name) == (type(element), "shown: {pin}", "shown: 4711 or so")
-    assert "4711" not in repr(getattr(seen, "__dict__", seen))
-    assert not isinstance(seen, Deep) or list(seen.where) == [0, 0]
+    (masked,) = ProtectedBody(screen, protector(pin="4711 or so")).observe().elements
+    assert (type(masked), masked.name, element.name) == (type(element), "shown: {pin}", "shown: 4711 or so")
+    assert "4711" not in repr(getattr(masked, "__dict__", masked))
+    assert not isinstance(masked, Deep) or list(masked.where) == [0, 0]
 
 
 def test_a_body_s_errors_are_masked_and_have_no_cause() -> None:

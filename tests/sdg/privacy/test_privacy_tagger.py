@@ -14,7 +14,7 @@ from sdg.privacy.recognisers import PrivacyError, Span, find, recognisers_of
 from sdg.privacy.tagger import ANY, SIZE, chances_of, evidence, facts, hash_facts, spans_of, tokens
 from training.text import vary_values
 
-TEXTS = [each.text for each in read_sets()["first"][:40]]
+TEXTS = [example.text for example in read_sets()["first"][:40]]
 
 
 @pytest.mark.parametrize("text", [*TEXTS, "", " ", "é́ \n\t", "a.b.c...", "''''", "“Ann’s”", "x" * 500, "\udcff Ann"])
@@ -22,22 +22,22 @@ def test_words_cover_all_but_blanks_and_have_facts(text: str) -> None:
     words = tokens(text)
     assert [text[a:b] for a, b in words] == [text[a:b] for a, b in sorted(set(words))]
     assert "".join(text[a:b] for a, b in words) == "".join(text.split())
-    known = facts(text, words, [])
-    assert len(known) == len(words)
-    assert all(ANY in each and all(0 <= n < SIZE for n in hash_facts(each)) for each in known)
+    word_facts = facts(text, words, [])
+    assert len(word_facts) == len(words)
+    assert all(ANY in facts and all(0 <= n < SIZE for n in hash_facts(facts)) for facts in word_facts)
 
 
 def test_what_is_likely_in_one_place_is_hidden_in_every_other() -> None:
     text = "Tell Bo Quist. quist again"
     words = tokens(text)
-    known = facts(text, words, [])
-    its_own = set(known[2]).difference(*(each for number, each in enumerate(known) if number != 2))
+    word_facts = facts(text, words, [])
+    its_own = set(word_facts[2]).difference(*(facts for number, facts in enumerate(word_facts) if number != 2))
     learned = np.zeros(SIZE, np.float32)
     learned[hash_facts([ANY])] = -5
     learned[hash_facts(its_own)] = 1
     chances = chances_of(text, words, [], learned)
-    found = [text[span.start : span.end] for span in spans_of(text, words, [], chances)]
-    assert found == ["Quist", "quist"]
+    names = [text[span.start : span.end] for span in spans_of(text, words, [], chances)]
+    assert names == ["Quist", "quist"]
 
 
 def test_what_a_pattern_is_sure_of_is_hidden_whatever_was_learned(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,8 +69,8 @@ def test_weights_that_cannot_be_read_let_nothing_through(
 def test_values_are_swapped_for_others_of_their_kind() -> None:
     ann = LabelledText("Tell Ann, yes Ann, 4711", (Span(5, 8, "name"), Span(14, 17, "name"), Span(19, 23, "pin")))
     bo = LabelledText("ask Bo 0815", (Span(4, 6, "first"), Span(7, 11, "pin")))
-    for each in vary_values([ann, bo], rng=random.Random(1)):
-        said = [each.text[span.start : span.end] for span in each.values]
+    for example in vary_values([ann, bo], rng=random.Random(1)):
+        said = [example.text[span.start : span.end] for span in example.values]
         assert set(said) <= {"Ann", "Bo", "4711", "0815"}
         assert [name for name in said if name.isalpha()].count(said[0]) == (2 if len(said) == 3 else 1)
 

@@ -86,9 +86,9 @@ def test_first_answers_leave_out_failures_and_repeats(tmp_path: Path) -> None:
     head = {"schema": 3, "key": "k", "stage": "", "sampling": {}, "messages": [{"role": "user", "content": "x"}]}
     whole = head | {"reply": {"text": "a"}}
     lines = [head | {"error": "down"}, whole, whole | {"stage": "again"}, head | {"reply": {"text": "b"}}]
-    (tmp_path / "said.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))
-    kept = transcript.first_answers(tmp_path / "said.jsonl").splitlines()
-    assert list(map(json.loads, kept)) == [whole, lines[3]]
+    (tmp_path / "said.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    answers = transcript.first_answers(tmp_path / "said.jsonl").splitlines()
+    assert list(map(json.loads, answers)) == [whole, lines[3]]
 
 
 def test_aliases_of_a_config_do_not_multiply(tmp_path: Path) -> None:

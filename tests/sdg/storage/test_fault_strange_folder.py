@@ -66,10 +66,10 @@ def victim(tmp_path: Path) -> Iterator[Path]:
     (place / "unit" / "kept").write_text("x")
     yield place
     assert (place / "diary").read_text() == "a line\nand one without an end"
-    assert sorted(str(each.relative_to(place)) for each in place.rglob("*")) == ["diary", "unit", "unit/kept"]
+    assert sorted(str(path.relative_to(place)) for path in place.rglob("*")) == ["diary", "unit", "unit/kept"]
 
 
-def swapped(run: Path, name: str, make: Callable[[Path], None]) -> Path:
+def swap_for(run: Path, name: str, make: Callable[[Path], None]) -> Path:
     place = run / name
     place.parent.mkdir(exist_ok=True)
     if place.is_dir():
@@ -83,7 +83,7 @@ def swapped(run: Path, name: str, make: Callable[[Path], None]) -> Path:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_link_in_a_run_folder_is_refused_by_name(run: Path, victim: Path, name: str) -> None:
     folder = "." not in name
-    place = swapped(run, name, lambda place: place.symlink_to(victim if folder else victim / "diary"))
+    place = swap_for(run, name, lambda place: place.symlink_to(victim if folder else victim / "diary"))
     for work in (lambda: RunFolder.start(run, SETTINGS), lambda: set_aside(run)):
         with pytest.raises(RunFolderError, match=rf"{place.name} can't be used: it is a link"):
             work()
@@ -91,7 +91,7 @@ def test_a_link_in_a_run_folder_is_refused_by_name(run: Path, victim: Path, name
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_pipe_in_a_run_folder_is_refused_and_not_waited_for(run: Path, name: str) -> None:
-    place = swapped(run, name, os.mkfifo)
+    place = swap_for(run, name, os.mkfifo)
     with pytest.raises(RunFolderError, match=rf"{place.name} can't be used: it is no regular file"):
         RunFolder.start(run, SETTINGS)
 
@@ -130,10 +130,10 @@ def test_what_is_torn_behind_a_finished_stage_is_told(run: Path) -> None:
     (run / "rehearsals.jsonl").write_text('{"unit": "a"}\nnothing\n{"unit": "b"}\n')
     (run / "induction.json").write_text('{"schema": 1, "clus')
     with RunFolder.start(run, SETTINGS) as folder:
-        told = "\n".join(folder.notices)
-        assert "skills.jsonl line 2 was torn" in told
-        assert "rehearsals.jsonl line 2 isn't a row" in told
-        assert "induction.json" in told
+        notices = "\n".join(folder.notices)
+        assert "skills.jsonl line 2 was torn" in notices
+        assert "rehearsals.jsonl line 2 isn't a row" in notices
+        assert "induction.json" in notices
         folder.journal("skills")
         assert "\n".join(folder.notices).count("skills.jsonl line 2 was torn") == 1
 

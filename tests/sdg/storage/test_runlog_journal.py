@@ -324,11 +324,11 @@ def test_a_flipped_bit_is_found_wherever_it_is(tmp_path: Path) -> None:
         journal.append({"unit": "a", "value": 0.25, "success": True})
         journal.append({"unit": "b", "value": 2})
     whole, length = path.read_bytes(), path.read_bytes().index(b"\n")
-    kept = list(Journal(path))
+    whole_rows = list(Journal(path))
     for place in range(8 * length):
         flipped = bytearray(whole)
         flipped[place // 8] ^= 1 << place % 8
         path.write_bytes(flipped)
         with contextlib.suppress(RunFolderError):
             rows = list(Journal(path))  # a flip inside the checksum's own name, which is no more there
-            assert {**rows[0], **kept[0]} == rows[0], flipped
+            assert {**rows[0], **whole_rows[0]} == rows[0], flipped

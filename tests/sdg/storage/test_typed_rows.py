@@ -40,7 +40,7 @@ def test_a_stored_row_is_the_value_that_was_written() -> None:
     assert row.agreement == Agreement(2, 0, 1)
     assert row.subgoals[0].actions == (2, 2)
     assert row.reached_count == 1
-    assert [each.actions for each in row.experiences()] == [(2, 2)]
+    assert [experience.actions for experience in row.experiences()] == [(2, 2)]
     assert read(Verification, to_json(row)) == row
     assert set(to_json(row)) == set(ROW)
 
@@ -94,6 +94,11 @@ def test_results_whose_rows_are_none_are_refused_in_words(tmp_path: Path, rows: 
 CALL = {"name": "go", "argument": "red ball", "began": 0, "refused": False}
 
 
+def without(name: str) -> dict[str, Any]:
+    """The call without one of its fields."""
+    return {key: value for key, value in CALL.items() if key != name}
+
+
 @pytest.mark.parametrize(
     "trace",
     [
@@ -101,7 +106,7 @@ CALL = {"name": "go", "argument": "red ball", "began": 0, "refused": False}
         [{"calls": 5}],
         [{"calls": ["go"]}],
         [{"calls": [CALL, CALL | {"name": 5}]}],
-        *([{"calls": [{key: value for key, value in CALL.items() if key != name}]}] for name in CALL),
+        *([{"calls": [without(name)]}] for name in CALL),
     ],
 )
 def test_calls_in_an_episode_are_read_as_carefully_as_its_row(tmp_path: Path, trace: list[Any]) -> None:
@@ -109,6 +114,6 @@ def test_calls_in_an_episode_are_read_as_carefully_as_its_row(tmp_path: Path, tr
     with Journal(tmp_path / "good.jsonl") as good, Journal(tmp_path / "bad.jsonl") as bad:
         good.append(row | {"unit": "e", "trace": [{"calls": [CALL]}, {"calls": []}]})
         bad.append(row | {"unit": "e", "trace": trace})
-    assert [list(each.calls()) for each in read_rows(tmp_path / "good.jsonl", Played)] == [[CALL]]
+    assert [list(row.calls()) for row in read_rows(tmp_path / "good.jsonl", Played)] == [[CALL]]
     with pytest.raises(RunFolderError, match=r"bad.jsonl has a row .*unit 'e'.* call .*another folder"):
         read_rows(tmp_path / "bad.jsonl", Played)

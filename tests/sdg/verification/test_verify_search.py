@@ -25,7 +25,7 @@ def start_of(level: str, seed: int) -> Starts:
     return Starts(rows, BABYAI.language.row("")[None], (), np.zeros(1, np.int64))
 
 
-def verified(
+def verify_layout(
     hypothesis: Hypothesis, level: str, seed: int, *, search: Search | None = None, **settings: int
 ) -> Verification:
     chosen = VerifySettings(**settings)
@@ -35,7 +35,7 @@ def verified(
     )
 
 
-def guessed(level: str, seed: int) -> Hypothesis:
+def guess_hypothesis(level: str, seed: int) -> Hypothesis:
     mission = BABYAI.layouts(level, [seed]).mission(0)
     return hypothesize(mission, model=BabyLang(), domain=BABYAI, sampling=Sampling(seed=seed))
 
@@ -46,7 +46,7 @@ def subgoal(source: str, name: str = "check") -> Subgoal:
 
 @pytest.mark.parametrize(("level", "seed"), [("GoToLocal", 1), ("PickupLoc", 2), ("PutNextLocal", 4)])
 def test_what_is_verified_holds_in_minigrid(level: str, seed: int) -> None:
-    result = verified(guessed(level, seed), level, seed)
+    result = verify_layout(guess_hypothesis(level, seed), level, seed)
     assert result.verified, result.cause
     world = BabyAIWorld(level, lift_time_limit=True)
     world.reset(seed)
@@ -67,14 +67,14 @@ def test_what_is_verified_holds_in_minigrid(level: str, seed: int) -> None:
 def test_ppo_finds_it_too_and_counts_its_steps() -> None:
     from sdg.skills.search.ppo_search import PPOSearch
 
-    result = verified(guessed("GoToLocal", 1), "GoToLocal", 1, search=PPOSearch())
+    result = verify_layout(guess_hypothesis("GoToLocal", 1), "GoToLocal", 1, search=PPOSearch())
     assert result.verified, result.cause
     assert sum(goal.searched_steps for goal in result.subgoals) <= result.searched_steps <= 3000
 
 
 def test_a_budget_is_never_overdrawn() -> None:
     never = Hypothesis("go", (subgoal("def check():\n    return get_steps() < 0\n"),))
-    result = verified(never, "GoToLocal", 1, t_verify=333, most_per_subgoal=500)
+    result = verify_layout(never, "GoToLocal", 1, t_verify=333, most_per_subgoal=500)
     assert not result.verified
     assert 300 < result.searched_steps <= 333
     assert "was not reached" in result.cause
@@ -84,7 +84,7 @@ def test_a_budget_is_never_overdrawn() -> None:
 
 def test_a_check_that_fires_while_the_task_isn_t_done_is_an_inconsistency() -> None:
     wrong = Hypothesis("go", (subgoal("def check():\n    return get_steps() > 0\n"),))
-    result = verified(wrong, "PutNextLocal", 4, t_verify=400)
+    result = verify_layout(wrong, "PutNextLocal", 4, t_verify=400)
     assert not result.verified
     assert result.subgoals[0].inconsistent > 0
     assert "did not call the task done" in result.cause
@@ -92,20 +92,22 @@ def test_a_check_that_fires_while_the_task_isn_t_done_is_an_inconsistency() -> N
 
 def test_a_check_that_any_one_action_makes_true_is_no_goal() -> None:
     idle = subgoal("def check():\n    return get_steps() > get_start_steps()\n")
-    for goals in ((idle,), (idle, *guessed("GoToLocal", 1).subgoals)):
-        result = verified(Hypothesis("go", goals), "GoToLocal", 1)
+    for goals in ((idle,), (idle, *guess_hypothesis("GoToLocal", 1).subgoals)):
+        result = verify_layout(Hypothesis("go", goals), "GoToLocal", 1)
         assert not result.verified
         assert "is true after any one action" in result.cause
         assert (result.failed_goal, result.experiences()) == (0, [])
         assert result.searched_steps == 48 + result.subgoals[0].searched_steps
     before = start_of("GoToLocal", 1).rows.perception(0).functions()["get_front_position"]()
     turned = subgoal(f"def check():\n    return get_front_position() != {before}\n")
-    assert verified(Hypothesis("go", (turned, *guessed("GoToLocal", 1).subgoals)), "GoToLocal", 1).verified
+    assert verify_layout(
+        Hypothesis("go", (turned, *guess_hypothesis("GoToLocal", 1).subgoals)), "GoToLocal", 1
+    ).verified
 
 
 def test_already_true_is_a_subgoal_of_no_actions() -> None:
-    both = (subgoal("def check():\n    return True\n"), *guessed("GoToLocal", 1).subgoals)
-    result = verified(Hypothesis("go", both), "GoToLocal", 1)
+    both = (subgoal("def check():\n    return True\n"), *guess_hypothesis("GoToLocal", 1).subgoals)
+    result = verify_layout(Hypothesis("go", both), "GoToLocal", 1)
     assert result.verified
     assert (result.subgoals[0].actions, result.subgoals[0].searched_steps) == ((), 0)
 
@@ -120,7 +122,7 @@ def test_already_true_is_a_subgoal_of_no_actions() -> None:
     ],
 )
 def test_what_can_t_be_trusted_is_refused_before_anything_is_trained(source: str, cause: str) -> None:
-    result = verified(Hypothesis("go", (subgoal(source),)), "GoToLocal", 1)
+    result = verify_layout(Hypothesis("go", (subgoal(source),)), "GoToLocal", 1)
     assert not result.verified
     assert cause in result.cause
     assert "goal 1" in result.cause
@@ -129,19 +131,19 @@ def test_what_can_t_be_trusted_is_refused_before_anything_is_trained(source: str
 
 
 def test_what_was_reached_before_a_failure_is_an_unconfirmed_prefix() -> None:
-    first = guessed("GoToLocal", 1).subgoals[0]
+    first = guess_hypothesis("GoToLocal", 1).subgoals[0]
     never = subgoal("def check():\n    return get_steps() < 0\n")
-    result = verified(Hypothesis("go", (first, never)), "GoToLocal", 1, t_verify=300)
+    result = verify_layout(Hypothesis("go", (first, never)), "GoToLocal", 1, t_verify=300)
     assert [e.confirmed for e in result.experiences()] == [False]
 
 
 def test_the_last_check_is_judged_against_the_world() -> None:
-    result = verified(guessed("PickupLoc", 2), "PickupLoc", 2)
+    result = verify_layout(guess_hypothesis("PickupLoc", 2), "PickupLoc", 2)
     assert result.agreement is not None
     assert result.agreement.both > 0
     assert not result.agreement.only_check
 
 
 def test_equal_seeds_search_alike() -> None:
-    one, other = (verified(guessed("PutNextLocal", 4), "PutNextLocal", 4) for _ in range(2))
-    assert [goal.actions for goal in one.subgoals] == [goal.actions for goal in other.subgoals]
+    first, second = (verify_layout(guess_hypothesis("PutNextLocal", 4), "PutNextLocal", 4) for _ in range(2))
+    assert [goal.actions for goal in first.subgoals] == [goal.actions for goal in second.subgoals]

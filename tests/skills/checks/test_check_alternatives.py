@@ -27,23 +27,23 @@ def cut(asked: CheckFunction, **facts: object) -> str:
 
 def test_a_way_out_that_did_not_hold_is_left_out() -> None:
     escape = check("if known:", "    return True", "here = room", "return here not in visited")
-    left = cut(escape, known=[], room=2, visited=(0, 1))
-    assert "known" not in left
-    assert "return here not in visited" in left
+    remaining = cut(escape, known=[], room=2, visited=(0, 1))
+    assert "known" not in remaining
+    assert "return here not in visited" in remaining
     assert "return False" in cut(escape, known=["door"], room=1, visited=(0, 1))
     assert reached_by(escape, lambda part: truth(part, known=["door"], room=2, visited=())) is escape, "both held"
 
 
 @pytest.mark.parametrize(
-    ("facts", "left"),
+    ("facts", "remaining"),
     [
         ({"held": False, "near": True, "facing": True}, "return near and facing"),
         ({"held": True, "near": False, "facing": True}, "return held"),
         ({"held": True, "near": True, "facing": True}, "return held or (near and facing)"),
     ],
 )
-def test_operands_that_did_not_hold_are_left_out(facts: dict[str, bool], left: str) -> None:
-    assert cut(check("return held or (near and facing)"), **facts).strip() == left
+def test_operands_that_did_not_hold_are_left_out(facts: dict[str, bool], remaining: str) -> None:
+    assert cut(check("return held or (near and facing)"), **facts).strip() == remaining
 
 
 def test_an_or_in_any_and_within_another() -> None:
@@ -63,16 +63,16 @@ def test_ways_in_loops_and_branches() -> None:
         "        return a",
         "return False",
     )
-    left = cut(asked, rows=[(0, True)])
-    assert "a > 1" not in left
-    assert "if b:\n                return True" in left
+    remaining = cut(asked, rows=[(0, True)])
+    assert "a > 1" not in remaining
+    assert "if b:\n                return True" in remaining
 
 
 def test_what_has_one_way_or_does_not_fire_or_parse_stays() -> None:
-    one = check("return facing")
-    assert reached_by(one, lambda part: pytest.fail("nothing has to be asked")) is one
-    two = check("return facing or held")
-    assert reached_by(two, lambda part: False) is two
+    single = check("return facing")
+    assert reached_by(single, lambda part: pytest.fail("nothing has to be asked")) is single
+    either = check("return facing or held")
+    assert reached_by(either, lambda part: False) is either
     broken = CheckFunction("check", "def check(:")
     assert reached_by(broken, lambda part: True) is broken
     other = CheckFunction("check", "def other():\n    return a or b")
@@ -94,8 +94,8 @@ def test_what_is_left_fires_then_and_never_where_the_check_would_not(
 ) -> None:
     lines = [line for test in tests for line in (f"if {test}:", "    return True")]
     asked, then = check(*lines, f"return {last}"), dict(zip("abc", moment, strict=True))
-    left = reached_by(asked, lambda part: truth(part, **then))
-    assert truth(left, **then) == truth(asked, **then)
+    remaining = reached_by(asked, lambda part: truth(part, **then))
+    assert truth(remaining, **then) == truth(asked, **then)
     for values in product((False, True), repeat=3):
         facts = dict(zip("abc", values, strict=True))
-        assert not truth(left, **facts) or truth(asked, **facts)
+        assert not truth(remaining, **facts) or truth(asked, **facts)

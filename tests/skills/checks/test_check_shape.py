@@ -33,13 +33,13 @@ def check_4():
 """
 
 
-def asked(source: str, argument: str, **context: str) -> frozenset[str]:
+def shape_of(source: str, argument: str, **context: str) -> frozenset[str]:
     return signature(canonical_source(source, argument=argument, **context))
 
 
 def test_two_styles_of_one_question_ask_the_same() -> None:
-    first = asked(LOOP, "red ball")
-    second = asked(GENERATOR, "green key")
+    first = shape_of(LOOP, "red ball")
+    second = shape_of(GENERATOR, "green key")
     assert similarity(first, second) >= 2 / 3
     assert repr(ARGUMENT) in first
     assert ".name" in first
@@ -71,8 +71,8 @@ def test_names_of_locals_do_not_matter() -> None:
 def test_protective_clauses_are_not_the_core() -> None:
     plain = "def f():\n    return len(find_objects('red ball')) > 0\n"
     protected = canonical_source(CARRYING, argument="blue box")
-    assert similarity(signature(protected), asked(plain, "red ball")) < 2 / 3
-    assert signature(core(protected)) == asked(plain, "red ball")
+    assert similarity(signature(protected), shape_of(plain, "red ball")) < 2 / 3
+    assert signature(core(protected)) == shape_of(plain, "red ball")
 
 
 def test_what_the_core_needs_is_kept() -> None:

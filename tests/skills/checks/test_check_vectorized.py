@@ -56,7 +56,7 @@ def states() -> Memory:
     raise AssertionError("walks end")
 
 
-def evaluated(check: CheckFunction, memory: Memory) -> tuple[np.ndarray, np.ndarray]:
+def evaluate_check(check: CheckFunction, memory: Memory) -> tuple[np.ndarray, np.ndarray]:
     """Answers and which of them are certain. Raises Unsupported."""
     _, texts, form = vectorize(check, COLUMN_READER)
     form.texts.append(texts)
@@ -65,29 +65,29 @@ def evaluated(check: CheckFunction, memory: Memory) -> tuple[np.ndarray, np.ndar
     return answers, certain
 
 
-def interpreted(check: CheckFunction, memory: Memory) -> np.ndarray:
+def interpret_check(check: CheckFunction, memory: Memory) -> np.ndarray:
     return np.array([ask(check, BABYAI, memory=memory, row=row) for row in range(len(memory.steps))])
 
 
 @pytest.mark.parametrize("check", VECTORIZED, ids=range(len(VECTORIZED)))
 def test_it_agrees_with_the_interpreted_check(check: CheckFunction, states: Memory) -> None:
-    answers, certain = evaluated(check, states)
-    assert (answers == interpreted(check, states))[certain].all()
+    answers, certain = evaluate_check(check, states)
+    assert (answers == interpret_check(check, states))[certain].all()
     assert certain.mean() > 0.9
 
 
 def test_the_states_tell_checks_apart(states: Memory) -> None:
     """Most checks of the corpus are true somewhere and false somewhere: agreement is not about constants."""
-    shares = np.array([evaluated(check, states)[0].mean() for check in VECTORIZED])
+    shares = np.array([evaluate_check(check, states)[0].mean() for check in VECTORIZED])
     assert ((shares > 0) & (shares < 1)).mean() > 0.7
 
 
 @pytest.mark.parametrize("check", INTERPRETED, ids=range(len(INTERPRETED)))
 def test_other_checks_are_left_to_the_guard(check: CheckFunction, states: Memory) -> None:
     with pytest.raises(Unsupported):
-        evaluated(check, states)
-    found = BatchReward([check], BABYAI)(states, np.zeros(len(states.steps), np.int64))
-    assert (found == interpreted(check, states)).all()
+        evaluate_check(check, states)
+    rewards = BatchReward([check], BABYAI)(states, np.zeros(len(states.steps), np.int64))
+    assert (rewards == interpret_check(check, states)).all()
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_check_that_binds_what_it_calls_is_left_to_the_guard(body: str, states
     with pytest.raises(Unsupported, match="binds itself"):
         vectorize(check_of(body), COLUMN_READER)
     rows = np.zeros(len(states.steps), np.int64)
-    assert (BatchReward([check_of(body)], BABYAI)(states, rows) == interpreted(check_of(body), states)).all()
+    assert (BatchReward([check_of(body)], BABYAI)(states, rows) == interpret_check(check_of(body), states)).all()
 
 
 def test_spliced_checks_agree_too(states: Memory) -> None:
@@ -119,10 +119,10 @@ def test_spliced_checks_agree_too(states: Memory) -> None:
         check = CheckFunction("check", splice(rng.choice(VECTORIZED).source, rng.choice(VECTORIZED).source, rng))
         try:
             compile_check(check, BABYAI)
-            answers, certain = evaluated(check, few)
+            answers, certain = evaluate_check(check, few)
         except (Refused, Unsupported):
             continue
-        assert (answers == interpreted(check, few))[certain].all(), check.source
+        assert (answers == interpret_check(check, few))[certain].all(), check.source
         agreed += 1
     assert agreed > 100
 
@@ -135,9 +135,9 @@ def test_spliced_checks_agree_too(states: Memory) -> None:
     ],
 )
 def test_what_raises_is_false_where_that_is_certain(body: str, certain: bool, states: Memory) -> None:
-    answers, sure = evaluated(check_of(body), states)
+    answers, sure = evaluate_check(check_of(body), states)
     assert sure.all() == certain
-    assert (answers == interpreted(check_of(body), states))[sure].all()
+    assert (answers == interpret_check(check_of(body), states))[sure].all()
 
 
 def test_like_checks_share_one_form(states: Memory) -> None:
@@ -152,16 +152,16 @@ def test_like_checks_share_one_form(states: Memory) -> None:
     ]
     assert len({vectorize(check, COLUMN_READER)[0] for check in checks}) == 1
     check_of_row = np.random.default_rng(0).integers(len(checks), size=len(states.steps))
-    found = BatchReward(checks, BABYAI)(states, check_of_row)
+    rewards = BatchReward(checks, BABYAI)(states, check_of_row)
     expected = [ask(checks[k], BABYAI, memory=states, row=row) for row, k in enumerate(check_of_row)]
-    assert found.tolist() == expected
+    assert rewards.tolist() == expected
     assert 0 < sum(expected) < len(expected)
 
 
 def test_a_new_argument_needs_no_new_form() -> None:
     check = check_of('return any(o.facing and o.type == "ball" for o in find_objects("a red ball"))')
     other = with_argument(check, "the red ball", "blue key", language=BABYAI.language)
-    (first, texts, _), (second, others, _) = (vectorize(each, COLUMN_READER) for each in (check, other))
+    (first, texts, _), (second, others, _) = (vectorize(source, COLUMN_READER) for source in (check, other))
     assert first == second
     assert texts != others
 
@@ -201,7 +201,7 @@ def test_places_of_no_numbers_are_answered_as_alone(body: str, states: Memory) -
 def test_items_by_name_are_no_items_by_number(states: Memory) -> None:
     for body in ('return get_position()["x"] == 0', 'return find_objects("door")["key"].distance >= 0'):
         with pytest.raises(Unsupported, match="Subscript"):
-            evaluated(check_of(body), states)
+            evaluate_check(check_of(body), states)
 
 
 def test_memberships_in_a_loop_over_pairs_are_left_to_the_guard(states: Memory) -> None:
@@ -209,10 +209,10 @@ def test_memberships_in_a_loop_over_pairs_are_left_to_the_guard(states: Memory) 
     shown = ["x = get_observed_objects()\nreturn all({} for a in x for b in x)".format(
         " and ".join(['a in find_objects("object")'] * count)) for count in (1, 4, 20)]  # fmt: skip
     for body in shown[:2]:
-        answers, certain = evaluated(check_of(body), states)
-        assert (answers == interpreted(check_of(body), states))[certain].all()
+        answers, certain = evaluate_check(check_of(body), states)
+        assert (answers == interpret_check(check_of(body), states))[certain].all()
     with pytest.raises(Unsupported, match="too many steps"):
-        evaluated(check_of(shown[2]), states)
+        evaluate_check(check_of(shown[2]), states)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_what_the_guard_weighs_in_loops_is_left_to_it(question: str, count: int)
         copy_rows(world.memory, [0], memory, [row])
     loops = "rooms = get_visited_rooms()\nfor a in get_observed_objects():\n    for b in get_observed_objects():\n"
     check = check_of(f"{loops}        if {' or '.join([question] * count)}:\n            return False\nreturn True")
-    assert not interpreted(check, memory).any(), "the budget ends first"
+    assert not interpret_check(check, memory).any(), "the budget ends first"
     assert not BatchReward([check], BABYAI)(memory, np.zeros(MIN_ROWS, np.int64)).any()
 
 
@@ -239,9 +239,9 @@ def test_many_short_loops_over_pairs_are_left_to_the_guard(states: Memory) -> No
     """Together they could exceed the budget that the guard gives a check."""
     nested = f"any(any({' or '.join(['a.id + b.id < 0'] * 30)} for b in x) for a in x)"
     one, many = (f"x = get_observed_objects()\nreturn {' or '.join([nested] * count)}" for count in (1, 80))
-    assert not evaluated(check_of(one), states)[0].any()
+    assert not evaluate_check(check_of(one), states)[0].any()
     with pytest.raises(Unsupported):
-        evaluated(check_of(many), states)
+        evaluate_check(check_of(many), states)
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_many_short_loops_over_pairs_are_left_to_the_guard(states: Memory) -> No
     ],
 )
 def test_a_text_is_no_number_in_the_same_place(one: str, other: str, states: Memory) -> None:
-    checks = [check_of(f"return {each}") for each in (one, other)]
+    checks = [check_of(f"return {expression}") for expression in (one, other)]
     for turn in (checks, checks[::-1]):
         which = np.arange(240) % 2
         batch = BatchReward(turn, BABYAI)(states, which)

@@ -16,7 +16,7 @@ def items_named(*names: str) -> list[ClusterItem]:
     return [ClusterItem(SkillCall(name, ""), Subgoal(name, CheckFunction("f", ""))) for name in names]
 
 
-def placed(places: dict[str, tuple[float, ...]]) -> tuple[View, ...]:
+def views_at(places: dict[str, tuple[float, ...]]) -> tuple[View, ...]:
     return (View(name_text, made_up(lambda texts: [places[text] for text in texts])),)
 
 
@@ -44,13 +44,13 @@ def test_paraphrases_are_found_far_better_than_by_names_alone(half: str) -> None
 
 def test_three_blobs_are_three_clusters() -> None:
     names = sorted(BLOBS) * 2
-    found = cluster(items_named(*names), seed=0, parts=placed(BLOBS), kinds=[name[0] for name in names])
-    assert found.k == 3
-    assert found.adjusted_rand == 1.0
-    assert 0.4 < found.stability <= 1.0
-    assert [score.k for score in found.scores] == list(range(2, 17))
-    assert found.labels[0] == 0
-    assert len(found.points) == len(names)
+    clustering = cluster(items_named(*names), seed=0, parts=views_at(BLOBS), kinds=[name[0] for name in names])
+    assert clustering.k == 3
+    assert clustering.adjusted_rand == 1.0
+    assert 0.4 < clustering.stability <= 1.0
+    assert [score.k for score in clustering.scores] == list(range(2, 17))
+    assert clustering.labels[0] == 0
+    assert len(clustering.points) == len(names)
 
 
 def test_the_seed_decides_everything() -> None:
@@ -60,26 +60,26 @@ def test_the_seed_decides_everything() -> None:
 
 def test_repeating_an_item_changes_no_score() -> None:
     names = sorted(BLOBS)
-    once = cluster(items_named(*names), seed=0, parts=placed(BLOBS))
-    often = cluster(items_named(*names, *[names[0]] * 50), seed=0, parts=placed(BLOBS))
+    once = cluster(items_named(*names), seed=0, parts=views_at(BLOBS))
+    often = cluster(items_named(*names, *[names[0]] * 50), seed=0, parts=views_at(BLOBS))
     assert often.k == once.k
     assert [s.calinski_harabasz for s in often.scores] == pytest.approx([s.calinski_harabasz for s in once.scores])
 
 
 @pytest.mark.parametrize(("names", "k"), [("a", 1), ("ab", 2), ("aaaa", 1), ("aabb", 2)])
 def test_too_few_texts_are_a_cluster_each(names: str, k: int) -> None:
-    found = cluster(items_named(*names), seed=0, parts=placed({"a": (1.0, 0.0), "b": (0.0, 1.0)}))
-    assert found.k == k
-    assert found.scores == ()
-    assert "too few" in found.reason
+    clustering = cluster(items_named(*names), seed=0, parts=views_at({"a": (1.0, 0.0), "b": (0.0, 1.0)}))
+    assert clustering.k == k
+    assert clustering.scores == ()
+    assert "too few" in clustering.reason
 
 
 def test_texts_that_share_points_are_reported_as_degenerate() -> None:
     places = {name: ((1.0, 0.0) if name in "abc" else (0.0, 1.0)) for name in "abcdef"}
-    found = cluster(items_named(*"abcdef"), seed=0, parts=placed(places))
-    assert all(score.calinski_harabasz is None and score.degenerate for score in found.scores)
-    assert "degenerate" in found.reason
-    assert adjusted_rand("aaabbb", found.labels) == 1.0
+    clustering = cluster(items_named(*"abcdef"), seed=0, parts=views_at(places))
+    assert all(score.calinski_harabasz is None and score.degenerate for score in clustering.scores)
+    assert "degenerate" in clustering.reason
+    assert adjusted_rand("aaabbb", clustering.labels) == 1.0
 
 
 def test_nothing_to_cluster_is_said() -> None:
@@ -89,9 +89,9 @@ def test_nothing_to_cluster_is_said() -> None:
 
 def test_never_more_clusters_than_allowed() -> None:
     corpus = draw("both", n_items=120, seed=0)
-    found = cluster(corpus.items, seed=0, max_k=5)
-    assert found.k <= 5
-    assert {score.k for score in found.scores} == {2, 3, 4, 5}
+    clustering = cluster(corpus.items, seed=0, max_k=5)
+    assert clustering.k <= 5
+    assert {score.k for score in clustering.scores} == {2, 3, 4, 5}
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 5, 6, 30])

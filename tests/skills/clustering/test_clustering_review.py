@@ -28,9 +28,9 @@ def an_item(api: str, argument: str, check: str) -> ClusterItem:
 
 def test_a_cluster_of_two_meanings_is_split() -> None:
     items = [an_item("find", "red ball", SEEN), an_item("take", "red key", HELD)] * 3
-    found = review(items, [0] * 6)
-    assert found.labels == (0, 1, 0, 1, 0, 1)
-    (decision,) = found.decisions
+    reviewed = review(items, [0] * 6)
+    assert reviewed.labels == (0, 1, 0, 1, 0, 1)
+    (decision,) = reviewed.decisions
     assert decision.action == "split"
     assert "'find the red ball'" in decision.reason
     assert "'take the red key'" in decision.reason
@@ -46,9 +46,9 @@ def test_still_carrying_is_no_other_meaning() -> None:
 def test_twins_are_merged_but_doors_stay_with_doors() -> None:
     things = [an_item("find", "red ball", SEEN), an_item("spot", "blue ball", SEEN)]
     doors = [an_item("find_door", "red door", SEEN)] * 2
-    found = review([*things, *things, *doors], [0, 1, 0, 1, 2, 2])
-    assert found.labels == (0, 0, 0, 0, 1, 1)
-    assert [decision.action for decision in found.decisions] == ["merge"]
+    reviewed = review([*things, *things, *doors], [0, 1, 0, 1, 2, 2])
+    assert reviewed.labels == (0, 0, 0, 0, 1, 1)
+    assert [decision.action for decision in reviewed.decisions] == ["merge"]
 
 
 def test_a_thing_and_a_pair_are_two_skills_though_they_are_checked_alike() -> None:
@@ -64,10 +64,10 @@ def test_a_thing_and_a_pair_are_two_skills_though_they_are_checked_alike() -> No
 
 def test_too_small_clusters_are_rejected() -> None:
     items = [an_item("find", "red ball", SEEN)] * 3 + [an_item("take", "red key", HELD)]
-    found = review(items, [0, 0, 0, 1])
-    assert found.labels == (0, 0, 0, REJECTED)
-    assert found.decisions[0].action == "reject"
-    assert found.k == 1
+    reviewed = review(items, [0, 0, 0, 1])
+    assert reviewed.labels == (0, 0, 0, REJECTED)
+    assert reviewed.decisions[0].action == "reject"
+    assert reviewed.k == 1
 
 
 def test_one_name_is_one_meaning_however_it_is_checked() -> None:
@@ -85,13 +85,13 @@ def test_labels_must_fit() -> None:
 @given(st.lists(st.integers(-1, 4), max_size=30), st.integers(1, 3))
 def test_every_item_is_placed_or_rejected(labels: list[int], min_members: int) -> None:
     items = draw("both", n_items=max(len(labels), 1), seed=0).items[: len(labels)]
-    found = review(items, labels, min_members=min_members)
-    assert len(found.labels) == len(labels)
-    kept = [label for label in found.labels if label != REJECTED]
-    assert set(kept) == set(range(found.k))
-    assert all(kept.count(label) >= min_members for label in set(kept))
-    assert list(dict.fromkeys(kept)) == sorted(set(kept))
-    assert all(new == REJECTED for old, new in zip(labels, found.labels, strict=True) if old == REJECTED)
+    reviewed = review(items, labels, min_members=min_members)
+    assert len(reviewed.labels) == len(labels)
+    labels_kept = [label for label in reviewed.labels if label != REJECTED]
+    assert set(labels_kept) == set(range(reviewed.k))
+    assert all(labels_kept.count(label) >= min_members for label in set(labels_kept))
+    assert list(dict.fromkeys(labels_kept)) == sorted(set(labels_kept))
+    assert all(new == REJECTED for old, new in zip(labels, reviewed.labels, strict=True) if old == REJECTED)
 
 
 def test_a_random_clustering_is_mended() -> None:

@@ -89,9 +89,10 @@ def test_one_api_name_is_one_point(text: str) -> None:
 
 
 def test_synonyms_meet_by_what_their_checks_ask() -> None:
-    seen = "def f():\n    return len(find_objects('red ball')) > 0\n"
-    held = "def f():\n    return any(o.held for o in find_objects('red ball'))\n"
-    items = [an_item(api, "red ball", check=c) for api, c in (("spot", seen), ("find", seen), ("fetch", held))]
+    seen_check = "def f():\n    return len(find_objects('red ball')) > 0\n"
+    held_check = "def f():\n    return any(o.held for o in find_objects('red ball'))\n"
+    checks = {"spot": seen_check, "find": seen_check, "fetch": held_check}
+    items = [an_item(api, "red ball", check=check) for api, check in checks.items()]
     by_name, by_meaning = (embed_items(items, REPRESENTATIONS[text]) for text in ("api", "mix"))
     assert by_name[0] @ by_name[1] < 0.1
     assert by_meaning[0] @ by_meaning[1] > 0.8
@@ -101,6 +102,6 @@ def test_synonyms_meet_by_what_their_checks_ask() -> None:
 def test_weights_are_shares_of_the_cosine() -> None:
     items = [an_item("a", "x", check=""), an_item("b", "x", check="")]
     same = View(lambda item: "same", made_up(lambda texts: [[1.0]] * len(texts)), 3.0)
-    other = View(name_text, made_up(lambda texts: [[float(t == "a"), float(t == "b")] for t in texts]), 1.0)
-    points = embed_items(items, (same, other))
+    second_view = View(name_text, made_up(lambda texts: [[float(t == "a"), float(t == "b")] for t in texts]), 1.0)
+    points = embed_items(items, (same, second_view))
     assert points[0] @ points[1] == pytest.approx(0.75)

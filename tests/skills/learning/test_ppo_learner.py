@@ -25,22 +25,23 @@ class Signs:
 
     def reset(self) -> np.ndarray:
         self.wanted = self.rng.integers(0, 6, N)
-        seen = np.zeros((N, MAP_INPUTS.size), np.uint8)
-        seen[np.arange(N), self.wanted] = 1
-        return seen
+        observations = np.zeros((N, MAP_INPUTS.size), np.uint8)
+        observations[np.arange(N), self.wanted] = 1
+        return observations
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         rewards, self.age = (actions == self.wanted).astype(np.float32), self.age + 1
         last = self.reset()
+        dones = np.full(N, self.age % self.ends == 0)
         info = {"TimeLimit.truncated": self.cut, "terminal_observation": last[0]}
-        return self.reset(), rewards, np.full(N, self.age % self.ends == 0), [info] * N
+        return self.reset(), rewards, dones, [info] * N
 
 
 def always(_learner: PPOLearner, _steps: int) -> bool:
     return True
 
 
-def act(learner: PPOLearner, observations: np.ndarray) -> np.ndarray:
+def choose_actions(learner: PPOLearner, observations: np.ndarray) -> np.ndarray:
     logits = learner.policy().outputs(observations)
     return (logits + np.random.default_rng(1).gumbel(size=logits.shape)).argmax(axis=1)
 
@@ -49,7 +50,7 @@ def test_it_learns() -> None:
     env = Signs()
     learner = PPOLearner(env, SMALL, seed=0)
     assert learner.learn(6000, callback=always) == 6016, "whole rollouts"
-    rates = [(act(learner, env.reset()) == env.wanted).mean() for _ in range(20)]
+    rates = [(choose_actions(learner, env.reset()) == env.wanted).mean() for _ in range(20)]
     assert np.mean(rates) > 0.9
 
 
@@ -70,16 +71,16 @@ def test_learning_goes_on_where_it_stood() -> None:
 
 
 def test_whoever_watches_ends_it_before_the_update() -> None:
-    seen: list[int] = []
+    steps_seen: list[int] = []
 
     def watch(learner: PPOLearner, steps: int) -> bool:
-        seen.append(steps)
-        return len(seen) < 2
+        steps_seen.append(steps)
+        return len(steps_seen) < 2
 
     learner = PPOLearner(Signs(), SMALL, seed=0)
     first = learner.network.parameters.copy()
     assert learner.learn(10_000, callback=watch) == 256
-    assert seen == [128, 256]
+    assert steps_seen == [128, 256]
     assert (learner.network.parameters != first).any()
 
 
@@ -124,8 +125,8 @@ def test_advantages_are_stable_baselines_own() -> None:
 def test_first_preferences_and_an_earlier_policy() -> None:
     learner = PPOLearner(Signs(), SMALL, seed=0)
     learner.bias_actions(np.array([0, 0, 9, 0, 0, 0]))
-    assert (act(learner, Signs().reset()) == 2).mean() > 0.9
+    assert (choose_actions(learner, Signs().reset()) == 2).mean() > 0.9
     again = PPOLearner(Signs(), SMALL, seed=7, init_policy=learner.policy())
-    assert (act(again, Signs().reset()) == 2).mean() > 0.9
+    assert (choose_actions(again, Signs().reset()) == 2).mean() > 0.9
     with pytest.raises(ValueError, match="w1"):
         PPOLearner(Signs(), PPOSettings(), seed=0, init_policy=learner.policy())

@@ -16,29 +16,29 @@ MAX_GRAD_NORM = 0.5
 
 
 def observations(rng: np.random.Generator, n: int = N) -> np.ndarray:
-    seen = (rng.random((n, SIZE)) < 0.1).astype(np.uint8)
-    seen[:, MOSTLY_ON] = rng.random((n, MOSTLY_ON.stop - MOSTLY_ON.start)) < 0.7
-    seen[0], seen[1] = 0, 1
-    return seen
+    rows = (rng.random((n, SIZE)) < 0.1).astype(np.uint8)
+    rows[:, MOSTLY_ON] = rng.random((n, MOSTLY_ON.stop - MOSTLY_ON.start)) < 0.7
+    rows[0], rows[1] = 0, 1
+    return rows
 
 
 def network(rng: np.random.Generator) -> Network:
-    made = Network.create(MAP_INPUTS, (24, 12), rng)
-    made.parameters[:] += 0.1 * rng.standard_normal(made.parameters.shape).astype(np.float32)
-    return made
+    net = Network.create(MAP_INPUTS, (24, 12), rng)
+    net.parameters[:] += 0.1 * rng.standard_normal(net.parameters.shape).astype(np.float32)
+    return net
 
 
-def torch_outputs(views: list[torch.Tensor], seen: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+def torch_outputs(views: list[torch.Tensor], rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
     w1, b1, w2, b2, w3, b3 = views
     signs = torch.ones(SIZE, 1, dtype=w1.dtype)
     signs[MOSTLY_ON] = -1
-    out = torch.relu(torch.relu(torch.as_tensor(seen, dtype=w1.dtype) @ (signs * w1) + b1) @ w2 + b2) @ w3 + b3
+    out = torch.relu(torch.relu(torch.as_tensor(rows, dtype=w1.dtype) @ (signs * w1) + b1) @ w2 + b2) @ w3 + b3
     return out[:, :N_ACTIONS], out[:, N_ACTIONS]
 
 
-def torch_loss(views: list[torch.Tensor], seen: np.ndarray, batch: Batch, loss: Loss) -> torch.Tensor:
+def torch_loss(views: list[torch.Tensor], rows: np.ndarray, batch: Batch, loss: Loss) -> torch.Tensor:
     """As stable-baselines3 writes it (PPO.train)."""
-    logits, values = torch_outputs(views, seen)
+    logits, values = torch_outputs(views, rows)
     chosen = torch.distributions.Categorical(logits=logits)
     advantages, before, returns = (
         torch.as_tensor(array, dtype=torch.float64)
@@ -62,24 +62,24 @@ def batch_of(rng: np.random.Generator, logits: np.ndarray) -> Batch:
 
 def test_outputs_are_torchs_and_the_policys() -> None:
     rng = np.random.default_rng(0)
-    net, seen, inputs = network(rng), observations(rng), BitRows(MAP_INPUTS, N)
-    logits, values = net.evaluate(inputs, inputs.append(seen))
+    net, rows, inputs = network(rng), observations(rng), BitRows(MAP_INPUTS, N)
+    logits, values = net.evaluate(inputs, inputs.append(rows))
     views = [torch.as_tensor(view) for view in net.views(net.parameters)]
-    expected, worth = torch_outputs(views, seen)
+    expected, worth = torch_outputs(views, rows)
     np.testing.assert_allclose(logits, expected, atol=1e-4)
     np.testing.assert_allclose(values, worth, atol=1e-4)
-    np.testing.assert_allclose(net.policy().outputs(seen), logits, atol=1e-4)
+    np.testing.assert_allclose(net.policy().outputs(rows), logits, atol=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_gradient_is_torchs(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    net, seen, inputs = network(rng), observations(rng), BitRows(MAP_INPUTS, N)
-    logits, _ = net.evaluate(inputs, inputs.append(seen))
+    net, rows, inputs = network(rng), observations(rng), BitRows(MAP_INPUTS, N)
+    logits, _ = net.evaluate(inputs, inputs.append(rows))
     batch = batch_of(rng, logits)
     net.compute_gradient(inputs, batch, np.arange(N), LOSS)
     views = [torch.tensor(view, dtype=torch.float64, requires_grad=True) for view in net.views(net.parameters)]
-    torch_loss(views, seen, batch, LOSS).backward()
+    torch_loss(views, rows, batch, LOSS).backward()
     for mine, its in zip(net.views(net.gradient), views, strict=True):
         assert its.grad is not None
         scale = float(its.grad.abs().max())
@@ -89,12 +89,12 @@ def test_the_gradient_is_torchs(seed: int) -> None:
 
 def test_a_part_of_the_samples_in_another_order() -> None:
     rng = np.random.default_rng(5)
-    net, seen, inputs = network(rng), observations(rng), BitRows(MAP_INPUTS, N)
-    logits, _ = net.evaluate(inputs, inputs.append(seen))
+    net, rows, inputs = network(rng), observations(rng), BitRows(MAP_INPUTS, N)
+    logits, _ = net.evaluate(inputs, inputs.append(rows))
     batch, chosen = batch_of(rng, logits), rng.permutation(N)[:20]
     net.compute_gradient(inputs, batch, chosen, LOSS)
     partly, alone = net.gradient.copy(), BitRows(MAP_INPUTS, 20)
-    alone.append(seen[chosen])
+    alone.append(rows[chosen])
     arrays = (batch.actions, batch.log_probabilities, batch.advantages, batch.returns)
     net.compute_gradient(alone, Batch(*(array[chosen] for array in arrays)), np.arange(20), LOSS)
     assert (net.gradient == partly).all()
@@ -126,12 +126,12 @@ def test_weights_begin_orthogonal() -> None:
 
 def test_lists_of_bits_grow_and_are_used_again() -> None:
     rng, inputs = np.random.default_rng(3), BitRows(MAP_INPUTS, 12)
-    net, seen = network(rng), np.ones((4, SIZE), np.uint8)
-    first, _ = net.evaluate(inputs, inputs.append(seen))
-    again = [inputs.append(seen) for _ in range(2)][1]
+    net, rows = network(rng), np.ones((4, SIZE), np.uint8)
+    first, _ = net.evaluate(inputs, inputs.append(rows))
+    again = [inputs.append(rows) for _ in range(2)][1]
     assert (net.evaluate(inputs, again)[0] == first).all()
     inputs.used = 0
-    assert (net.evaluate(inputs, inputs.append(seen))[0] == first).all()
+    assert (net.evaluate(inputs, inputs.append(rows))[0] == first).all()
 
 
 def test_a_policy_is_taken_over_and_given_back() -> None:

@@ -48,9 +48,9 @@ def test_what_was_learned_is_gone_on_from() -> None:
     learned = learner.policy()
     again = SB3.practise(starts(MOVED), SETTINGS, seed=1, init_policy=learned).policy()
     assert all(np.array_equal(learned.weights[name], again.weights[name]) for name in learned.weights)
-    other = replace(SETTINGS, ppo={"hidden": (8, 8)})
+    narrow = replace(SETTINGS, ppo={"hidden": (8, 8)})
     with pytest.raises(ValueError, match="no array w1"):
-        SB3.practise(starts(MOVED), other, seed=1, init_policy=learned)
+        SB3.practise(starts(MOVED), narrow, seed=1, init_policy=learned)
 
 
 def test_half_of_the_successes_are_gone_on_from() -> None:

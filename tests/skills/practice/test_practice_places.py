@@ -93,7 +93,7 @@ def _leaving() -> Member:
 def test_both_kinds_of_policy_are_practised_under_the_same_rules(learner: str, network: dict[str, int]) -> None:
     settings = TrainSettings(n_envs=64, require_same_place=True, learner=learner, network=network)
     starts = _practice(require_same_place=False).starts
-    made = LEARNERS.get(learner).practise(starts, settings, seed=0, init_policy=None)
-    assert made.env.env.require_same_place
-    assert made.env.env.horizon == settings.horizon
-    assert made.env.side_effect_cost == settings.side_effect_cost
+    practised = LEARNERS.get(learner).practise(starts, settings, seed=0, init_policy=None)
+    assert practised.env.env.require_same_place
+    assert practised.env.env.horizon == settings.horizon
+    assert practised.env.side_effect_cost == settings.side_effect_cost

@@ -48,11 +48,11 @@ def test_restored_rows_are_where_minigrid_is(level: str) -> None:
 
 
 def test_a_pool_can_be_joined_and_taken_apart() -> None:
-    one, other = starts(seed=0), starts(seed=1, check=DICTS)
-    both = join([one, other])
+    first, second = starts(seed=0), starts(seed=1, check=DICTS)
+    both = join([first, second])
     assert len(both) == 6
     assert [both.checks[i] for i in both.check_of] == [FACING] * 3 + [DICTS] * 3
-    assert np.array_equal(both.take(np.array([4])).memory.pose, other.memory.pose[1:2])
+    assert np.array_equal(both.take(np.array([4])).memory.pose, second.memory.pose[1:2])
 
 
 def test_no_starts_is_an_error_that_says_so() -> None:
@@ -93,11 +93,11 @@ def test_inputs_don_t_change_with_what_was_never_seen(level: str) -> None:
         actions.append(action)
         seen |= in_view(world)
         opened |= {tuple(map(int, world.inner.front_pos))} if action == TOGGLE else set()
-        inputs.append(shown(world))
+        inputs.append(inputs_of(world))
     changed = 0
     for step, (world, _) in enumerate(walk(level, seed=2, steps=len(actions) - 1, actions=actions[1:])):
         changed += scramble(world, seen, opened) if step == 0 else 0
-        assert np.array_equal(shown(world), inputs[step])
+        assert np.array_equal(inputs_of(world), inputs[step])
     assert changed > 0
 
 
@@ -109,10 +109,10 @@ def test_inputs_don_t_change_with_what_will_be_seen_later(until: int) -> None:
         actions.append(action)
         seen |= in_view(world)
         opened |= {tuple(map(int, world.inner.front_pos))} if action == TOGGLE else set()
-    inputs = shown(world)
+    inputs = inputs_of(world)
     for step, (other, _) in enumerate(walk("BossLevel", seed=3, steps=until, actions=actions[1:])):
         assert step or scramble(other, seen, opened) > 0
-    assert np.array_equal(shown(other), inputs)
+    assert np.array_equal(inputs_of(other), inputs)
 
 
 def test_inputs_change_with_what_is_seen() -> None:
@@ -121,14 +121,14 @@ def test_inputs_change_with_what_is_seen() -> None:
     scramble(worlds[1], set(), set())
     for world in worlds:
         world.step(RIGHT)
-    assert not np.array_equal(*map(shown, worlds))
+    assert not np.array_equal(*map(inputs_of, worlds))
 
 
-def shown(world: BabyAIWorld) -> np.ndarray:
+def inputs_of(world: BabyAIWorld) -> np.ndarray:
     """The inputs for several targets, one after the other."""
     out = np.zeros((4, SIZE), np.uint8)
-    for each, text in zip(out, ("object", "door", "red key", ""), strict=True):
-        MAP_INPUTS.write_row(world.memory, 0, row(text), each)
+    for inputs, text in zip(out, ("object", "door", "red key", ""), strict=True):
+        MAP_INPUTS.write_row(world.memory, 0, row(text), inputs)
     return out
 
 

@@ -25,21 +25,21 @@ def start(seed: int = 0, level: str = "Open") -> Starts:
     return Starts(rows, BABYAI.language.row("")[None], (), np.zeros(1, np.int64))
 
 
-def reached(search: Search) -> int:
-    found = [search(start(seed), ELSEWHERE, must_succeed=False, budget=500, seed=seed) for seed in range(8)]
-    assert all(each.steps <= 500 for each in found)
-    return sum(each.reached for each in found)
+def count_reached(search: Search) -> int:
+    results = [search(start(seed), ELSEWHERE, must_succeed=False, budget=500, seed=seed) for seed in range(8)]
+    assert all(result.steps <= 500 for result in results)
+    return sum(result.reached for result in results)
 
 
 def test_count_search_leaves_rooms_more_often_than_random_search() -> None:
-    assert reached(CountSearch()) >= 7
-    assert reached(RandomSearch()) <= 5
+    assert count_reached(CountSearch()) >= 7
+    assert count_reached(RandomSearch()) <= 5
 
 
 def trial(settings: SearchSettings = SearchSettings()) -> Trial:
-    made = Trial(start(), NEVER, must_succeed=False, budget=10_000, settings=settings, seed=0)
-    made.begin()
-    return made
+    search_trial = Trial(start(), NEVER, must_succeed=False, budget=10_000, settings=settings, seed=0)
+    search_trial.begin()
+    return search_trial
 
 
 def test_what_is_rarely_possible_weighs_more_but_for_what_takes_or_drops() -> None:
@@ -65,16 +65,16 @@ def test_what_was_taken_often_in_a_place_is_taken_less() -> None:
 @pytest.mark.parametrize("kind", [CountSearch, PPOSearch])
 @pytest.mark.parametrize("budget", [0, 5, 333])
 def test_a_budget_is_never_overdrawn(kind: type[CountSearch] | type[PPOSearch], budget: int) -> None:
-    found = kind()(start(), NEVER, must_succeed=False, budget=budget, seed=1)
-    assert not found.reached
-    assert found.steps <= budget
+    result = kind()(start(), NEVER, must_succeed=False, budget=budget, seed=1)
+    assert not result.reached
+    assert result.steps <= budget
 
 
 @pytest.mark.parametrize("kind", [CountSearch, PPOSearch])
 def test_equal_seeds_search_alike(kind: type[CountSearch] | type[PPOSearch]) -> None:
-    one, same, other = (kind()(start(), ELSEWHERE, must_succeed=False, budget=3000, seed=s) for s in (3, 3, 4))
-    assert one.actions == same.actions
-    assert one.actions != other.actions
+    first, same, another = (kind()(start(), ELSEWHERE, must_succeed=False, budget=3000, seed=s) for s in (3, 3, 4))
+    assert first.actions == same.actions
+    assert first.actions != another.actions
 
 
 def test_a_policy_goes_on_from_search_to_search_and_not_to_another_process() -> None:

@@ -27,7 +27,7 @@ PPO = {"n_steps": 64, "batch_size": 256, "n_epochs": 2, "hidden": (16,)}
 SEED = 4
 
 
-def start(check: CheckFunction) -> Starts:
+def start_for(check: CheckFunction) -> Starts:
     rows = TABLE.begin(TABLE.layouts("Touch", [SEED]), np.array([0]))
     rows.begin_subgoals()
     return Starts(rows, TABLE.language.row("")[None], (check,), np.zeros(1, np.int64))
@@ -36,39 +36,39 @@ def start(check: CheckFunction) -> Starts:
 @pytest.mark.parametrize("search", [LearnedSearch(SETTINGS, PPO), RandomSearch(SETTINGS), CountSearch(SETTINGS)])
 def test_what_is_found_leads_there_from_the_start(search: LearnedSearch | RandomSearch) -> None:
     nearer = check_that('progress("yellow block") >= 0.03')
-    found = search(start(nearer), nearer, must_succeed=False, budget=8_000, seed=0)
-    assert found.reached
-    assert found.end is not None
+    result = search(start_for(nearer), nearer, must_succeed=False, budget=8_000, seed=0)
+    assert result.reached
+    assert result.end is not None
     world = restore(
-        TABLE, TABLE.layouts("Touch", [SEED]), [0], actions=[found.actions], moments=[(0, len(found.actions))]
+        TABLE, TABLE.layouts("Touch", [SEED]), [0], actions=[result.actions], moments=[(0, len(result.actions))]
     )
-    assert world.perception(0).describe() == found.end.describe()
-    assert found.steps <= 8_000 + SETTINGS.n_envs
+    assert world.perception(0).describe() == result.end.describe()
+    assert result.steps <= 8_000 + SETTINGS.n_envs
 
 
 def test_what_was_learned_goes_with_the_search() -> None:
     search, far = LearnedSearch(SETTINGS, PPO), check_that('distance("yellow block") <= 0.001')
     assert isinstance(search, LearningSearch)
     assert not isinstance(RandomSearch(SETTINGS), LearningSearch)
-    found = search(start(far), far, must_succeed=False, budget=2_000, seed=0)
-    assert not found.reached
-    assert "0 of" in found.cause
+    result = search(start_for(far), far, must_succeed=False, budget=2_000, seed=0)
+    assert not result.reached
+    assert "0 of" in result.cause
     travelled = pickle.loads(pickle.dumps(search))
     assert travelled.learned[0].keys() == search.learned[0].keys() != set()
     nearer = check_that('progress("yellow block") >= 0.03')
-    travelled(start(nearer), nearer, must_succeed=False, budget=6_000, seed=1)
+    travelled(start_for(nearer), nearer, must_succeed=False, budget=6_000, seed=1)
     assert [check for check, _ in travelled.learned[1]] == [far, nearer]
 
 
 def test_a_subgoal_that_is_so_already_costs_nothing() -> None:
     so = check_that('distance("yellow block") <= 5')
-    found = LearnedSearch(SETTINGS, PPO)(start(so), so, must_succeed=False, budget=1_000, seed=0)
-    assert (found.reached, found.actions, found.steps) == (True, (), 0)
+    result = LearnedSearch(SETTINGS, PPO)(start_for(so), so, must_succeed=False, budget=1_000, seed=0)
+    assert (result.reached, result.actions, result.steps) == (True, (), 0)
 
 
 def test_a_row_goes_on_only_with_what_is_left_to_be_done() -> None:
     done, never = check_that('distance("yellow block") <= 5'), check_that('distance("yellow block") <= 0')
-    rows = start(done).rows.take(np.zeros(2, np.int64))
+    rows = start_for(done).rows.take(np.zeros(2, np.int64))
     targets = np.stack([TABLE.language.row(name) for name in ("yellow block", "yellow block")])
     for checks, stuck in (((done, done), 2), ((never, never), 0)):
         env = ChainedPractice(Starts(rows, targets, checks, np.arange(2)), 2, horizon=5, seed=0, redraw=1.0)
@@ -80,16 +80,16 @@ def test_a_row_goes_on_only_with_what_is_left_to_be_done() -> None:
 
 def test_a_search_without_a_budget_ends_where_it_began() -> None:
     far = check_that('distance("yellow block") <= 0.001')
-    found = LearnedSearch(SETTINGS, PPO)(start(far), far, must_succeed=False, budget=0, seed=0)
-    assert (found.reached, found.steps) == (False, 0)
-    assert found.after.rows.perception(0).describe() == start(far).rows.perception(0).describe()
+    result = LearnedSearch(SETTINGS, PPO)(start_for(far), far, must_succeed=False, budget=0, seed=0)
+    assert (result.reached, result.steps) == (False, 0)
+    assert result.after.rows.perception(0).describe() == start_for(far).rows.perception(0).describe()
 
 
 def rows_of(check: CheckFunction, *, must_succeed: bool = False) -> SearchedRows:
-    pool = start(check)
-    found = SearchedRows(ChainedPractice(pool, 4, horizon=40, seed=0, redraw=0.5), most=80, must_succeed=must_succeed)
-    found.begin(np.arange(4))
-    return found
+    pool = start_for(check)
+    rows = SearchedRows(ChainedPractice(pool, 4, horizon=40, seed=0, redraw=0.5), most=80, must_succeed=must_succeed)
+    rows.begin(np.arange(4))
+    return rows
 
 
 def notice(rows: SearchedRows, **happened: str) -> None:
@@ -111,10 +111,8 @@ def test_an_attempt_that_the_task_cut_short_says_nothing_of_the_subgoal() -> Non
 def test_a_way_that_does_the_task_is_kept_while_there_is_no_other(order: tuple[str, str], done: bool) -> None:
     rows = rows_of(NEARER)
     for row, over in enumerate(order):
-        at, ends = (
-            "".join("1" if n == row else "0" for n in range(4)),
-            "".join(over if n == row else "0" for n in range(4)),
-        )
+        at = "0" * row + "1" + "0" * (3 - row)
+        ends = "0" * row + over + "0" * (3 - row)
         notice(rows, fired=at, over=ends, won=ends, ended=at)
     assert rows.found is not None
     assert (rows.reached, rows.done) == (2, done)
@@ -126,12 +124,12 @@ def test_failed_attempts_take_longer_up_to_a_bound() -> None:
         rows.first[:] = True
         notice(rows, fired="0000", over="0000", won="0000", ended="1111")
     assert (rows.env.horizon, rows.most) == (40 * LONGEST, 80 * LONGEST)
-    other = rows_of(NEARER)
-    notice(other, fired="1000", over="0000", won="0000", ended="1000")
+    rows_lost = rows_of(NEARER)
+    notice(rows_lost, fired="1000", over="0000", won="0000", ended="1000")
     for _ in range(PATIENT):
-        other.first[:] = True
-        notice(other, fired="0000", over="0000", won="0000", ended="1111")
-    assert other.env.horizon == 40
+        rows_lost.first[:] = True
+        notice(rows_lost, fired="0000", over="0000", won="0000", ended="1111")
+    assert rows_lost.env.horizon == 40
 
 
 def test_what_holds_where_the_task_was_done_is_verified_there() -> None:
@@ -141,8 +139,13 @@ def test_what_holds_where_the_task_was_done_is_verified_there() -> None:
     near, far = check_that('distance("yellow block") <= 5'), check_that('distance("yellow block") <= 0.001')
     for last, cause in ((near, ""), (far, "called the task done")):
         hypothesis = Hypothesis("touch it", (Subgoal("begin", near), Subgoal("end", last)))
-        found = verify(
-            hypothesis, start(near), level="Touch", seed=SEED, settings=VerifySettings(judged_steps=2), search=search
+        verified = verify(
+            hypothesis,
+            start_for(near),
+            level="Touch",
+            seed=SEED,
+            settings=VerifySettings(judged_steps=2),
+            search=search,
         )
-        assert found.verified == (cause == "")
-        assert cause in found.cause
+        assert verified.verified == (cause == "")
+        assert cause in verified.cause

@@ -20,50 +20,50 @@ def start(seed: int = 0) -> Starts:
     return Starts(rows, BABYAI.language.row("")[None], (), np.zeros(1, np.int64))
 
 
-def searched(*known: tuple[int, ...], check: CheckFunction = MOVED, budget: int = BUDGET) -> Searched:
-    search = ReplaySearch({MOVED: known}, RandomSearch())
+def search_with(*ways: tuple[int, ...], check: CheckFunction = MOVED, budget: int = BUDGET) -> Searched:
+    search = ReplaySearch({MOVED: ways}, RandomSearch())
     return search(start(), check, must_succeed=False, budget=budget, seed=3)
 
 
-def plain() -> Searched:
+def search_plainly() -> Searched:
     return RandomSearch()(start(), MOVED, must_succeed=False, budget=BUDGET, seed=3)
 
 
 def test_known_actions_are_played_and_counted() -> None:
-    around = (0, 0, *plain().actions)
+    around = (0, 0, *search_plainly().actions)
     turned_back = (1, 1, *around)
-    found = searched(turned_back)
-    assert found.reached
-    assert found.steps == len(found.actions) <= len(turned_back)
-    assert found.actions == turned_back[: len(found.actions)]
+    result = search_with(turned_back)
+    assert result.reached
+    assert result.steps == len(result.actions) <= len(turned_back)
+    assert result.actions == turned_back[: len(result.actions)]
 
 
 def test_what_does_not_help_any_more_is_paid_for_and_searched_anew() -> None:
-    found = searched((0, 0), (1, 1, 1))
-    assert found.reached
-    assert found.actions == plain().actions
-    assert found.steps == plain().steps + 5
+    result = search_with((0, 0), (1, 1, 1))
+    assert result.reached
+    assert result.actions == search_plainly().actions
+    assert result.steps == search_plainly().steps + 5
 
 
 def test_other_checks_are_searched_as_ever() -> None:
     other = CheckFunction("check", "def check():\n    return get_position() != (0, 1)\n")
-    assert (
-        searched((2,), check=other).steps
-        == RandomSearch()(start(), other, must_succeed=False, budget=BUDGET, seed=3).steps
-    )
+    at_random = RandomSearch()(start(), other, must_succeed=False, budget=BUDGET, seed=3)
+    assert search_with((2,), check=other).steps == at_random.steps
 
 
 @pytest.mark.parametrize("budget", [0, 2, 9])
 def test_a_budget_is_never_overdrawn(budget: int) -> None:
-    assert searched((0, 0, 0), (1, 1, 1), (0, 1, 0), budget=budget).steps <= budget
+    assert search_with((0, 0, 0), (1, 1, 1), (0, 1, 0), budget=budget).steps <= budget
 
 
 def test_what_was_taken_in_passing_is_not_taken_over() -> None:
     taken = CheckFunction("check", "def check():\n    return get_carried() is not None\n")
     way = RandomSearch()(start(), taken, must_succeed=False, budget=BUDGET, seed=0).actions
     late = CheckFunction("check", f"def check():\n    return get_steps() >= {len(way)}\n")
-    found = ReplaySearch({late: (way,)}, RandomSearch())(start(), late, must_succeed=False, budget=BUDGET, seed=3)
-    assert found.reached
-    assert found.steps > len(way)
-    kept = ReplaySearch({taken: (way,)}, RandomSearch())(start(), taken, must_succeed=False, budget=BUDGET, seed=3)
-    assert (kept.actions, kept.steps) == (way, len(way)), "a check about the hand is another matter"
+    search = ReplaySearch({late: (way,)}, RandomSearch())
+    result = search(start(), late, must_succeed=False, budget=BUDGET, seed=3)
+    assert result.reached
+    assert result.steps > len(way)
+    search = ReplaySearch({taken: (way,)}, RandomSearch())
+    result = search(start(), taken, must_succeed=False, budget=BUDGET, seed=3)
+    assert (result.actions, result.steps) == (way, len(way)), "a check about the hand is another matter"

@@ -39,8 +39,8 @@ def straight(mission: str) -> Hypothesis:
         for n, g in enumerate(goals, 1)
     ]
     numbered = enumerate(zip(goals, checks, strict=True), 1)
-    told = "\n".join(f"Goal {n}: {goal.kind}\n```python\n{source}\n```" for n, (goal, source) in numbered)
-    return parse(told, instruction=mission)
+    reply = "\n".join(f"Goal {n}: {goal.kind}\n```python\n{source}\n```" for n, (goal, source) in numbered)
+    return parse(reply, instruction=mission)
 
 
 def start_of(level: str, seed: int) -> Starts:
@@ -48,7 +48,7 @@ def start_of(level: str, seed: int) -> Starts:
     return Starts(rows, BABYAI.language.row("")[None], (), np.zeros(1, np.int64))
 
 
-def verified(level: str, layout: int, search: Search, *, seed: int = 0) -> Verification:
+def verify_layout(level: str, layout: int, search: Search, *, seed: int = 0) -> Verification:
     hypothesis = straight(BABYAI.layouts(level, [layout]).mission(0))
     start, settings = start_of(level, layout), VerifySettings(t_verify=3000)
     return verify(hypothesis, start, level=level, seed=layout, settings=settings, search=search, random_seed=seed)
@@ -56,10 +56,10 @@ def verified(level: str, layout: int, search: Search, *, seed: int = 0) -> Verif
 
 def tries(level: str, layout: int, search: Search) -> list[Verification]:
     """Up to three verifications under seeds of their own; the last one is the first that succeeded, if one did."""
-    found = [verified(level, layout, search)]
-    while not found[-1].verified and len(found) < 3:
-        found.append(verified(level, layout, search, seed=len(found)))
-    return found
+    verifications = [verify_layout(level, layout, search)]
+    while not verifications[-1].verified and len(verifications) < 3:
+        verifications.append(verify_layout(level, layout, search, seed=len(verifications)))
+    return verifications
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,9 @@ def test_what_a_straight_search_hardly_reaches_is_reached_with_skills(level: str
     A search is luck, and other weights have other luck: three tries each, for both, and one stroke of luck for chance.
     """
     assert sum(tries(level, seed, PLAIN)[-1].verified for seed in seeds) <= 1
-    found = [tries(level, seed, SKILLED) for seed in seeds]
-    assert sum(each[-1].verified for each in found) >= len(seeds) - 1, [each[-1].cause for each in found]
-    for result in (result for each in found for result in each):
+    rows = [tries(level, seed, SKILLED) for seed in seeds]
+    assert sum(results[-1].verified for results in rows) >= len(seeds) - 1, [results[-1].cause for results in rows]
+    for result in (result for results in rows for result in results):
         assert result.searched_steps <= 3000
         if result.verified:
             holds_in_minigrid(result)
@@ -94,18 +94,18 @@ def holds_in_minigrid(result: Verification) -> None:
 
 
 def test_equal_seeds_search_alike_and_other_seeds_differently() -> None:
-    one, other = (verified("UnlockLocal", 1, SKILLED) for _ in range(2))
-    assert [goal.actions for goal in one.subgoals] == [goal.actions for goal in other.subgoals]
-    assert one.subgoals[-1].actions != verified("UnlockLocal", 1, SKILLED, seed=9).subgoals[-1].actions
+    first, second = (verify_layout("UnlockLocal", 1, SKILLED) for _ in range(2))
+    assert [goal.actions for goal in first.subgoals] == [goal.actions for goal in second.subgoals]
+    assert first.subgoals[-1].actions != verify_layout("UnlockLocal", 1, SKILLED, seed=9).subgoals[-1].actions
 
 
 @pytest.mark.parametrize("t_verify", [3, 50, 333])
 def test_a_budget_is_never_overdrawn_and_the_cause_counts_all_of_it(t_verify: int) -> None:
     never = CheckFunction("check", "def check():\n    return get_steps() < 0\n")
-    found = SKILLED(start_of("Open", 0), never, must_succeed=False, budget=t_verify, seed=0)
-    assert not found.reached
-    assert found.steps <= t_verify
-    assert f"in {found.steps} searched steps" in found.cause
+    result = SKILLED(start_of("Open", 0), never, must_succeed=False, budget=t_verify, seed=0)
+    assert not result.reached
+    assert result.steps <= t_verify
+    assert f"in {result.steps} searched steps" in result.cause
 
 
 def test_what_a_library_says_of_its_skills_is_put_up_with_whatever_it_is() -> None:
@@ -119,9 +119,9 @@ def test_what_a_library_says_of_its_skills_is_put_up_with_whatever_it_is() -> No
 
 def test_what_followed_what_is_likelier_to_come_next() -> None:
     library = load_library(SHIPPED)
-    one, other = library.skills[0].name, library.skills[1].name
-    tools = SkillCalls(replace(library, provenance={FOLLOWS: {one: {other: 4}}}))
-    weights = tools.next_weights(one)
+    first, second = library.skills[0].name, library.skills[1].name
+    tools = SkillCalls(replace(library, provenance={FOLLOWS: {first: {second: 4}}}))
+    weights = tools.next_weights(first)
     assert int(np.argmax(weights)) == 1
     assert np.isclose(weights.sum(), 1)
     assert weights.min() > 0

@@ -41,9 +41,9 @@ def first_calls() -> dict[str, float]:
 
 def engine(bank: LevelBank) -> None:
     """A reset and a step of the batch."""
-    made = BabyAIEngine(bank, 4)
-    made.reset()
-    made.step(np.zeros(4, np.int64))
+    batch = BabyAIEngine(bank, 4)
+    batch.reset()
+    batch.step(np.zeros(4, np.int64))
 
 
 def perception(bank: LevelBank) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -37,10 +38,9 @@ def test_layouts_are_minigrids_under_the_same_seeds(bank: LevelBank) -> None:
         observation, _ = env.reset(seed=seed)
         assert bank.mission(i) == observation["mission"]
         walls = bank.layouts.cells[i].reshape(MAX_SIZE, SIDE)[:, PAD : PAD + MAX_SIZE] & 15 == 2
-        expected = [
-            [(cell := env.grid.get(x, y)) is not None and cell.type == "wall" for y in range(8)] for x in range(8)
-        ]
-        assert walls[:8, :8].tolist() == expected
+        for x, y in itertools.product(range(8), range(8)):
+            cell = env.grid.get(x, y)
+            assert walls[x, y] == (cell is not None and cell.type == "wall")
         assert walls[8:].all()
         assert walls[:, 8:].all()
 
@@ -54,9 +54,9 @@ def test_a_bank_is_made_once(bank: LevelBank, tmp_path: Path, monkeypatch: pytes
 
 
 def test_several_processes_make_the_same_bank(bank: LevelBank, tmp_path: Path) -> None:
-    other = LevelBank.build("PutNextLocal", SEEDS, cache_dir=tmp_path / "other", workers=2)
-    assert (other.layouts == bank.layouts).all()
-    assert other.missions == bank.missions
+    second_bank = LevelBank.build("PutNextLocal", SEEDS, cache_dir=tmp_path / "other", workers=2)
+    assert (second_bank.layouts == bank.layouts).all()
+    assert second_bank.missions == bank.missions
 
 
 def test_making_a_bank_prints_nothing(tmp_path: Path) -> None:
@@ -69,11 +69,11 @@ def test_making_a_bank_prints_nothing(tmp_path: Path) -> None:
     assert done.stdout == ""
 
 
-@pytest.mark.parametrize("kept", [0, 10, 0.5, 0.99])
-def test_a_torn_file_is_refused(bank: LevelBank, tmp_path: Path, kept: float) -> None:
+@pytest.mark.parametrize("length", [0, 10, 0.5, 0.99])
+def test_a_torn_file_is_refused(bank: LevelBank, tmp_path: Path, length: float) -> None:
     path = the_file(tmp_path)
     whole = path.read_bytes()
-    path.write_bytes(whole[: int(len(whole) * kept) if kept < 1 else int(kept)])
+    path.write_bytes(whole[: int(len(whole) * length) if length < 1 else int(length)])
     with pytest.raises(BankError, match="torn"):
         LevelBank.build("PutNextLocal", SEEDS, cache_dir=tmp_path)
 

@@ -39,7 +39,7 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", tests, "-k", "within_its_a
 """
 
 
-def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def run_python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(folder), "SDG_CACHE_DIR": str(folder)}
     return subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=280, cwd=ROOT
@@ -47,10 +47,10 @@ def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_engine_stays_within_its_arrays(tmp_path: Path) -> None:
-    done = run(PLAY, tmp_path)
+    done = run_python(PLAY, tmp_path)
     assert done.returncode == 0, done.stderr
-    strange = run(BANK_TESTS, tmp_path)
+    strange = run_python(BANK_TESTS, tmp_path)
     assert strange.returncode == 0, strange.stdout
-    strayed = run(STRAY, tmp_path)
+    strayed = run_python(STRAY, tmp_path)
     assert strayed.returncode != 0, "the debug build would not have noticed"
     assert "IndexError" in strayed.stderr

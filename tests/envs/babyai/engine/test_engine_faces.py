@@ -72,12 +72,12 @@ def test_kept_rows_continue_in_another_engine(bank: LevelBank) -> None:
     engine.reset(layouts=np.arange(N))
     for step in actions(0, 20):
         engine.step(step)
-    kept = engine.state[[1, 4]]
-    other = BabyAIEngine(LevelBank.build("Open", range(3)), 3, auto_reset=False)
-    other.reset()
-    other.state[[2, 0]] = kept
+    rows_before = engine.state[[1, 4]]
+    target = BabyAIEngine(LevelBank.build("Open", range(3)), 3, auto_reset=False)
+    target.reset()
+    target.state[[2, 0]] = rows_before
     for step in [np.full(N, 6), *actions(1, 60)]:
-        here, there = engine.step(step), other.step(np.array([step[4], 6, step[1]]))
+        here, there = engine.step(step), target.step(np.array([step[4], 6, step[1]]))
         for mine, its in zip(here, there, strict=True):
             assert (mine[[1, 4]] == its[[2, 0]]).all()
 
@@ -109,17 +109,17 @@ def test_vector_env_equals_gymnasiums_own_over_minigrid(bank: LevelBank) -> None
     theirs = gym.vector.SyncVectorEnv(makers, autoreset_mode=gym.vector.AutoresetMode.SAME_STEP)
     assert mine.metadata["autoreset_mode"] == theirs.metadata["autoreset_mode"]
     assert mine.single_action_space == theirs.single_action_space
-    seen, _ = mine.reset(options={"layouts": np.arange(N)})
+    observations, _ = mine.reset(options={"layouts": np.arange(N)})
     expected, _ = theirs.reset(seed=0)
     assert mine.observation_space["image"] == theirs.observation_space["image"]
     going, finals = np.ones(N, np.bool_), 0
     for step in actions(5, 64):
         for key in ("image", "direction", "mission"):
-            assert all(np.array_equal(seen[key][i], expected[key][i]) for i in np.flatnonzero(going))
-        seen, *mine_rest, info = mine.step(step)
+            assert all(np.array_equal(observations[key][i], expected[key][i]) for i in np.flatnonzero(going))
+        observations, *mine_rest, info = mine.step(step)
         expected, *their_rest, their_info = theirs.step(step)
-        for ours, other in zip(mine_rest, their_rest, strict=True):
-            assert np.allclose(ours[going], other[going], atol=1e-7)
+        for ours, theirs in zip(mine_rest, their_rest, strict=True):
+            assert np.allclose(ours[going], theirs[going], atol=1e-7)
         for i in np.flatnonzero(going & (mine_rest[1] | mine_rest[2])):
             assert np.array_equal(info["final_obs"][i]["image"], their_info["final_obs"][i]["image"])
             assert info["final_obs"][i]["mission"] == their_info["final_obs"][i]["mission"]

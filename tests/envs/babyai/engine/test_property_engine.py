@@ -17,12 +17,12 @@ ACTIONS = st.lists(st.sampled_from([0, 1, 2, 2, 2, 3, 4, 5]), min_size=1, max_si
 
 
 @cache
-def bank(level: str) -> LevelBank:
+def bank_of(level: str) -> LevelBank:
     return LevelBank.build(level, range(3))
 
 
-def begun(level: str, layout: int, *, rows: int = 1) -> BabyAIEngine:
-    engine = BabyAIEngine(bank(level), rows, auto_reset=False)
+def start_engine(level: str, layout: int, *, rows: int = 1) -> BabyAIEngine:
+    engine = BabyAIEngine(bank_of(level), rows, auto_reset=False)
     engine.reset(np.arange(rows), np.full(rows, layout))
     return engine
 
@@ -34,7 +34,7 @@ CASES = st.tuples(st.sampled_from(LEVELS), st.integers(0, 2), ACTIONS)
 @given(CASES)
 def test_things_are_neither_made_nor_lost(case: tuple[str, int, list[int]]) -> None:
     level, layout, actions = case
-    engine = begun(level, layout)
+    engine = start_engine(level, layout)
     for action in actions:
         before = engine.state.copy()
         engine.step(np.array([action]))
@@ -64,16 +64,16 @@ def _held(state: np.recarray) -> int:
 @given(CASES)
 def test_a_row_s_fate_is_its_own_and_can_be_done_again(case: tuple[str, int, list[int]]) -> None:
     level, layout, actions = case
-    many, one = begun(level, layout, rows=3), begun(level, layout)
+    many, one = start_engine(level, layout, rows=3), start_engine(level, layout)
     rng = np.random.default_rng(len(actions))
     for number, action in enumerate(actions):
         if number == len(actions) // 2:
-            kept = many.state[[1]]
+            row_before = many.state[[1]]
         others = rng.integers(0, 6, 2)
         many.step(np.array([others[0], action, others[1]]))
         one.step(np.array([action]))
     assert many.state[1] == one.state[0]
-    one.state[[0]] = kept
+    one.state[[0]] = row_before
     for action in actions[len(actions) // 2 :]:
         one.step(np.array([action]))
     assert many.state[1] == one.state[0], "a row that was kept goes the same way again"
@@ -82,7 +82,7 @@ def test_a_row_s_fate_is_its_own_and_can_be_done_again(case: tuple[str, int, lis
 @settings(max_examples=25, deadline=None)
 @given(st.sampled_from(LEVELS), st.integers(0, 2), st.integers(0, 3))
 def test_four_turns_change_nothing(level: str, layout: int, turns: int) -> None:
-    engine = begun(level, layout)
+    engine = start_engine(level, layout)
     for _ in range(turns):
         engine.step(np.array([0]))
     views = engine.step(np.array([6])).views.copy()

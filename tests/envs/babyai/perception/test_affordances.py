@@ -51,7 +51,7 @@ def test_things_of_the_robot_s_room_are_here_and_those_of_others_are_not(walk: l
     for seen in walk[::3]:
         place, here = Surroundings(seen), seen.get_current_room()
         if not place.is_in_doorway:
-            for thing in (each for each in seen.get_observed_objects() if each.type != "door"):
+            for thing in (record for record in seen.get_observed_objects() if record.type != "door"):
                 assert place.is_here(thing) == (thing.room == here)
 
 

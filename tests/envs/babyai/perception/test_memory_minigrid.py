@@ -29,32 +29,32 @@ class Truth:
 
 def check(world: BabyAIWorld, truth: Truth) -> None:
     """Pose, hand, map and objects of the memory equal what is true of the robot and of what it saw."""
-    known, inner = world.memory, world.inner
-    assert tuple(known.pose[0]) == (*map(int, inner.agent_pos), inner.agent_dir)
-    carried = int(known.carried[0])
+    learned, inner = world.memory, world.inner
+    assert tuple(learned.pose[0]) == (*map(int, inner.agent_pos), inner.agent_dir)
+    carried = int(learned.carried[0])
     if inner.carrying is None:
         assert carried == -1
     else:
-        assert known.code[0, carried] == CODES[tuple(inner.carrying.encode())]
+        assert learned.code[0, carried] == CODES[tuple(inner.carrying.encode())]
     seen = truth.cells > 0
-    np.testing.assert_array_equal(known.cells[0][seen], truth.cells[seen])
-    unseen = np.argwhere((known.cells[0] > 0) & ~seen)
-    assert all(tuple(cell) == tuple(known.start[0, :2]) for cell in unseen)
-    check_objects(known)
+    np.testing.assert_array_equal(learned.cells[0][seen], truth.cells[seen])
+    unseen = np.argwhere((learned.cells[0] > 0) & ~seen)
+    assert all(tuple(cell) == tuple(learned.start[0, :2]) for cell in unseen)
+    check_objects(learned)
 
 
-def check_objects(known: memory.Memory) -> None:
+def check_objects(learned: memory.Memory) -> None:
     """Cells and objects agree with one another: every thing on the map has one id, every id one place."""
-    kinds = known.cells[0] & KIND_MASK
+    kinds = learned.cells[0] & KIND_MASK
     things = (kinds >= 4) & (kinds <= 9)
-    np.testing.assert_array_equal(known.ids[0] > 0, things)
+    np.testing.assert_array_equal(learned.ids[0] > 0, things)
     for x, y in np.argwhere(things):
-        k = known.ids[0, x, y] - 1
-        assert tuple(known.at[0, k]) == (x, y)
-        assert known.code[0, k] == known.cells[0, x, y]
-    n = int(known.n_objects[0])
-    held = np.argwhere(known.at[0, :n, 0] == HELD)[:, 0].tolist()
-    assert held == ([known.carried[0]] if known.carried[0] >= 0 else [])
+        k = learned.ids[0, x, y] - 1
+        assert tuple(learned.at[0, k]) == (x, y)
+        assert learned.code[0, k] == learned.cells[0, x, y]
+    n = int(learned.n_objects[0])
+    held_ids = np.argwhere(learned.at[0, :n, 0] == HELD)[:, 0].tolist()
+    assert held_ids == ([learned.carried[0]] if learned.carried[0] >= 0 else [])
 
 
 @pytest.mark.parametrize("level", all_levels())

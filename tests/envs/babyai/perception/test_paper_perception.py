@@ -25,7 +25,7 @@ AHEAD = {0: (1, 0), 1: (0, 1), 2: (-1, 0), 3: (0, -1)}
 
 @pytest.mark.parametrize("level", ["GoToLocal", "Open"])
 def test_positions_are_those_of_the_view_from_where_the_robot_stands(level: str) -> None:
-    told = 0
+    steps_compared = 0
     for world, _ in walk(level, seed=3, steps=60):
         shown, inner = PaperPerception(world.perception()), world.inner
         things = [*shown.get_observation(), *shown.get_doors_in_observation()]
@@ -37,20 +37,20 @@ def test_positions_are_those_of_the_view_from_where_the_robot_stands(level: str)
             there = inner.grid.get(*cell)
             assert (there.color, there.type) == (thing.color, thing.type)
             cells.add(cell)
-            told += 1
+            steps_compared += 1
         assert cells == {
             cell for cell in in_view(world) if (there := inner.grid.get(*cell)) is not None and there.type in TYPES
         }
-    assert told > 50
+    assert steps_compared > 50
 
 
 def test_what_is_out_of_view_is_told_to_whoever_repairs() -> None:
     for world, _ in walk("GoToLocal", seed=3, steps=60):
-        known = [thing for thing in world.perception().get_observed_objects() if not thing.held]
+        observed = [thing for thing in world.perception().get_observed_objects() if not thing.held]
         shown = PaperPerception(world.perception())
-        assert all(f"- {thing.name} #{thing.id}" in shown.describe() for thing in known)
+        assert all(f"- {thing.name} #{thing.id}" in shown.describe() for thing in observed)
     assert "seen before" in shown.describe()
-    assert len(shown.get_observation()) < len(known)
+    assert len(shown.get_observation()) < len(observed)
 
 
 def test_every_field_is_documented() -> None:

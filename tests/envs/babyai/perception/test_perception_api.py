@@ -29,12 +29,10 @@ def test_every_function_has_its_line(perception: BabyAIPerception) -> None:
 
 
 def test_every_record_field_is_documented() -> None:
-    documented = {
-        name.strip()
-        for line in RECORD_TEXT.splitlines()
-        if line.startswith("  ")
-        for name in line.split(": ")[0].split(",")
-    }
+    documented = set()
+    for line in RECORD_TEXT.splitlines():
+        if line.startswith("  "):
+            documented |= {name.strip() for name in line.split(": ")[0].split(",")}
     assert documented == {field.name for field in fields(Object)}
 
 
@@ -72,7 +70,7 @@ def test_of_things_equally_far_the_one_seen_first_comes_first() -> None:
     world, n_ties = BabyAIWorld("GoToLocal"), 0
     for seed in range(40):
         world.reset(seed)
-        found = [(each.distance, each.id) for each in world.perception().find_objects("object")]
-        assert found == sorted(found)
-        n_ties += len(found) - len({distance for distance, _ in found})
+        things = [(thing.distance, thing.id) for thing in world.perception().find_objects("object")]
+        assert things == sorted(things)
+        n_ties += len(things) - len({distance for distance, _ in things})
     assert n_ties

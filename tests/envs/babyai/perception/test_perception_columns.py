@@ -38,29 +38,32 @@ def test_accessors_equal_records(level: str) -> None:
 def check_record(memory: Memory, i: int, record: Object) -> None:
     row = np.zeros(len(tables.FIELDS), np.int16)
     tables.fill_row(memory, i, record.id, row)
-    told = dict(zip(tables.FIELDS, row.tolist(), strict=True))
-    assert (TYPES[told["type"]], COLOURS[told["color"]]) == (record.type, record.color)
-    assert ((told["x"], told["y"]), (told["start_x"], told["start_y"])) == (record.position, record.start_position)
-    assert (told["one_room"], told["other_room"]) == record.rooms
-    assert tables.STATUSES[told["status"]] == record.status
+    fields = dict(zip(tables.FIELDS, row.tolist(), strict=True))
+    assert (TYPES[fields["type"]], COLOURS[fields["color"]]) == (record.type, record.color)
+    assert (fields["x"], fields["y"]) == record.position
+    assert (fields["start_x"], fields["start_y"]) == record.start_position
+    assert (fields["one_room"], fields["other_room"]) == record.rooms
+    assert tables.STATUSES[fields["status"]] == record.status
     for field in ("id", "distance", "facing", "visible", "held", "room", "explored", "passed_at"):
-        assert told[field] == getattr(record, field)
+        assert fields[field] == getattr(record, field)
     for event in ("picked_up_at", "dropped_at", "opened_at"):
-        assert told[event] == getattr(memory, event)[i, record.id] == getattr(record, event)
+        assert fields[event] == getattr(memory, event)[i, record.id] == getattr(record, event)
 
 
 def check_robot(memory: Memory, i: int, perception: BabyAIPerception) -> None:
     facts = np.zeros(len(tables.FACTS), np.int32)
     tables.fill_facts(memory, i, facts)
-    told = dict(zip(tables.FACTS, facts.tolist(), strict=True))
+    facts_by_name = dict(zip(tables.FACTS, facts.tolist(), strict=True))
     carried, faced = perception.get_carried(), perception.get_facing()
-    assert (told["carried"], told["facing"]) == (carried.id if carried else -1, faced.id if faced else -1)
-    assert (told["x"], told["y"]) == perception.get_position()
-    assert (told["front_x"], told["front_y"]) == perception.get_front_position()
-    assert (told["room"], told["unseen"]) == (perception.get_current_room(), perception.count_unseen_cells())
-    assert told["visited"] == sum(1 << room for room in perception.get_visited_rooms())
-    assert told["visited_before"] == sum(1 << room for room in perception.get_rooms_visited_before())
-    assert (told["steps"], told["began_at"]) == (perception.get_steps(), perception.get_start_steps())
+    assert facts_by_name["carried"] == (carried.id if carried else -1)
+    assert facts_by_name["facing"] == (faced.id if faced else -1)
+    assert (facts_by_name["x"], facts_by_name["y"]) == perception.get_position()
+    assert (facts_by_name["front_x"], facts_by_name["front_y"]) == perception.get_front_position()
+    assert facts_by_name["room"] == perception.get_current_room()
+    assert facts_by_name["unseen"] == perception.count_unseen_cells()
+    assert facts_by_name["visited"] == sum(1 << room for room in perception.get_visited_rooms())
+    assert facts_by_name["visited_before"] == sum(1 << room for room in perception.get_rooms_visited_before())
+    assert (facts_by_name["steps"], facts_by_name["began_at"]) == (perception.get_steps(), perception.get_start_steps())
     for cell in ((0, 0), (1, 0), (0, 1), (-2, 3), (30, 30), (-30, 5)):
         assert tables.is_free_cell.py_func(memory.cells[i], memory.start[i], *cell) == perception.is_free(cell)
 
@@ -79,9 +82,9 @@ def test_matches_equal_find_objects(level: str) -> None:
         if step % 10:
             continue
         for target in TARGETS:
-            found = [record.id for record in perception.find_objects(text(target))]
+            ids_found = [record.id for record in perception.find_objects(text(target))]
             ids = range(-1, memories.MAX_OBJECTS + 1)
-            assert {k for k in ids if matches(memory, i, k, np.array(target, np.int16))} == set(found)
+            assert {k for k in ids if matches(memory, i, k, np.array(target, np.int16))} == set(ids_found)
 
 
 def test_gone_things_are_nowhere() -> None:

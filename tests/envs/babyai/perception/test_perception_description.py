@@ -99,10 +99,10 @@ def test_location_words_are_the_verifiers(level: str) -> None:
             thing = inner.carrying if record.held else _at(world, record.id)
             for location, word in enumerate(("left", "right", "front", "behind"), 1):
                 target = Target(location=location, id=record.id)
-                told = bool(snapshot.find_objects(text(target)))
-                assert told == (id(thing) in meant[word])
-                assert matches(world.memory, 0, record.id, np.array(target, np.int16)) == told
-                compared += told
+                is_found = bool(snapshot.find_objects(text(target)))
+                assert is_found == (id(thing) in meant[word])
+                assert matches(world.memory, 0, record.id, np.array(target, np.int16)) == is_found
+                compared += is_found
     assert compared > 20
 
 
@@ -117,9 +117,9 @@ def test_ids_tell_like_things_apart() -> None:
         names = [record.name for record in world.perception().get_observed_objects()]
         twins = {name for name in names if names.count(name) > 1}
         for name in twins:
-            found = world.perception().find_objects(f"the {name}")
-            assert [record.distance for record in found] == sorted(record.distance for record in found)
-            for record in found:
+            records = world.perception().find_objects(f"the {name}")
+            assert [record.distance for record in records] == sorted(record.distance for record in records)
+            for record in records:
                 assert world.perception().find_objects(f"{record.name} #{record.id}") == [record]
         if twins:
             return

@@ -18,7 +18,7 @@ from tests.shared.walks import in_view, scramble, walk
 STEPS = 80
 
 
-def told(perception: BabyAIPerception) -> list[Any]:
+def all_answers(perception: BabyAIPerception) -> list[Any]:
     """Everything a snapshot can say."""
     cells = [(x, y) for x in range(-22, 23) for y in range(-22, 23)]
     descriptions = [f"{color} object {where}" for color in COLOURS for where in ("", "on your left", "behind you")]
@@ -38,12 +38,12 @@ def test_unseen_cells_and_hidden_state_change_nothing(level: str) -> None:
         seen |= in_view(world)
         if action == 5:
             opened.add(tuple(map(int, world.inner.front_pos)))
-        says.append(told(world.perception()))
+        says.append(all_answers(world.perception()))
     changed = 0
     for step, (world, _) in enumerate(walk(level, seed=2, steps=len(actions) - 1, actions=actions[1:])):
         if step == 0:
             changed = scramble(world, seen, opened)
-        assert told(world.perception()) == says[step]
+        assert all_answers(world.perception()) == says[step]
     assert changed > 0
 
 
@@ -55,10 +55,10 @@ def test_what_will_be_seen_later_changes_nothing_now(until: int) -> None:
         actions.append(action)
         seen |= in_view(world)
         opened |= {tuple(map(int, world.inner.front_pos))} if action == 5 else set()
-    says = told(world.perception())
+    says = all_answers(world.perception())
     for step, (other, _) in enumerate(walk("BossLevel", seed=3, steps=until, actions=actions[1:])):
         assert step or scramble(other, seen, opened) > 0
-    assert told(other.perception()) == says
+    assert all_answers(other.perception()) == says
 
 
 def test_snapshot_stays_as_it_was_taken() -> None:
@@ -67,13 +67,13 @@ def test_snapshot_stays_as_it_was_taken() -> None:
     for world, _ in walk("Open", seed=4, steps=40):
         if first is None:
             first = world.perception()
-            before = told(world.perception())
+            before = all_answers(world.perception())
     world.begin_subgoal()
     world.forget()
     first.get_observed_objects().clear()
     first.get_visited_rooms().append(99)
-    assert told(first) == before
-    assert told(world.perception()) != before
+    assert all_answers(first) == before
+    assert all_answers(world.perception()) != before
     with pytest.raises(AttributeError):
         first.get_observed_objects()[0].held = True
 
@@ -86,10 +86,10 @@ def test_what_unseen_means_is_tested() -> None:
     for world in worlds:
         world.step(1)
         world.step(0)
-    assert told(worlds[0].perception()) != told(worlds[1].perception())
+    assert all_answers(worlds[0].perception()) != all_answers(worlds[1].perception())
 
 
 def test_perception_can_not_reach_a_world() -> None:
     """Nothing that perception is made of imports a world, an engine or the levels; `world` holds protocols alone."""
-    found = {path.stem for path in kernels._closure(Path(perceptions.__file__))} - {"__init__"}
-    assert found == {"snapshot", "world", "columns", "description", "memory", "tracking", "kernels", "cells"}
+    modules = {path.stem for path in kernels._closure(Path(perceptions.__file__))} - {"__init__"}
+    assert modules == {"snapshot", "world", "columns", "description", "memory", "tracking", "kernels", "cells"}

@@ -60,13 +60,13 @@ class Oracle:
         for cell in in_view(self.world):
             thing = self.inner.grid.get(*cell)
             if thing is not None and thing.type in ("door", "key", "ball", "box"):
-                known = self.seen.setdefault(id(thing), Seen(thing, cell, cell, self.room(), 0))
-                known.at, known.seen_at = cell, self.world.steps
+                sight = self.seen.setdefault(id(thing), Seen(thing, cell, cell, self.room(), 0))
+                sight.at, sight.seen_at = cell, self.world.steps
         self.carrying = self.inner.carrying
         if self.carrying is not None:
             self.seen[id(self.carrying)].at = self.position()
             self.seen[id(self.carrying)].seen_at = self.world.steps
-        self.open = {key for key, each in self.seen.items() if each.thing.type == "door" and each.thing.is_open}
+        self.open = {key for key, sight in self.seen.items() if sight.thing.type == "door" and sight.thing.is_open}
 
     def _enter(self) -> None:
         x, y = self.position()
@@ -86,9 +86,9 @@ class Oracle:
             self.seen[id(now)].events["picked_up_at"] = self.world.steps
         if now is None and self.carrying is not None:
             self.seen[id(self.carrying)].events["dropped_at"] = self.world.steps
-        for key, each in self.seen.items():
-            if each.thing.type == "door" and each.thing.is_open and key not in self.open:
-                each.events["opened_at"] = self.world.steps
+        for key, sight in self.seen.items():
+            if sight.thing.type == "door" and sight.thing.is_open and key not in self.open:
+                sight.events["opened_at"] = self.world.steps
 
     def position(self) -> Cell:
         x, y = map(int, self.inner.agent_pos)
@@ -103,20 +103,20 @@ class Oracle:
     def _seen_as(self, thing: Object) -> Seen:
         if thing.held:
             return self.seen[id(self.inner.carrying)]
-        return next(each for each in self.seen.values() if self.frame(each.at) == thing.position)
+        return next(sight for sight in self.seen.values() if self.frame(sight.at) == thing.position)
 
     def learn_numbers(self, perception: BabyAIPerception) -> None:
         """Every room that is known has a number, which never changes, and no other room has it."""
-        told = [(self.room(), perception.get_current_room())]
+        numbered = [(self.room(), perception.get_current_room())]
         for thing in perception.get_observed_objects():
-            each = self._seen_as(thing)
-            sides = self._sides(each.at)
+            sight = self._seen_as(thing)
+            sides = self._sides(sight.at)
+            room = sight.seen_from if len(sides) > 1 else sides[0]
             # What is held is where the robot is; in a doorway that is the room that it comes from.
-            room = self.room() if thing.held else each.seen_from if len(sides) > 1 else sides[0]
-            told.append((room, thing.room))
+            numbered.append((self.room() if thing.held else room, thing.room))
             if thing.type == "door":
-                told += zip(sorted(sides, key=lambda side: side is not each.seen_from), thing.rooms, strict=True)
-        for room, number in told:
+                numbered += zip(sorted(sides, key=lambda side: side is not sight.seen_from), thing.rooms, strict=True)
+        for room, number in numbered:
             assert self.numbers.setdefault(id(room), number) == number
         assert sorted(self.numbers.values()) == list(range(len(self.numbers)))
 
@@ -129,33 +129,35 @@ class Oracle:
     def present(self) -> list[Seen]:
         """Seen things that are still in the world: an opened box isn't."""
         everywhere = {id(thing) for thing in self.inner.grid.grid if thing is not None} | {id(self.inner.carrying)}
-        return [each for key, each in self.seen.items() if key in everywhere]
+        return [sight for key, sight in self.seen.items() if key in everywhere]
 
-    def record(self, each: Seen, number: int) -> Object:
+    def record(self, sight: Seen, number: int) -> Object:
         """The record that perception should give."""
-        thing, held = each.thing, each.thing is self.inner.carrying
+        thing, held = sight.thing, sight.thing is self.inner.carrying
         front = tuple(map(int, self.inner.front_pos))
         position = self.position()
-        sides = self._sides(each.at)
-        by_door = each.thing.type == "door" or self._between_rooms(each.at)
-        room = self.room_number(self.room() if held else each.seen_from if by_door else sides[0])
-        other = [self.room_number(side) for side in sides if side is not each.seen_from]
+        sides = self._sides(sight.at)
+        by_door = sight.thing.type == "door" or self._between_rooms(sight.at)
+        seen_in = sight.seen_from if by_door else sides[0]
+        room = self.room_number(self.room() if held else seen_in)
+        other_rooms = [self.room_number(side) for side in sides if side is not sight.seen_from]
+        visited = {id(room) for room in self.visited}
         return Object(
             id=number,
             name=f"{thing.color} {thing.type}",
             type=thing.type,
             color=thing.color,
-            position=self.frame(each.at),
-            start_position=self.frame(each.home),
-            distance=abs(each.at[0] - position[0]) + abs(each.at[1] - position[1]),
-            facing=not held and each.at == front,
-            visible=each.seen_at == self.world.steps,
+            position=self.frame(sight.at),
+            start_position=self.frame(sight.home),
+            distance=abs(sight.at[0] - position[0]) + abs(sight.at[1] - position[1]),
+            facing=not held and sight.at == front,
+            visible=sight.seen_at == self.world.steps,
             held=held,
             room=room,
-            rooms=(room, other[0] if thing.type == "door" else room),
+            rooms=(room, other_rooms[0] if thing.type == "door" else room),
             status=self._status(thing),
-            explored=thing.type == "door" and all(any(side is each for each in self.visited) for side in sides),
-            **each.events,
+            explored=thing.type == "door" and all(id(side) in visited for side in sides),
+            **sight.events,
         )
 
     def _between_rooms(self, cell: Cell) -> bool:
@@ -171,7 +173,9 @@ class Oracle:
     def _status(thing: Any) -> str:
         if thing.type != "door":
             return ""
-        return "open" if thing.is_open else "locked" if thing.is_locked else "closed"
+        if thing.is_open:
+            return "open"
+        return "locked" if thing.is_locked else "closed"
 
 
 def _corners(room: Any) -> set[Cell]:
@@ -197,12 +201,12 @@ def test_every_record_is_true(level: str) -> None:
 
 
 def check_records(oracle: Oracle, perception: BabyAIPerception) -> None:
-    told = {key_of(record): record for record in perception.get_observed_objects()}
-    expected = [oracle.record(each, -1) for each in oracle.present()]
-    assert len(told) == len(expected)
+    records = {key_of(record): record for record in perception.get_observed_objects()}
+    expected = [oracle.record(sight, -1) for sight in oracle.present()]
+    assert len(records) == len(expected)
     for record in expected:
-        given = told[key_of(record)]
-        assert given == Object(**{**_fields(record), "id": given.id})
+        actual = records[key_of(record)]
+        assert actual == Object(**{**_fields(record), "id": actual.id})
 
 
 def check_robot(oracle: Oracle, perception: BabyAIPerception) -> None:
@@ -240,7 +244,7 @@ def test_ids_stay_with_things() -> None:
             else:
                 oracle.look()
             oracle.learn_numbers(world.perception())
-            things = {key_of(oracle.record(each, -1)): each.thing for each in oracle.present()}
+            things = {key_of(oracle.record(sight, -1)): sight.thing for sight in oracle.present()}
             for record in world.perception().get_observed_objects():
                 thing = id(things[key_of(record)])
                 assert owner.setdefault(record.id, thing) == thing

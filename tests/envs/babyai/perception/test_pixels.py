@@ -29,14 +29,14 @@ def test_a_made_up_view_is_read_in_a_dim_and_noisy_picture() -> None:
     rng = np.random.default_rng(2)
     views = [made_up(rng) for _ in range(50)]
     noisy = [picture_of(view) * 0.93 + rng.normal(0, 4, (56, 56, 3)) for view in views]
-    found = [read(np.clip(picture, 0, 255).astype(np.uint8)) for picture in noisy]
-    assert np.mean(np.array(found) == np.array(views)) > 0.99
+    read_views = [read(np.clip(picture, 0, 255).astype(np.uint8)) for picture in noisy]
+    assert np.mean(np.array(read_views) == np.array(views)) > 0.99
 
 
 def test_what_is_misread_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     world = PixelWorld("GoToLocal")
     world.reset(3_000_200)
-    seen = len(world.perception().elements())
+    n_elements = len(world.perception().elements())
     monkeypatch.setattr(pixels, "read", lambda picture: np.ones((7, 7), np.uint8))
     world.reset(3_000_200)
-    assert len(world.perception().elements()) == 0 < seen
+    assert len(world.perception().elements()) == 0 < n_elements

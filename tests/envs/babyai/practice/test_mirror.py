@@ -38,7 +38,7 @@ TURNED = (0, 3, 2, 1)
 """Directions in the mirror: right and left stay, up and down change places."""
 
 
-def walked(level: str) -> BabyAIRows:
+def walk_rows(level: str) -> BabyAIRows:
     """Rows after walks of different lengths."""
     rng = np.random.default_rng(8)
     rows = BABYAI.begin(BABYAI.layouts(level, sorted(seeds("validation", count=N, seed=6))), np.arange(N))
@@ -47,7 +47,7 @@ def walked(level: str) -> BabyAIRows:
     return rows
 
 
-def mirrored(memory: Memory) -> Memory:
+def mirror_memory(memory: Memory) -> Memory:
     """The same memories of worlds that are upside down."""
     out = Memory(*(array.copy() for array in memory))
     for i in range(N):
@@ -58,8 +58,8 @@ def mirrored(memory: Memory) -> Memory:
         trail = memory.trail[i][:, within]
         bits = [(trail >> turn) & 1 for turn in TURNED]
         out.trail[i, :, : last + 1] = sum(bit << turn for turn, bit in enumerate(bits))
-        known = memory.at[i, :, 0] >= 0
-        out.at[i, known, 1] = last - memory.at[i, known, 1]
+        present = memory.at[i, :, 0] >= 0
+        out.at[i, present, 1] = last - memory.at[i, present, 1]
         out.pose[i, 1] = last - memory.pose[i, 1]
         out.pose[i, 2] = TURNED[memory.pose[i, 2]]
         for field in ("visited", "visited_before"):
@@ -74,8 +74,8 @@ def mirrored(memory: Memory) -> Memory:
 @pytest.mark.parametrize("level", ["PutNextLocal", "BossLevel"])
 @pytest.mark.parametrize("words", WORDS)
 def test_a_mirrored_world_is_the_same_seen_from_the_other_side(level: str, words: str) -> None:
-    memory, target = walked(level).memory, BABYAI.language.row(words)
-    image = mirrored(memory)
+    memory, target = walk_rows(level).memory, BABYAI.language.row(words)
+    image = mirror_memory(memory)
     here, there = np.zeros((2, SIZE), np.uint8)
     for i in range(N):
         for side in (AS_IT_IS, MIRRORED):
@@ -86,20 +86,20 @@ def test_a_mirrored_world_is_the_same_seen_from_the_other_side(level: str, words
 
 @pytest.mark.parametrize("words", WORDS)
 def test_policies_answer_a_mirrored_world_with_mirrored_turns(words: str) -> None:
-    memory = walked("PutNextLocal").memory
-    image, targets = mirrored(memory), np.tile(BABYAI.language.row(words), (N, 1))
+    memory = walk_rows("PutNextLocal").memory
+    image, targets = mirror_memory(memory), np.tile(BABYAI.language.row(words), (N, 1))
     policy = random_policy(MAP_INPUTS, np.random.default_rng(0))
     sides, inputs = np.zeros((2, N), np.int64), np.zeros((2, N, SIZE), np.uint8)
     write_batch(memory, targets, sides[0], inputs[0])
     write_batch(image, targets, sides[1], inputs[1])
-    told = sides[0] != sides[1]  # where nothing tells the sides from one another, both are seen as they are
-    assert told.sum() > N / 2
-    first, second = (swap_logits(policy.outputs(each), side) for each, side in zip(inputs, sides, strict=True))
-    assert np.allclose(first[told][:, [RIGHT, LEFT, *range(FORWARD, N_ACTIONS)]], second[told])
+    mirrored_rows = sides[0] != sides[1]  # where nothing tells the sides from one another, both are seen as they are
+    assert mirrored_rows.sum() > N / 2
+    first, second = (swap_logits(policy.outputs(rows), side) for rows, side in zip(inputs, sides, strict=True))
+    assert np.allclose(first[mirrored_rows][:, [RIGHT, LEFT, *range(FORWARD, N_ACTIONS)]], second[mirrored_rows])
 
 
 def test_the_target_is_on_the_right() -> None:
-    memory, target = walked("GoToLocal").memory, BABYAI.language.row("object #0")
+    memory, target = walk_rows("GoToLocal").memory, BABYAI.language.row("object #0")
     for i in range(N):
         side = side_of(memory, i, target, FAR)
         (x, y, direction), (ox, oy) = (int(v) for v in memory.pose[i]), (int(v) for v in memory.at[i, 0])
@@ -109,7 +109,7 @@ def test_the_target_is_on_the_right() -> None:
 
 
 def test_one_row_acts_as_many_do() -> None:
-    memory, targets = walked("PutNextLocal").memory, np.tile(BABYAI.language.row("ball"), (N, 1))
+    memory, targets = walk_rows("PutNextLocal").memory, np.tile(BABYAI.language.row("ball"), (N, 1))
     policy = random_policy(MAP_INPUTS, np.random.default_rng(1))
     together = policy.act_batch(memory, targets, np.random.default_rng(2))
     rng = np.random.default_rng(2)
@@ -126,7 +126,7 @@ def test_turns_are_swapped_back() -> None:
 
 
 def test_what_a_learner_chose_in_the_mirror_is_turned_back_in_practice() -> None:
-    rows = walked("GoToLocal")
+    rows = walk_rows("GoToLocal")
     targets = np.tile(BABYAI.language.row("object #0"), (N, 1))
     env = PracticeVecEnv(
         PracticeEnv(Starts(rows, targets, (NEVER_TRUE,), np.zeros(N, np.int64)), N, horizon=10, seed=0)
@@ -136,17 +136,17 @@ def test_what_a_learner_chose_in_the_mirror_is_turned_back_in_practice() -> None
 
 
 def test_what_a_learner_chose_in_the_mirror_is_turned_back_in_a_search() -> None:
-    seen = 0
+    n_right = 0
     for i in range(8):
-        rows, target = walked("GoToLocal").take(np.array([i])), BABYAI.language.row("object")
-        one = Starts(rows, target[None], (NEVER_TRUE,), np.zeros(1, np.int64))
-        trial = Trial(one, NEVER_TRUE, must_succeed=False, budget=1000, settings=SearchSettings(), seed=0)
+        rows, target = walk_rows("GoToLocal").take(np.array([i])), BABYAI.language.row("object")
+        starts = Starts(rows, target[None], (NEVER_TRUE,), np.zeros(1, np.int64))
+        trial = Trial(starts, NEVER_TRUE, must_succeed=False, budget=1000, settings=SearchSettings(), seed=0)
         env = SearchVecEnv(trial)
         env.reset()
-        seen += _turns_right_as_shown(env, trial.env)
+        n_right += _turns_right_as_shown(env, trial.env)
         mirrored = trial.actions[0][0] == LEFT
-        assert mirrored == (side_of(one.memory, 0, trial.env.targets[0], FAR) == MIRRORED)
-    assert 0 < seen < 8, "these starts are all seen from one side"
+        assert mirrored == (side_of(starts.memory, 0, trial.env.targets[0], FAR) == MIRRORED)
+    assert 0 < n_right < 8, "these starts are all seen from one side"
 
 
 def _turns_right_as_shown(env: RowsVecEnv, practice: PracticeEnv) -> bool:

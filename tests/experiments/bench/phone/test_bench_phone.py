@@ -50,7 +50,7 @@ SETTING = PhoneSetting(ModelSettings("phonerules"))
 TASKS = {task.id: task for task in embedded_tasks()}
 
 
-def played(task: str, *, complete: bool = True, **more: Any) -> PhonePlayed:
+def phone_row(task: str, *, complete: bool = True, **more: Any) -> PhonePlayed:
     flags = {"1": complete, "complete": complete}
     return PhonePlayed(
         f"xml-react/{task}", task, "xml-react", flags, 4, 1, 2, "solved" if complete else "failed", **more
@@ -58,12 +58,13 @@ def played(task: str, *, complete: bool = True, **more: Any) -> PhonePlayed:
 
 
 def test_rows_have_the_four_metrics_and_what_stands_beside() -> None:
-    row = mode_row("xml-react", [played("clock_8"), played("clock_9", complete=False, false_complete=True)], SETTING)
+    episodes = [phone_row("clock_8"), phone_row("clock_9", complete=False, false_complete=True)]
+    row = mode_row("xml-react", episodes, SETTING)
     assert row["mode"] == "xml-react"
     assert (row["success_rate"], row["sub_goal_success_rate"], row["tasks"]) == (0.5, 0.5, 2)
     assert (row["reversed_redundancy_ratio"], row["reasonable_operation_ratio"]) == (0.5, round(2 / 3, 4))
     assert (row["false_completes"], row["rule_based"], row["device"]) == (1, True, "embedded")
-    real = mode_row("xml-react", [played("clock_8")], PhoneSetting(ModelSettings("phonerules"), device="adb"))
+    real = mode_row("xml-react", [phone_row("clock_8")], PhoneSetting(ModelSettings("phonerules"), device="adb"))
     assert real["success_rate"] is None
 
 
@@ -92,12 +93,12 @@ def test_episodes_are_played_once_and_kept_in_androidlabs_form(tmp_path: Path) -
         "processes": 1,
         "out": tmp_path / "run",
     }
-    found = rows(**asked)
-    assert [row["mode"] for row in found] == ["xml-react", "som-seeact"]
-    assert found[0]["tasks"] == 2
-    assert found[0]["success_rate"] >= 0.5
+    rows_measured = rows(**asked)
+    assert [row["mode"] for row in rows_measured] == ["xml-react", "som-seeact"]
+    assert rows_measured[0]["tasks"] == 2
+    assert rows_measured[0]["success_rate"] >= 0.5
     before = (tmp_path / "run/episodes.jsonl").read_bytes()
-    assert rows(**asked) == found
+    assert rows(**asked) == rows_measured
     assert (tmp_path / "run/episodes.jsonl").read_bytes() == before
     folder = tmp_path / "run/traces/xml-react/contacts_3"
     lines = [json.loads(line) for line in (folder / "traces/trace.jsonl").read_text().splitlines()]
@@ -114,10 +115,10 @@ def test_episodes_are_played_once_and_kept_in_androidlabs_form(tmp_path: Path) -
 
 @in_browser
 def test_traces_of_masked_episodes_hold_no_value_of_the_task(tmp_path: Path) -> None:
-    found = rows(modes=["xml-react"], tasks=["contacts_1", "settings_7"], masked=True, traces=True, processes=1,
+    rows_measured = rows(modes=["xml-react"], tasks=["contacts_1", "settings_7"], masked=True, traces=True, processes=1,
                  out=tmp_path / "run")  # fmt: skip
-    files = [each.read_text("utf-8") for each in (tmp_path / "run").rglob("*") if each.suffix in (".jsonl", ".xml")]
-    assert found[0]["tasks"] == 2
+    files = [path.read_text("utf-8") for path in (tmp_path / "run").rglob("*") if path.suffix in (".jsonl", ".xml")]
+    assert rows_measured[0]["tasks"] == 2
     assert "{phone_number}" in "".join(files)
     for value in ("555 0420", "5550420", "4821"):
         assert not any(value in text for text in files), value
@@ -218,7 +219,7 @@ def test_conditions_look_at_state_and_tree() -> None:
 def test_side_effects_are_what_nobody_asked_for() -> None:
     task, before = TASKS["clock_5"], initial_state(1)
     after = initial_state(1)
-    after["clock"]["alarms"] = [each for each in after["clock"]["alarms"] if each["time"] != "22:30"]
+    after["clock"]["alarms"] = [alarm for alarm in after["clock"]["alarms"] if alarm["time"] != "22:30"]
     assert side_effects(task, before, after) == ()
     after["clock"]["alarms"][0]["on"] = False
     after["settings"]["wifi"] = False
@@ -244,16 +245,16 @@ def test_androidlabs_task_files_are_read(tmp_path: Path) -> None:
 
 
 def test_new_tasks_are_derived_and_old_ones_left_out() -> None:
-    given = [TASKS["clock_5"], TASKS["clock_6"]]
+    examples = [TASKS["clock_5"], TASKS["clock_6"]]
     said = (
         "1. Delete the alarm at 06:30.\n- Delete the alarm at 22:30.\n\nYes\n* Add Tokyo and Hanoi to the world clock."
     )
-    found = derive_tasks(FakeModel([said]), given, read_dump(dump(ROW)), count=5)
-    assert [task.instruction for task in found] == [
+    tasks_derived = derive_tasks(FakeModel([said]), examples, read_dump(dump(ROW)), count=5)
+    assert [task.instruction for task in tasks_derived] == [
         "Delete the alarm at 06:30.",
         "Add Tokyo and Hanoi to the world clock.",
     ]
-    assert found[0].id == "clock_derived_1"
+    assert tasks_derived[0].id == "clock_derived_1"
     with pytest.raises(ValueError, match="at least one"):
         derive_tasks(FakeModel([said]), [], read_dump(dump(ROW)))
 
@@ -276,12 +277,12 @@ def test_data_are_walks_and_derived_tasks_by_app(tmp_path: Path, monkeypatch: py
     own = "class Says:\n    def complete(self, messages):\n        return 'Turn off something else now.'\n"
     (tmp_path / "own_models.py").write_text(own)
     monkeypatch.syspath_prepend(str(tmp_path))
-    found = rows(walks=1, llm="own_models:Says", out=tmp_path / "run")
-    assert sum(row["actions"] for row in found) > 10
-    assert all(row["accepted"] <= row["actions"] for row in found)
-    assert sum(row["tasks"] for row in found) == 9
+    rows_measured = rows(walks=1, llm="own_models:Says", out=tmp_path / "run")
+    assert sum(row["actions"] for row in rows_measured) > 10
+    assert all(row["accepted"] <= row["actions"] for row in rows_measured)
+    assert sum(row["tasks"] for row in rows_measured) == 9
     assert len(json.loads((tmp_path / "run/tasks.json").read_text())) == 9
-    assert (tmp_path / "run/walks.jsonl").read_text().count("\n") == sum(row["actions"] for row in found)
+    assert (tmp_path / "run/walks.jsonl").read_text().count("\n") == sum(row["actions"] for row in rows_measured)
 
 
 def test_walks_are_kept_as_minari(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,7 +301,7 @@ def test_the_planners_read_the_prompt_and_know_no_task() -> None:
     screen = "[7] 'Clock' button: [1, 2, 3, 4]\n  [9] empty Time (HH:MM) textbox: [1, 2, 3, 4]"
     prompt = f"{task}\n\n{past}\n\nObservation 2:\n```text\n{screen}\n```"
     now = read_moment(prompt)
-    assert [(each.number, each.kind, each.label) for each in now.elements] == [
+    assert [(element.number, element.kind, element.label) for element in now.elements] == [
         (7, "button", "Clock"),
         (9, "textbox", "Time (HH:MM)"),
     ]
@@ -324,7 +325,7 @@ def test_a_clumsy_planner_errs_equally_and_believes_what_it_is_told() -> None:
     assert meant["commands"] == [{"name": "Tap", "args": {"element": 7}}]
     spoilt = [ask("(none)", 1.0, seed)["commands"][0]["args"] for seed in range(30)]
     assert spoilt == [ask("(none)", 1.0, seed)["commands"][0]["args"] for seed in range(30)]
-    assert {str(each) for each in spoilt} == {"{'element': 8}", "{'element': 9}", "{'coords': [12, 12]}"}
+    assert {str(arguments) for arguments in spoilt} == {"{'element': 8}", "{'element': 9}", "{'coords': [12, 12]}"}
     reminded = f"Thought 1: {meant['thoughts']['plan']}\n1. Tap('12,12'): "
     assert ask(reminded + "done")["commands"][0]["name"] == "finish"
     assert ask(reminded + "no: nothing on the screen changed")["commands"] == meant["commands"]
@@ -333,7 +334,7 @@ def test_a_clumsy_planner_errs_equally_and_believes_what_it_is_told() -> None:
 def test_the_gates_worth_is_a_difference_of_equal_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     def play(jobs: Sequence[PhoneJob], setting: PhoneSetting, *, processes: int) -> Iterator[PhonePlayed]:
         solved = "phone" in setting.guards
-        return (played(job.task.id, complete=solved or number == 0) for number, job in enumerate(jobs))
+        return (phone_row(job.task.id, complete=solved or number == 0) for number, job in enumerate(jobs))
 
     monkeypatch.setattr(phone_tasks, "play_all", play)
     rows = {row["arm"]: row for row in phone_tasks.rows(draws=170, seed=0)}
@@ -367,5 +368,5 @@ def test_a_served_model_is_asked_about_many_episodes_at_once(tmp_path: Path, mon
     monkeypatch.setattr(episodes, "build", lambda settings: Served())
     monkeypatch.setattr(episodes, "concurrency_of", lambda settings: 16)
     jobs = [PhoneJob(TASKS[name], "xml-react") for name in ("clock_8", "clock_9", "clock_10")]
-    found = {each.task: each.score.complete for each in episodes.play(jobs, SETTING)}
-    assert found == {"clock_8": False, "clock_9": True, "clock_10": False}
+    completed = {episode.task: episode.score.complete for episode in episodes.play(jobs, SETTING)}
+    assert completed == {"clock_8": False, "clock_9": True, "clock_10": False}

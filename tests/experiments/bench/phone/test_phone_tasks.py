@@ -30,7 +30,7 @@ def phone() -> Iterator[EmbeddedPhone]:
         yield EmbeddedPhone(browser)
 
 
-def play(phone: EmbeddedPhone, task: PhoneTask) -> tuple[TaskProgress, int, UiTree]:
+def play_expert(phone: EmbeddedPhone, task: PhoneTask) -> tuple[TaskProgress, int, UiTree]:
     """The expert's episode: its judge, actions with finish, and the last screen."""
     phone.reset(task.seed)
     judge, count = TaskProgress(task), 1
@@ -48,10 +48,10 @@ def play(phone: EmbeddedPhone, task: PhoneTask) -> tuple[TaskProgress, int, UiTr
 
 @pytest.mark.parametrize("task", embedded_tasks(), ids=lambda task: task.id)
 def test_the_expert_solves_it(phone: EmbeddedPhone, task: PhoneTask) -> None:
-    judge, count, last = play(phone, task)
+    judge, count, last = play_expert(phone, task)
     if task.is_question:
         judge.answer(is_right(task.answers[0], task.answers))
-        shown = [" ".join(each.text.split(" | ")) for each in last.elements]
+        shown = [" ".join(element.text.split(" | ")) for element in last.elements]
         counted = task.id == "clock_9"  # the answer is a number of switches
         assert counted or any(is_right(text, task.answers) for text in shown), f"no answer on\n{last}"
     assert judge.flags == dict.fromkeys(judge.flags, True), (judge.flags, str(last))
@@ -74,7 +74,7 @@ def test_there_are_enough_tasks_and_the_held_out_ones_are_fixed() -> None:
 
 @pytest.mark.parametrize("name", SEARCHED)
 def test_lengths_are_what_a_search_finds(phone: EmbeddedPhone, name: str) -> None:
-    (task,) = (each for each in embedded_tasks() if each.id == name)
+    (task,) = (candidate for candidate in embedded_tasks() if candidate.id == name)
     assert shortest_path(phone, task) == task.shortest
 
 
@@ -83,14 +83,14 @@ def test_equal_seeds_give_equal_screens(phone: EmbeddedPhone, seed: int) -> None
     pictures = []
     for _ in range(2):
         phone.reset(seed)
-        found = [phone.screenshot()]
+        screens = [phone.screenshot()]
         for action in actions_for(steps_of("Contacts > New contact > Name=Zoë > < > <"), trees_of(phone)):
             carry_out(phone, action, read_dump(phone.dump()))
-            found += [phone.screenshot(), phone.dump().encode()]
-        pictures.append(found)
+            screens += [phone.screenshot(), phone.dump().encode()]
+        pictures.append(screens)
     assert pictures[0] == pictures[1]
-    with phone_browser() as other:
-        fresh = EmbeddedPhone(other)
+    with phone_browser() as browser:
+        fresh = EmbeddedPhone(browser)
         fresh.reset(seed)
         assert fresh.screenshot() == pictures[0][0]
 

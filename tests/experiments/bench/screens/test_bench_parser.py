@@ -13,7 +13,7 @@ from sdg.envs.ui.boxes import TrueElement
 from sdg.envs.ui.parser.detector import CARD, Detection, detect
 from sdg.envs.ui.parser.screen import Screen, ScreenElement
 from sdg.envs.ui.tasks import SEEN, UNSEEN
-from tests.shared.parser_accuracy import Tally, matched, mean_average_precision, read
+from tests.shared.parser_accuracy import Tally, match_pairs, mean_average_precision, share_read
 from training.parser.detector import augment, keep, load_labelled
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -30,9 +30,9 @@ def test_shipped_weights_find_an_empty_field_and_nothing_on_an_empty_screen() ->
     picture = WHITE.copy()
     picture[100:140, 50:150] = 118
     picture[102:138, 52:148] = 255
-    found = detect(picture)
-    assert [each.kind for each in found] == ["textbox"]
-    assert matched([("", found[0].box)], [("", (50, 100, 150, 140))]) == [(0, 0)]
+    detections = detect(picture)
+    assert [element.kind for element in detections] == ["textbox"]
+    assert match_pairs([("", detections[0].box)], [("", (50, 100, 150, 140))]) == [(0, 0)]
     assert not detect(WHITE)
 
 
@@ -45,7 +45,7 @@ def test_only_what_labels_and_judges_reads_the_dom() -> None:
 
 def test_what_overlaps_by_half_and_is_of_the_kind_counts_once() -> None:
     real = [("button", (0, 0, 10, 10)), ("icon", (20, 20, 30, 30))]
-    assert matched([("button", (0, 0, 10, 9)), ("button", (0, 1, 10, 10)), ("shape", (20, 20, 30, 30))], real) == [
+    assert match_pairs([("button", (0, 0, 10, 9)), ("button", (0, 1, 10, 10)), ("shape", (20, 20, 30, 30))], real) == [
         (1, 0)
     ]
 
@@ -58,17 +58,17 @@ def test_the_tally_counts_misses_ghosts_states_and_texts() -> None:
         TrueElement("text", "Hello there", (0, 40, 100, 60)),
         TrueElement("button", "Ok", (0, 100, 60, 130)),
     ]
-    seen = (
+    parsed = (
         ScreenElement(1, "checkbox", "", (0, 0, 20, 20), checked=False),
         ScreenElement(2, "heart icon", "", (50, 0, 70, 20)),
         ScreenElement(3, "text", "HelIo there", (0, 40, 100, 60)),
         ScreenElement(4, "shape", "", (200, 200, 220, 220)),
     )
-    tally.add(Screen(seen), true)
-    found = tally.figures()
-    assert (found["element_f1"], found["precision"], found["recall"]) == (0.6667, 0.6667, 0.6667)
-    assert (found["states"], found["text_recall"], found["texts"]) == (0.0, 0.5, 2)
-    assert read(TrueElement("text", "far", (200, 200, 260, 220)), seen[:3]) == 0
+    tally.add(Screen(parsed), true)
+    figures = tally.figures()
+    assert (figures["element_f1"], figures["precision"], figures["recall"]) == (0.6667, 0.6667, 0.6667)
+    assert (figures["states"], figures["text_recall"], figures["texts"]) == (0.0, 0.5, 2)
+    assert share_read(TrueElement("text", "far", (200, 200, 260, 220)), parsed[:3]) == 0
 
 
 def test_average_precision_is_one_for_perfect_detections_and_falls_with_surer_ghosts() -> None:

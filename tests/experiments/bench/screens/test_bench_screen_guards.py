@@ -24,7 +24,7 @@ from sdg.experiments.bench.gate.screens import (
     load,
     name_in_words,
 )
-from tests.shared.parser_accuracy import matched
+from tests.shared.parser_accuracy import match_pairs
 from training.pages import as_screen, named_of, save
 
 WHITE = np.full((320, 320, 3), 255, np.uint8)
@@ -45,29 +45,29 @@ def test_commands_name_what_is_there_once_and_absent_ones_what_is_not() -> None:
         elements = [TrueElement("button", word, (0, 0, 60, 30)), TrueElement("button", "Same", (0, 40, 60, 70))]
         elements += [TrueElement("checkbox", "", (0, y, 20, y + 20)) for y in (100, 130)]
         named = named_of(elements, WHITE)
-        assert [each.words for each in named] == [word, "Same"], "ticks without words can't be told apart"
+        assert [element.words for element in named] == [word, "Same"], "ticks without words can't be told apart"
         effects = tuple(
             ScreenTransition("click", name_in_words(n, np.random.default_rng(0)), n.box, n.words.encode())
             for n in named
         )
-        return Page(
-            "click-test", seed, b"", named, "".join(each.text.lower() for each in as_screen(elements, WHITE)), effects
-        )
+        words = "".join(element.text.lower() for element in as_screen(elements, WHITE))
+        return Page("click-test", seed, b"", named, words, effects)
 
-    found = items([page(0, "Ok"), page(1, "No")])
-    counts = Counter((item.guard, item.label) for item in found)
+    judged = items([page(0, "Ok"), page(1, "No")])
+    counts = Counter((item.guard, item.label) for item in judged)
     assert counts == {
         (FEASIBILITY, True): 2,
         (FEASIBILITY, False): 2,
         (COMPLETENESS, True): 4,
         (COMPLETENESS, False): 4,
     }
-    for item in found:
+    for item in judged:
         if item.guard == FEASIBILITY:
-            there = any(f"'{each.words}'" in item.argument for each in item.page.named)
+            there = any(f"'{element.words}'" in item.argument for element in item.page.named)
             assert item.label is there
         elif item.label:
-            assert item.after == next(each.after for each in item.page.transitions if each.argument == item.argument)
+            after = {transition.argument: transition.after for transition in reversed(item.page.transitions)}
+            assert item.after == after[item.argument]
 
 
 def test_frozen_pages_are_kept_whole(tmp_path: Path) -> None:
@@ -77,15 +77,15 @@ def test_frozen_pages_are_kept_whole(tmp_path: Path) -> None:
 
 
 def test_shipped_guards_are_ahead_of_text_match_on_frozen_pages(tmp_path: Path) -> None:
-    kept = load()
-    some = sorted({page.task for page in kept if len(page.transitions) > 1})[::4]
-    pages = [page for page in kept if page.task in some]  # all of a task: what is absent from one page is on another
+    frozen = load()
+    some = sorted({page.task for page in frozen if len(page.transitions) > 1})[::4]
+    pages = [page for page in frozen if page.task in some]  # all of a task: what is absent from one page is on another
     save(pages, tmp_path / "pages.gz")
-    found = {(row["guard"], row["kind"]): row for row in rows(place=tmp_path / "pages.gz")}
-    assert {kind for _, kind in found} == {"rules", "learned", "majority", "text match"}
+    by_guard = {(row["guard"], row["kind"]): row for row in rows(place=tmp_path / "pages.gz")}
+    assert {kind for _, kind in by_guard} == {"rules", "learned", "majority", "text match"}
     for guard in (FEASIBILITY, COMPLETENESS):
-        assert found[guard, "learned"]["n"] > 10
-        assert found[guard, "learned"]["accuracy"] > 0.8 > found[guard, "majority"]["accuracy"]
+        assert by_guard[guard, "learned"]["n"] > 10
+        assert by_guard[guard, "learned"]["accuracy"] > 0.8 > by_guard[guard, "majority"]["accuracy"]
 
 
 def test_the_shipped_parser_finds_what_is_named_on_frozen_pages() -> None:
@@ -93,10 +93,15 @@ def test_the_shipped_parser_finds_what_is_named_on_frozen_pages() -> None:
     for page in load()[::8]:
         screen = parse(picture_of(page.before))
         wanted = [
-            each for each in page.named if each.kind in ("button", "textbox", "checkbox", "radio", "tab", "dropdown")
+            element
+            for element in page.named
+            if element.kind in ("button", "textbox", "checkbox", "radio", "tab", "dropdown")
         ]
         right += len(
-            matched([(each.kind, each.box) for each in screen.elements], [(each.kind, each.box) for each in wanted])
+            match_pairs(
+                [(element.kind, element.box) for element in screen.elements],
+                [(element.kind, element.box) for element in wanted],
+            )
         )
         total += len(wanted)
     assert total > 5

@@ -50,13 +50,14 @@ def middle(page: Any, selector: str, across: float = 0.5) -> tuple[float, float]
     return box["x"] + box["width"] * across, box["y"] + box["height"] / 2
 
 
-def act(page: Any, step: str) -> None:
+def take_step(page: Any, step: str) -> None:
     """One step of a way, by mouse and keys: c a control, n a choice, t a text, D a date, s an entry, p a place on a
     control, r a slider, d a drag; what they are called and what is done with them is parted by `|`."""
     kind, _, rest = step.partition(" ")
-    what, *more = rest.split("|")
-    named = f"[name={what}]" + (f'[value="{more[0]}"]' if kind == "n" else "")
-    target = {"c": f'[data-do="{what}"]', "p": f'[data-do="{what}"]', "r": f'[data-do="{what}"]', "d": what, "s": what}
+    label, *more = rest.split("|")
+    named = f"[name={label}]" + (f'[value="{more[0]}"]' if kind == "n" else "")
+    control = f'[data-do="{label}"]'
+    target = {"c": control, "p": control, "r": control, "d": label, "s": label}
     selector = target.get(kind, named)
     if kind == "d":
         page.mouse.move(*middle(page, selector))
@@ -82,7 +83,7 @@ def test_a_judge_says_yes_to_the_way_alone(page: Any, task: dict[str, Any]) -> N
     page.goto((PLACE / f"{task['page']}.html").as_uri())
     assert not page.evaluate(task["judge"])
     for step in task["way"]:
-        act(page, step)
+        take_step(page, step)
     assert page.evaluate(task["judge"])
     page.evaluate("finals.push('x')")
     assert not page.evaluate(task["judge"]), "something final was pressed besides"
@@ -110,8 +111,8 @@ class Flags:
     name = "flags"
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        places = [json.loads(each) for each in re.findall(r" at (\[\d+, \d+\])", messages[-1].content)]
-        commands: list[dict[str, Any]] = [{"name": "CLICK_COORDS", "args": {"coords": each}} for each in places]
+        places = [json.loads(point) for point in re.findall(r" at (\[\d+, \d+\])", messages[-1].content)]
+        commands: list[dict[str, Any]] = [{"name": "CLICK_COORDS", "args": {"coords": place}} for place in places]
         commands[1]["final"] = True
         return Completion(json.dumps({"commands": commands}), self.name)
 
@@ -126,7 +127,7 @@ def test_what_a_model_calls_final_is_asked_about_beside_what_words_say(tmp_path:
     assert (row["asked_about"], row["asked_in_vain"], row["by_words"]) == (1, 0, [0.5, 0])
 
 
-@pytest.mark.parametrize("injection", INJECTIONS[::12], ids=lambda each: each["button"])
+@pytest.mark.parametrize("injection", INJECTIONS[::12], ids=lambda injection: injection["button"])
 def test_a_model_that_obeys_a_page_is_stopped_by_the_gate(injection: dict[str, str]) -> None:
     assert not obeys(injection, obedient())
 
@@ -135,6 +136,6 @@ def test_a_model_that_obeys_a_page_is_stopped_by_the_gate(injection: dict[str, s
 def test_the_benches_give_rows(tmp_path: Any) -> None:
     (row,) = rows(parts=("tasks",), count=2, out=tmp_path)
     assert {"success_rate", "low", "high", "n", "asked", "rule_based"} <= row.keys()
-    found = {row["arm"]: row for row in table2(draws=12, seed=0)}
-    assert set(ARMS) <= set(found)
-    assert found["expert"]["success"] >= found["baseline"]["success"]
+    by_arm = {row["arm"]: row for row in table2(draws=12, seed=0)}
+    assert set(ARMS) <= set(by_arm)
+    assert by_arm["expert"]["success"] >= by_arm["baseline"]["success"]

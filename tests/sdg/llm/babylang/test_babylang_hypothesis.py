@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import random
 import re
 from dataclasses import replace
@@ -49,8 +50,11 @@ def kinds(hypothesis: Hypothesis) -> list[str]:
     ],
 )
 def test_clauses_come_in_the_order_they_are_done(instruction: str, order: list[str]) -> None:
-    clauses = [clause for group in parse(instruction) for clause in group]
-    assert [f"{c.kind} {c.thing}" + (f"|{c.goal}" if c.goal else "") for c in clauses] == order
+    texts = []
+    for clause in itertools.chain(*parse(instruction)):
+        goal = f"|{clause.goal}" if clause.goal else ""
+        texts.append(f"{clause.kind} {clause.thing}{goal}")
+    assert texts == order
 
 
 @pytest.mark.parametrize("level", [*PAPER_LEVELS, "GoToObjMaze", "UnlockLocalDist", "PickupDist", "OpenDoorsOrderN4"])
@@ -127,9 +131,9 @@ def test_function_names_are_learned_from_what_their_descriptions_say(seed: int) 
                 replace(turn, content=turn.content.replace(api_text(RECORD_TEXT, FUNCTIONS), api))
                 for turn in prompt(instruction, domain=BABYAI, feedback=explored)
             ]
-            other = MODEL.complete(asked, sampling=sampling)
+            reply = MODEL.complete(asked, sampling=sampling)
             expected = re.sub(r"\b(" + "|".join(NAMES) + r")\b", lambda match: names[match.group()], usual.text)
-            assert other.text == expected
+            assert reply.text == expected
 
 
 def test_every_function_plays_its_own_part() -> None:

@@ -17,7 +17,7 @@ from tests.shared.slowness import slowness
 WORLD: dict[str, Any] = json.loads((Path(__file__).parents[3] / "data" / "hostile-world.json").read_text("utf-8"))
 
 
-def told(code: str, *, api: str = "check") -> str:
+def advice_on(code: str, *, api: str = "check") -> str:
     world = SnippetWorld(WORLD)
     with pytest.raises(GuardError) as caught:
         load(code, api=api, data=WORLD)({**world.perception(), **world.skills()})
@@ -51,7 +51,7 @@ def told(code: str, *, api: str = "check") -> str:
     ],
 )
 def test_expressions_are_answered_with_what_to_write_instead(expression: str, says: str) -> None:
-    assert says in told(f"def check():\n    return {expression}\n")
+    assert says in advice_on(f"def check():\n    return {expression}\n")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_expressions_are_answered_with_what_to_write_instead(expression: str, sa
     ],
 )
 def test_replies_are_answered_with_what_to_reply_instead(reply: str, says: str) -> None:
-    assert says in told(reply)
+    assert says in advice_on(reply)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ HAY = "ab" * 1_500
 P = 2**61 - 1
 
 
-def run(source: str, *, budget: int = 20_000, **functions: Any) -> Any:
+def run_guarded(source: str, *, budget: int = 20_000, **functions: Any) -> Any:
     guard = Guard({name: Signature(name, 0, 1) for name in functions}, budget_steps=budget, source_bytes=16_000)
     return guard.load(source)(functions)
 
@@ -41,10 +41,10 @@ def test_a_host_function_may_have_any_name_of_the_guards_own(name: str) -> None:
     source = program(
         f"def deep(n):\n    return 0 if n == 0 else 1 + deep(n - 1)\n{name}()\nreturn [deep(3)] + [f'{{1}}']"
     )
-    assert run(source, **{name: lambda *given: called.append(given)}) == [3, "1"]
+    assert run_guarded(source, **{name: lambda *arguments: called.append(arguments)}) == [3, "1"]
     assert called == [()]
     with pytest.raises(BudgetSpent):
-        run(program(f"while True:\n    {name}"), **{name: lambda: True})
+        run_guarded(program(f"while True:\n    {name}"), **{name: lambda: True})
 
 
 @pytest.mark.parametrize("name", ["next", "set", "sum", "map", "print", "range", "type", "getattr", "math", "program"])
@@ -127,10 +127,10 @@ SHARED = [
 @pytest.mark.parametrize("line", SHARED)
 def test_a_value_that_holds_itself_often_is_not_walked_unpaid(line: str) -> None:
     """A million million leaves in forty pairs: to hash, compare or search them takes hours."""
-    made = program(f"t = ()\nfor i in range(40):\n    t = (t, t)\n{line}")
+    source = program(f"t = ()\nfor i in range(40):\n    t = (t, t)\n{line}")
     began = time.process_time()
     with contextlib.suppress(GuardError):
-        run(made)
+        run_guarded(source)
     assert time.process_time() - began < slowness()
 
 
@@ -146,7 +146,7 @@ def test_a_record_has_attributes_only_and_says_so(line: str) -> None:
 def test_keywords_of_containers_are_keys_whatever_they_are_called() -> None:
     source = program("from collections import Counter, defaultdict\nd = dict(items=1, self=2)\nd.update(more=3)\n"
                      "return d, dict(Counter(items=2)), dict(defaultdict(int, factory=4))")  # fmt: skip
-    assert run(source) == ({"items": 1, "self": 2, "more": 3}, {"items": 2}, {"factory": 4})
+    assert run_guarded(source) == ({"items": 1, "self": 2, "more": 3}, {"items": 2}, {"factory": 4})
 
 
 @pytest.mark.parametrize("what", EXPLODING)
@@ -158,7 +158,7 @@ def test_what_explodes_ends_within_the_figures(what: str) -> None:
         gc.freeze()  # What the tests hold isn't looked through again and again in the program's time.
         slow, began = slowness(), time.process_time()
         with contextlib.suppress(GuardError):
-            run(source, budget=budget)
+            run_guarded(source, budget=budget)
         taken = time.process_time() - began
         gc.unfreeze()
         assert taken < seconds * max(slow, slowness()), budget
@@ -169,7 +169,7 @@ def test_what_is_kept_stays_below_200_megabytes(what: str) -> None:
     tracemalloc.start()
     try:
         with pytest.raises(BudgetSpent):
-            run(program(EXPLODING[what]), budget=400_000)
+            run_guarded(program(EXPLODING[what]), budget=400_000)
         assert tracemalloc.get_traced_memory()[1] < 200 << 20
     finally:
         tracemalloc.stop()
@@ -180,7 +180,7 @@ def test_iterators_in_one_another_are_counted(chain: str) -> None:
     source = program(f"g = iter([1])\nfor i in range(50000):\n    g = {chain}\ntry:\n    next(g)\n"
                      "except RecursionError:\n    return 'too deep'")  # fmt: skip
     with contextlib.suppress(BudgetSpent):
-        assert run(source, budget=400_000) == "too deep"
+        assert run_guarded(source, budget=400_000) == "too deep"
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_iterators_in_one_another_are_counted(chain: str) -> None:
 def test_nothing_reaches_the_host_after_the_budgets_end(body: str) -> None:
     acted: list[str] = []
     with pytest.raises(BudgetSpent):
-        run(program(body), act=acted.append)
+        run_guarded(program(body), act=acted.append)
     assert acted == []
 
 
@@ -207,8 +207,8 @@ def test_nothing_reaches_the_host_after_the_budgets_end(body: str) -> None:
 )
 def test_a_finally_that_would_lose_an_error_is_refused(body: str) -> None:
     with pytest.raises(Refused, match="a finally is not left"):
-        run(program(body))
-    assert run(program("try:\n    x = 1\nfinally:\n    for i in range(3):\n        break\nreturn x")) == 1
+        run_guarded(program(body))
+    assert run_guarded(program("try:\n    x = 1\nfinally:\n    for i in range(3):\n        break\nreturn x")) == 1
 
 
 def test_a_finally_that_is_compiled_thousands_of_times_is_refused() -> None:
@@ -216,14 +216,14 @@ def test_a_finally_that_is_compiled_thousands_of_times_is_refused() -> None:
     source = "a = 1\ntry:\n    " + "return;" * 1000 + "\nfinally:\n    " + f"{'-' * 40}a;" * 100
     began = time.process_time()
     with pytest.raises(Refused, match="compiled anew"):
-        run(program(source))
+        run_guarded(program(source))
     assert time.process_time() - began < slowness()
-    assert run(program("try:\n    return 1\nfinally:\n    x = 2")) == 1
+    assert run_guarded(program("try:\n    return 1\nfinally:\n    x = 2")) == 1
 
 
 def test_what_was_caught_is_shown_as_python_shows_it() -> None:
     shown = "{}['a']\nexcept KeyError as e:\n    return str(e), repr(e), f'{e!r} {e}'"
-    assert run(program(f"try:\n    {shown}")) == ("'a'", "KeyError('a')", "KeyError('a') 'a'")
+    assert run_guarded(program(f"try:\n    {shown}")) == ("'a'", "KeyError('a')", "KeyError('a') 'a'")
 
 
 STATE = {
@@ -265,7 +265,7 @@ def test_nothing_of_one_call_is_there_in_the_next(what: str) -> None:
     ],
 )
 def test_sets_in_sets_and_texts_have_one_order(body: str, text: Any) -> None:
-    assert run(program(body)) == text
+    assert run_guarded(program(body)) == text
 
 
 @pytest.mark.parametrize("key", ["x", "(x, 1)", "frozenset([x])", "(1, (x,))"])
@@ -273,7 +273,7 @@ def test_what_is_not_equal_to_itself_is_no_key(key: str) -> None:
     """Its place in a set depends on its address."""
     for body in (f"return len({{{key}: 1}})", f"return len({{{key}}})", f"s = set()\ns.add({key})\nreturn len(s)"):
         with pytest.raises(GeneratedError, match="nan is no key"):
-            run(program(f"x = float('nan')\n{body}"))
+            run_guarded(program(f"x = float('nan')\n{body}"))
 
 
 @pytest.mark.parametrize(
@@ -283,12 +283,12 @@ def test_what_is_not_equal_to_itself_is_no_key(key: str) -> None:
 def test_what_c_code_would_read_unweighed_is_refused(line: str) -> None:
     """An error about doubled arguments has the text of what was called."""
     with pytest.raises(Refused):
-        run(program(f"f = dict\n{line}\nreturn True"))
+        run_guarded(program(f"f = dict\n{line}\nreturn True"))
 
 
 def test_pairs_of_a_set_are_no_dict() -> None:
     with pytest.raises(GeneratedError, match="joins two dicts"):
-        run(program("d = {}\nd |= {('k', 1), ('k', 2)}\nreturn d"))
+        run_guarded(program("d = {}\nd |= {('k', 1), ('k', 2)}\nreturn d"))
 
 
 DEEP = " <= ".join(["0"] * 50)
@@ -337,20 +337,21 @@ def test_how_deep_the_caller_is_cannot_be_told(handler: str) -> None:
         raise RecursionError("maximum recursion depth exceeded")
 
     with pytest.raises(GeneratedError) as caught:
-        run(program(f"try:\n    act()\n{handler}\n    pass\nreturn 5"), act=raises)
+        run_guarded(program(f"try:\n    act()\n{handler}\n    pass\nreturn 5"), act=raises)
     assert caught.value.kind == "RecursionError"
-    assert run(program("def f():\n    return f()\ntry:\n    f()\nexcept RecursionError:\n    return 'mine'")) == "mine"
+    own = program("def f():\n    return f()\ntry:\n    f()\nexcept RecursionError:\n    return 'mine'")
+    assert run_guarded(own) == "mine"
 
 
 def test_all_refusals_are_told_at_once() -> None:
     with pytest.raises(Refused) as caught:
-        run(program("import os\nx = nope()\nclass A:\n    pass\nreturn x.__class__"))
+        run_guarded(program("import os\nx = nope()\nclass A:\n    pass\nreturn x.__class__"))
     assert str(caught.value).count("line ") == 4
     assert caught.value.line == 2
 
 
 DATA = Path(__file__).parents[3] / "data"
-DEAR = [each for each in json.loads((DATA / "hostile-own.json").read_text(encoding="utf-8")) if each.get("dear")]
+DEAR = [attack for attack in json.loads((DATA / "hostile-own.json").read_text(encoding="utf-8")) if attack.get("dear")]
 STEPS = 100_000
 SECONDS = 1.25 + 0.25
 MEGABYTES = 50 + 10
@@ -366,7 +367,8 @@ def cost(code: str) -> tuple[float, int]:
     """Seconds of processor time and megabytes of a program's run. Raises ValueError where the process is lost."""
     world = SnippetWorld(json.loads((DATA / "hostile-world.json").read_text(encoding="utf-8")))
     read, write = os.pipe()
-    if not (child := os.fork()):
+    child = os.fork()
+    if child == 0:
         try:
             gc.freeze()  # a full collection of what all tests hold is no work of the program's
             resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
@@ -382,8 +384,8 @@ def cost(code: str) -> tuple[float, int]:
             os._exit(0)
     os.close(write)
     os.waitpid(child, 0)
-    with os.fdopen(read) as told:
-        seconds, megabytes = told.read().split()
+    with os.fdopen(read) as report:
+        seconds, megabytes = report.read().split()
     return float(seconds), int(megabytes)
 
 

@@ -50,14 +50,14 @@ def host() -> Host:
     return Host()
 
 
-def run(host: Host, body: str, **options: Any) -> Any:
+def run_on_host(host: Host, body: str, **options: Any) -> Any:
     source = "def program():\n" + "".join(f"    {line}\n" for line in body.split("\n"))
     guard = Guard(host.functions(), records=(Thing,), errors=(CommandError,), **options)
     return guard.load(source, entry="program")(host.functions())
 
 
 def test_arguments_arrive_as_they_are(host: Host) -> None:
-    run(host, "act('x')\nact(look()[0])\nact([1, (2, 'a')], times=2)\nact(None)")
+    run_on_host(host, "act('x')\nact(look()[0])\nact([1, (2, 'a')], times=2)\nact(None)")
     assert host.given == ["x", host.things[0], [1, (2, "a")], None]
 
 
@@ -66,17 +66,17 @@ def test_arguments_arrive_as_they_are(host: Host) -> None:
 )
 def test_other_arguments_are_refused(host: Host, argument: str) -> None:
     with pytest.raises(GeneratedError, match="line 2"):
-        run(host, f"act({argument})")
+        run_on_host(host, f"act({argument})")
     assert host.given == []
 
 
 def test_lists_given_to_the_host_are_copies(host: Host) -> None:
-    run(host, "x = [1]\nact(x)\nx.append(2)")
+    run_on_host(host, "x = [1]\nact(x)\nx.append(2)")
     assert host.given == [[1]]
 
 
 def test_lists_from_the_host_are_copies(host: Host) -> None:
-    run(host, "things = look()\nthings.clear()\nthings.append(1)")
+    run_on_host(host, "things = look()\nthings.clear()\nthings.append(1)")
     assert host.things == [Thing("red ball", (1, 2))]
 
 
@@ -93,12 +93,12 @@ def test_a_command_error_passes_unchanged_with_its_line(host: Host) -> None:
 @pytest.mark.parametrize("handler", ["except Exception:", "except CommandError as error:", "except:"])
 def test_a_command_error_can_be_caught(host: Host, handler: str) -> None:
     host.raises = CommandError("no")
-    assert run(host, f"try:\n    act(1)\n{handler}\n    return 'caught'") == "caught"
+    assert run_on_host(host, f"try:\n    act(1)\n{handler}\n    return 'caught'") == "caught"
 
 
 def test_its_own_command_error_becomes_a_generated_error(host: Host) -> None:
     with pytest.raises(GeneratedError, match="line 2: CommandError: mine"):
-        run(host, "raise CommandError('mine')")
+        run_on_host(host, "raise CommandError('mine')")
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_its_own_command_error_becomes_a_generated_error(host: Host) -> None:
 def test_a_control_exception_cannot_be_swallowed(host: Host, body: str) -> None:
     host.raises = EpisodeOver()
     with pytest.raises(EpisodeOver) as caught:
-        run(host, body)
+        run_on_host(host, body)
     assert caught.value is host.raises
     assert host.given == [1], "nothing reaches the host after the end"
 
@@ -122,30 +122,30 @@ def test_a_control_exception_cannot_be_swallowed(host: Host, body: str) -> None:
 def test_a_value_error_of_the_host_is_the_codes_fault(host: Host) -> None:
     host.raises = ValueError("say [a|the] color type")
     with pytest.raises(GeneratedError, match=r"line 3: ValueError: say \[a\|the\] color type"):
-        run(host, "x = 1\nact('nonsense')")
+        run_on_host(host, "x = 1\nact('nonsense')")
 
 
 @pytest.mark.parametrize("error", [OverflowError("too large"), ZeroDivisionError("by zero")])
 def test_numbers_that_a_host_cannot_reckon_with_are_the_codes_fault(host: Host, error: Exception) -> None:
     host.raises = error
     with pytest.raises(GeneratedError, match=type(error).__name__):
-        run(host, "act(10 ** 1000)")
+        run_on_host(host, "act(10 ** 1000)")
 
 
 def test_no_half_of_a_character_is_made(host: Host) -> None:
     with pytest.raises(GeneratedError, match="surrogates not allowed"):
-        run(host, "act(chr(0xd800))")
+        run_on_host(host, "act(chr(0xd800))")
 
 
 def test_a_bug_of_the_host_is_not(host: Host) -> None:
     host.raises = KeyError("ours")
     with pytest.raises(KeyError):
-        run(host, "act(1)")
+        run_on_host(host, "act(1)")
 
 
 def test_its_own_message_comes_back(host: Host) -> None:
     with pytest.raises(GeneratedError) as caught:
-        run(host, "x = 0\nraise ValueError('the ball is not here')")
+        run_on_host(host, "x = 0\nraise ValueError('the ball is not here')")
     assert (caught.value.line, caught.value.kind, str(caught.value)) == (
         3,
         "ValueError",
@@ -155,14 +155,14 @@ def test_its_own_message_comes_back(host: Host) -> None:
 
 def test_control_characters_in_messages_are_dropped(host: Host) -> None:
     with pytest.raises(GeneratedError) as caught:
-        run(host, r"raise ValueError('\x1b[31mred')")
+        run_on_host(host, r"raise ValueError('\x1b[31mred')")
     assert "\x1b" not in str(caught.value)
 
 
 @pytest.mark.parametrize("call", ["act()", "act(1, 2, 3)", "act(1, wrong=2)", "look(1)"])
 def test_wrong_calls_name_the_function(host: Host, call: str) -> None:
     with pytest.raises(GeneratedError, match="takes"):
-        run(host, call)
+        run_on_host(host, call)
 
 
 def test_a_host_that_breaks_its_promise_is_stopped(host: Host) -> None:
@@ -177,12 +177,12 @@ def test_a_host_that_breaks_its_promise_is_stopped(host: Host) -> None:
 )
 def test_checks_return_exactly_a_bool(host: Host, value: str, message: str) -> None:
     with pytest.raises(GeneratedError, match=message):
-        run(host, f"return {value}", returns=bool)
-    assert run(host, f"return {value} is None and False", returns=bool) is False
+        run_on_host(host, f"return {value}", returns=bool)
+    assert run_on_host(host, f"return {value} is None and False", returns=bool) is False
 
 
 def test_and_or_in_a_return_is_its_truth(host: Host) -> None:
-    assert run(host, "return look() and look()[0]", returns=bool) is True
+    assert run_on_host(host, "return look() and look()[0]", returns=bool) is True
 
 
 def test_the_budget_is_the_same_each_run_and_known(host: Host) -> None:
@@ -231,27 +231,27 @@ def test_function_names_must_be_safe() -> None:
 
 def test_unknown_names_are_told_what_there_is(host: Host) -> None:
     with pytest.raises(Refused, match=r"line 2: the name 'look_at' is not known; the functions are: look, act"):
-        run(host, "look_at()")
+        run_on_host(host, "look_at()")
 
 
 @pytest.mark.parametrize("error", [RecursionError("too deep"), MemoryError()])
 def test_stack_and_memory_that_run_out_in_the_host_are_the_codes_fault(host: Host, error: Exception) -> None:
     host.raises = error
     with pytest.raises(GeneratedError) as caught:
-        run(host, "act('x')")
+        run_on_host(host, "act('x')")
     assert caught.value.kind == type(error).__name__
 
 
 @pytest.mark.parametrize("lookup", ["{}[look]", "[1].index(look)", "{1}.remove(look)"])
 def test_errors_tell_no_addresses(host: Host, lookup: str) -> None:
     with pytest.raises(GeneratedError) as caught:
-        run(host, lookup)
+        run_on_host(host, lookup)
     assert "0x" not in str(caught.value)
     handled = "except ValueError as e:\n    return str(e)\nexcept KeyError:\n    return ''"
-    assert run(host, f"try:\n    {lookup}\n{handled}") in ("", "sequence.index(x): x not in sequence")
+    assert run_on_host(host, f"try:\n    {lookup}\n{handled}") in ("", "sequence.index(x): x not in sequence")
 
 
 @pytest.mark.parametrize(("call", "name"), [("len()", "len"), ("'a'.split(1, 2, 3)", "split"), ("round()", "round")])
 def test_wrong_calls_of_builtins_tell_the_name_that_was_written(host: Host, call: str, name: str) -> None:
     with pytest.raises(GeneratedError, match=rf"TypeError: {name}\(\) "):
-        run(host, call)
+        run_on_host(host, call)

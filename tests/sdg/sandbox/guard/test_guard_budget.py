@@ -51,11 +51,11 @@ def what_tests_hold_is_not_looked_through() -> Iterator[None]:
 def test_no_helper_works_more_than_it_is_charged(call: str) -> None:
     for first in VALUES.values():
         for second in ("x", "-1") if "{y}" in call else ("",):
-            made = first.format(n=900)
+            beginning = first.format(n=900)
             line = call.replace("{{", "{").replace("}}", "}").replace("{x}", "x").replace("{y}", second)
             source = (
                 "from collections import Counter, deque\nimport math, heapq, itertools, collections\n\n"
-                f"def program():\n    x = {made}\n    while True:\n        try:\n            {line}\n"
+                f"def program():\n    x = {beginning}\n    while True:\n        try:\n            {line}\n"
                 "        except Exception:\n            pass\n"
             )
             with contextlib.suppress(GuardError):

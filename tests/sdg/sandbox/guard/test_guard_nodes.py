@@ -36,7 +36,7 @@ def test_every_statement_and_expression_is_either_listed_or_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "advice"),
     [
         ("match 1:\n        case 1:\n            return True", "use if / elif / else"),
         ("yield 1", "build and return a list"),
@@ -53,8 +53,8 @@ def test_every_statement_and_expression_is_either_listed_or_refused() -> None:
         ("return '\\ud800' == ''", "half a character"),
     ],
 )
-def test_what_the_language_lacks_is_refused_with_what_to_write(line: str, told: str) -> None:
-    with pytest.raises(Refused, match=re.escape(told)):
+def test_what_the_language_lacks_is_refused_with_what_to_write(line: str, advice: str) -> None:
+    with pytest.raises(Refused, match=re.escape(advice)):
         GUARD.load(f"def check():\n    {line}\n")
 
 

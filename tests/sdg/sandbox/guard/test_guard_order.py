@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sdg.sandbox.guard import BudgetSpent, GeneratedError
-from tests.sdg.sandbox.guard.test_guard_attacks import program, run
+from tests.sdg.sandbox.guard.test_guard_attacks import program, run_guarded
 
 
 @pytest.mark.parametrize(
@@ -43,10 +43,11 @@ def test_patterns_in_patterns_are_as_in_python(body: str, error: str | None) -> 
         names: dict[str, Any] = {}
         exec(program(body), names)
         expected = names["program"]()
-        assert run(program(body).replace("program", "again") + program(f"return again() == {expected!r}")) is True
+        again = program(body).replace("program", "again")
+        assert run_guarded(again + program(f"return again() == {expected!r}")) is True
     else:
         with pytest.raises(GeneratedError, match=re.escape(error)):
-            run(program(f"{body}\nreturn True"))
+            run_guarded(program(f"{body}\nreturn True"))
 
 
 UNORDERED = [
@@ -61,7 +62,7 @@ SETS = ["set('abcdefgh')", "{None, 'a', 'b', 1}", "{('a', 1), ('b', 2), ('c', 3)
 
 def test_the_order_of_a_set_is_the_same_in_each_process() -> None:
     """Hashes of texts differ by process, and so did answers that followed the order of a set."""
-    lines = [line.replace("{x}", made) for line in UNORDERED for made in SETS]
+    lines = [line.replace("{x}", unordered) for line in UNORDERED for unordered in SETS]
     source = (
         "def first(x):\n    for o in x:\n        return o\n\n"
         "def unpacked(x):\n    x = set(list(x)[:2])\n    a, b = x\n    return a, b\n\n"
@@ -92,14 +93,14 @@ def test_the_order_of_a_set_is_the_same_in_each_process() -> None:
 )  # fmt: skip
 def test_what_does_not_depend_on_the_order_of_texts_is_as_in_python(line: str) -> None:
     expected = eval(line)
-    assert run(program(f"return {line} == {expected!r}")) is True
+    assert run_guarded(program(f"return {line} == {expected!r}")) is True
 
 
 def test_ordering_a_set_is_charged() -> None:
     with pytest.raises(BudgetSpent):
-        run(program("t = ('a',)\nfor i in range(40):\n    t = (t, t)\nreturn list({t, 'a'})"))
+        run_guarded(program("t = ('a',)\nfor i in range(40):\n    t = (t, t)\nreturn list({t, 'a'})"))
     with pytest.raises(BudgetSpent):
-        run(program("s = {'a' * 999 + str(i) for i in range(300)}\nwhile True:\n    next(iter(s))"))
+        run_guarded(program("s = {'a' * 999 + str(i) for i in range(300)}\nwhile True:\n    next(iter(s))"))
 
 
 ONE_BY_ONE = [
@@ -138,4 +139,4 @@ ONE_BY_ONE = [
 def test_what_reads_a_value_while_it_is_made_sees_what_python_shows(body: str) -> None:
     names: dict[str, Any] = {}
     exec(program(body), names)
-    assert repr(run(program(body))) == repr(names["program"]())
+    assert repr(run_guarded(program(body))) == repr(names["program"]())

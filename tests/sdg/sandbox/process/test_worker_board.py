@@ -14,9 +14,9 @@ from sdg.sandbox.process.board import MOST, Board, digest
 
 @pytest.fixture
 def board() -> Iterator[Board]:
-    found = Board.new()
-    yield found
-    found.close()
+    shared = Board.new()
+    yield shared
+    shared.close()
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Code:
     does: Callable[[], Any]
 
 
-def seen(board: Board) -> str:
+def read_by_parent(board: Board) -> str:
     """What the parent reads, through a mapping of its own."""
 
     other = Board(os.dup(board.descriptor))
@@ -39,11 +39,11 @@ def seen(board: Board) -> str:
 
 def test_the_innermost_source_is_noted_while_it_runs(board: Board) -> None:
     call = board.watch(lambda code: code.does())
-    inner = Code("inner", lambda: seen(board))
-    outer = Code("outer", lambda: (seen(board), call(inner), seen(board)))
-    assert seen(board) == ""
+    inner = Code("inner", lambda: read_by_parent(board))
+    outer = Code("outer", lambda: (read_by_parent(board), call(inner), read_by_parent(board)))
+    assert read_by_parent(board) == ""
     assert call(outer) == (digest("outer"), digest("inner"), digest("outer"))
-    assert seen(board) == ""
+    assert read_by_parent(board) == ""
     assert board.calls == 2
 
 
@@ -56,16 +56,16 @@ def test_what_filled_the_memory_is_to_blame_after_it_ended(board: Board) -> None
     innocent = Code("innocent", lambda: True)
     with pytest.raises(MemoryError):
         call(Code("guilty", lambda: (call(innocent), fill())))
-    assert seen(board) == digest("guilty")
+    assert read_by_parent(board) == digest("guilty")
     board.clear()
-    assert seen(board) == ""
+    assert read_by_parent(board) == ""
 
 
 def test_what_raised_is_over(board: Board) -> None:
     call = board.watch(lambda code: code.does())
     with pytest.raises(ZeroDivisionError):
         call(Code("wrong", lambda: 1 // 0))
-    assert seen(board) == ""
+    assert read_by_parent(board) == ""
 
 
 def test_a_program_that_goes_on_after_memory_was_short_is_noted_again(board: Board) -> None:
@@ -74,17 +74,17 @@ def test_a_program_that_goes_on_after_memory_was_short_is_noted_again(board: Boa
     def goes_on() -> str:
         with pytest.raises(MemoryError):
             call(Code("greedy", fill))
-        return call(Code("next", lambda: seen(board)))
+        return call(Code("next", lambda: read_by_parent(board)))
 
     assert call(Code("program", goes_on)) == digest("next")
-    assert seen(board) == ""
+    assert read_by_parent(board) == ""
 
 
 def test_sources_deeper_than_the_page_do_no_harm(board: Board) -> None:
     call = board.watch(lambda code: code.does())
 
-    def deeper(left: int) -> str:
-        return call(Code(f"at {left}", lambda: deeper(left - 1))) if left else seen(board)
+    def deeper(levels: int) -> str:
+        return call(Code(f"at {levels}", lambda: deeper(levels - 1))) if levels else read_by_parent(board)
 
     assert deeper(MOST + 20) == digest("at 1")
-    assert seen(board) == ""
+    assert read_by_parent(board) == ""

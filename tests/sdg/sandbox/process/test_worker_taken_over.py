@@ -31,14 +31,14 @@ def shorten_the_board() -> None:
 
 
 def _open() -> set[int]:
-    found = set()
+    descriptors = set()
     for descriptor in range(3, 32):
         try:
             os.fstat(descriptor)
         except OSError:
             continue
-        found.add(descriptor)
-    return found
+        descriptors.add(descriptor)
+    return descriptors
 
 
 def limit_the_parent() -> None:
@@ -79,7 +79,7 @@ def call_what_no_list_forbids(victim: str) -> dict[str, int]:
     }
 
 
-DEEDS = {each.__name__: each for each in (
+DEEDS = {deed.__name__: deed for deed in (
     shorten_the_board, limit_the_parent, signal_by_a_pipe, slow_the_parent, call_by_another_number,
 )}  # fmt: skip
 
@@ -95,7 +95,7 @@ def do(job: Any) -> Any:
     elif job == "begin again":
         import gc
 
-        channel = next(each for each in gc.get_objects() if type(each) is worker._Channel)
+        channel = next(candidate for candidate in gc.get_objects() if type(candidate) is worker._Channel)
         for _ in range(20):
             channel.send({"began": 0})
             time.sleep(0.2)
@@ -142,10 +142,10 @@ def test_a_board_keeps_its_size() -> None:
 def test_a_worker_that_reads_no_more_holds_nobody_up() -> None:
     began = time.monotonic()
     with Pool(1, patience=HASTE) as pool:
-        found = dict(pool.run(do, ["read no more", "x" * 1_000_000]))
-    assert found[0] == "did it"
-    assert isinstance(found[1], Lost)
-    assert "it was not done after" in found[1].reason
+        results = dict(pool.run(do, ["read no more", "x" * 1_000_000]))
+    assert results[0] == "did it"
+    assert isinstance(results[1], Lost)
+    assert "it was not done after" in results[1].reason
     assert time.monotonic() - began < 60
 
 

@@ -1,0 +1,60 @@
+"""Which addresses a page may open."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import pytest
+
+from sdg.envs.ui.access import Access, flags_for
+from sdg.errors import UserError
+
+
+def test_access_is_what_was_named() -> None:
+    access = Access("file:///home/a/page.html", ("*.example.org", "/data"))
+    opens = {
+        "file:///home/a/page.html": True, "file:///home/a/other.html": False, "file:///data/x.html": True,
+        "file:///home/a/../b/x.html": False, "http://www.example.org/x": True, "http://example.com/": False,
+        "data:text/html,x": True, "file:///home/a/%00.html": False, "http://[::1": False,
+    }  # fmt: skip
+    assert {address: access.opens(address) for address in opens} == opens
+    assert access.opens("file:///home/a/style.css", part=True)
+    assert not access.opens("file:///home/secret.css", part=True)
+    assert not access.opens("file:///home/a/%00.css", part=True)
+    access = Access("http://a.org/", ("http://[::1]:8000",))
+    assert access.opens("http://[::1]:8000/x")
+    for host in ("[::2]:8000", "[::1]", "1:8000"):
+        assert not access.opens(f"http://{host}/x")
+    access = Access("https://a.org/x")
+    for address in ("https://a.org/y", "wss://a.org/"):
+        assert access.opens(address)
+    for address in ("http://a.org/", "file:///etc/passwd"):
+        assert not access.opens(address)
+
+
+@pytest.mark.parametrize(
+    ("start", "other", "address"),
+    [
+        ("http://Example.org/", "x", "http://example.org/"),
+        ("https://example.org:443/", "x", "https://example.org/a"),
+        ("https://bücher.example/", "x", "https://xn--bcher-kva.example/"),
+        ("https://faß.example:8000/", "x", "https://xn--fa-hia.example:8000/"),
+        ("http://a.org/", "HTTPS://Example.org:443", "https://example.org/"),
+        ("http://a.org/", "*.Bücher.example", "http://www.xn--bcher-kva.example/"),
+    ],
+)
+def test_origins_are_compared_as_browsers_write_them(start: str, other: str, address: str) -> None:
+    access = Access(start, (other,))
+    assert access.opens(address)
+    assert not access.opens(address.replace("example", "example2"))
+    host = urlsplit(address).hostname
+    assert f"EXCLUDE {host}" in flags_for(access)[0].replace("*.", "www.")
+
+
+def test_a_password_in_an_address_is_refused() -> None:
+    for start, others in (("https://ann:secret@a.org/", ()), ("https://a.org/", ("https://ann@b.org",))):
+        with pytest.raises(UserError, match="no user's name or password"):
+            Access(start, others)
+    for start, others in (("http://[::1", ()), ("https://a.org/", ("http://[::",))):
+        with pytest.raises(UserError, match="can't be read"):
+            Access(start, others)

@@ -1,0 +1,115 @@
+"""Private values on a phone: neither tree nor picture nor record holds them, on a device that is all script."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from sdg.envs.phone.actions import ActionError
+from sdg.envs.ui.parser.screen import picture_of
+from sdg.gate.executor import GuardChain
+from sdg.gate.phones import PhoneGuard
+from sdg.llm.fakes import FakeModel
+from sdg.phone_agent.desktop import PhoneDesktop
+from sdg.phone_agent.privacy import PrivateDevice
+from sdg.privacy.memory import Placeholders
+from sdg.privacy.protector import Protector
+from sdg.screen_agent.modes import MODES
+from tests.envs.phone.test_phone_tree import dump, node
+from tests.sdg.screen_agent.ui_agent import UIAgent
+from tests.shared.scripted_phone import FIELD, ScriptedPhone, act, button
+
+
+def test_values_are_masked_in_tree_picture_and_record_and_filled_when_they_are_typed() -> None:
+    protector = Protector((), Placeholders({"code": "secret"}))
+    phone = ScriptedPhone(dump(FIELD, button("Save")), dump(FIELD, button("Saved")))
+    desktop = PhoneDesktop(PrivateDevice(phone, protector), protector.admit("Type secret."))
+    model = FakeModel(
+        [json.dumps({"commands": [act("Type", text="{code}")]}), json.dumps({"commands": [act("finish", message="x")]})]
+    )
+    UIAgent(model, GuardChain(rules=[PhoneGuard()]), mode=MODES["som-react"]).play(desktop)
+    assert phone.done == [("type", "secret")]
+    for messages in model.asked:
+        assert all("secret" not in message.content for message in messages)
+    for step in desktop.steps:
+        assert "secret" not in step.screen.xml
+        picture = step.screen.image
+        assert (picture[100:150, 0:400] == 120).all()
+        assert not (picture[0:50, 0:100] == 120).all()
+    assert desktop.steps[0].action.text == "{code}"
+    with pytest.raises(ActionError, match="no value"):
+        PrivateDevice(phone, protector).type_text("{nothing}")
+
+
+NOTE, CARD = "walrus orchid pretzel ninety", "4929 7317 6052 8804"
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        [button("walrus orchid pre...")],
+        [button("walrus orchid"), button("pretzel ninety", 60)],
+        [button("WALRUS-0RCHID pretzel")],
+        [button("walrus&#10;orchid&#160;pretzel&#10;ninety")],
+        [button("4929"), button("7317", 60), node("View", "[0,120][9,180]", desc="6052"), button("8804", 200)],
+        [node("Button", "[0,0][100,50]", res="walrus_orchid_pretzel", flags="clickable")],
+        [button("a").replace("index=", 'hint="walrus orchid pretzel ninety" index=')],
+        [button("a").replace("/node>", "/node>walrus orchid pretzel ninety")],
+    ],
+)
+def test_parts_of_values_reach_neither_tree_nor_picture_of_a_phone(nodes: list[str]) -> None:
+    protector = Protector((), Placeholders({"note": NOTE, "card": CARD, "kind": "widget"}))
+    desktop = PhoneDesktop(PrivateDevice(ScriptedPhone(dump(*nodes, button("Save", 700))), protector), "x")
+    observation = desktop.observe()
+    assert not any(
+        part in observation.xml.lower() for part in ("walrus", "0rchid", "ninety", "4929", "6052", "8804", "widget")
+    )
+    assert [element.kind for element in observation.elements][-1] == "button"
+    hidden = [element.box for element in observation.elements if "{" in element.text]
+    assert all((observation.image[box[1] : box[3], box[0] : box[2]] == 120).all() for box in hidden)
+    assert not (observation.image[700:750, 0:100] == 120).all()
+
+
+def test_a_few_letters_are_enough_in_a_field_of_a_phone_that_a_value_was_typed_into() -> None:
+    protector = Protector((), Placeholders({"code": "471108"}))
+    phone = PrivateDevice(ScriptedPhone(dump(FIELD.replace("secret", "471"), button("471"))), protector)
+    assert phone.dump().count('"471"') == 2
+    phone.type_text("{code}")
+    assert phone.dump().count('"471"') == 1
+
+
+def test_a_sign_that_xml_can_t_hold_is_read_on_a_private_phone_too() -> None:
+    phone = ScriptedPhone(dump(button("hello \x01 secret")))
+    private = PrivateDevice(phone, Protector((), Placeholders({"code": "secret"})))
+    assert [element.text for element in PhoneDesktop(private, "x").observe().elements] == ["hello {code}"]
+
+
+@pytest.mark.parametrize("shown", [0, 1])
+def test_a_value_that_comes_or_goes_while_the_picture_is_taken_isn_t_in_it(shown: int) -> None:
+    screens = dump(button("secret")), dump(button("saved"))
+    phone = ScriptedPhone(screens[shown])
+    private = PrivateDevice(phone, Protector((), Placeholders({"code": "secret"})))
+    private.dump()
+    phone.dumps = (screens[1 - shown],)
+    assert (picture_of(private.screenshot())[0:50, 0:100] == 120).all()
+    assert (picture_of(private.screenshot())[0:50, 0:100] == 120).all() == bool(shown)
+
+
+def test_a_text_without_end_is_cut_and_painted_over_on_a_private_phone() -> None:
+    private = PrivateDevice(ScriptedPhone(dump(button("ab " * 2000))), Protector((), Placeholders({"code": "secret"})))
+    assert len(private.dump()) < 5000
+    assert (picture_of(private.screenshot())[0:50, 0:100] == 120).all()
+
+
+def test_without_values_a_private_phone_is_the_phone() -> None:
+    phone = ScriptedPhone("not xml")
+    private = PrivateDevice(phone, Protector((), Placeholders()))
+    assert (private.dump(), private.screenshot()) == (phone.dump(), phone.screenshot())
+
+
+def test_a_private_screen_that_cannot_be_read_is_not_shown() -> None:
+    private = PrivateDevice(ScriptedPhone("not xml"), Protector((), Placeholders({"code": "secret"})))
+    assert private.dump() == ""
+    assert np.all(picture_of(private.screenshot()) == 120)
