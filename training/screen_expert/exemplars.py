@@ -82,7 +82,7 @@ WHY: Mapping[str, str] = {
     "use-colorwheel": "The field takes the colour's code as six digits; a click elsewhere closes the picker.",
     "visual-addition": "All blocks are counted and the number typed.",
 }
-"""What a person would say of how each is done."""
+"""Task -> what a person would say about how to do it."""
 
 
 def make_exemplar(browser: Browser, task: str) -> Exemplar | None:
@@ -91,16 +91,22 @@ def make_exemplar(browser: Browser, task: str) -> Exemplar | None:
         world = UIWorld(task, browser=browser)
         world.reset(seed)
         desktop = ScreenDesktop(world, parser=true_parser(browser), lazy=False)
-        work, turns = Work(desktop, OpenGate()), []
-        model = Scripted(task, lambda desktop=desktop: desktop.screenshot)  # type: ignore[misc]
-        while (question := work.question()) is not None:
-            said = model.complete(question)
-            turns.append({"observation": desktop.observe().text, "commands": _commands(said.text)})
-            work.answer(said)
-        if work.result().success and len(turns) <= MOST_TURNS:
-            about = {"task": task, "seed": seed, "instruction": world.mission, "why": WHY[task]}
-            return about | {"turns": turns}
+        turns = _play(desktop, task)
+        if turns is not None and len(turns) <= MOST_TURNS:
+            head = {"task": task, "seed": seed, "instruction": world.mission, "why": WHY[task]}
+            return head | {"turns": turns}
     return None
+
+
+def _play(desktop: ScreenDesktop, task: str) -> list[dict[str, Any]] | None:
+    """The turns of the scripts on a desktop: what they saw and their commands; None where they don't solve the task."""
+    work, turns = Work(desktop, OpenGate()), []
+    model = Scripted(task, lambda: desktop.screenshot)
+    while (question := work.question()) is not None:
+        reply = model.complete(question)
+        turns.append({"observation": desktop.observe().text, "commands": _commands(reply.text)})
+        work.answer(reply)
+    return turns if work.result().success else None
 
 
 def _commands(reply: str) -> tuple[dict[str, Any], ...]:
@@ -111,10 +117,11 @@ def _commands(reply: str) -> tuple[dict[str, Any], ...]:
 
 
 def main(tasks: Sequence[str] = SEEN) -> None:
-    """Make them all and write them beside this file."""
+    """Make them all and write them to the file of the package."""
     with Browser() as browser:
-        found = [each for task in tasks if (each := make_exemplar(browser, task)) is not None]
-    PLACE.write_text(json.dumps(found, indent=1) + "\n")
+        exemplars = [make_exemplar(browser, task) for task in tasks]
+    solved = [exemplar for exemplar in exemplars if exemplar is not None]
+    PLACE.write_text(json.dumps(solved, indent=1) + "\n")
 
 
 if __name__ == "__main__":

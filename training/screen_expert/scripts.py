@@ -1,4 +1,4 @@
-"""A solver with a script for each looked-at screen task that general rules don't solve: what the commands can reach.
+"""A solver of the looked-at screen tasks: general rules, and scripts for three tasks. It shows what commands can reach.
 
 A yardstick of world and commands, never an agent: it knows tasks by name and plays with the pages' own elements.
 """
@@ -15,11 +15,10 @@ from sdg.envs.ui.parser.screen import picture_of
 from sdg.envs.ui.tasks import UNSEEN
 from sdg.llm.model import Completion, Message, Sampling
 from sdg.llm.provider import Provider
-from sdg.llm.webrules.rules import RuleAnswer, click, label_right, wanted_names
+from sdg.llm.webrules.rules import RuleAnswer, click, label_right, submit_form, wanted_names
 from sdg.llm.webrules.situation import SeenElement, Situation, read_situation
 from training.screen_expert import figures, forms, pages
 from training.screen_expert.acts import at
-from training.screen_expert.forms import ended
 
 LIKE = (
     "big large huge enormous gigantic", "small tiny little mini petite", "red scarlet crimson vermillion",
@@ -55,20 +54,21 @@ class Scripted:
         if self._script is not None:
             plan: RuleAnswer | None = self._script(now, picture_of(self._picture()).mean(axis=2))
         else:
-            plan = next((plan for rule in RULES if (plan := rule(now)) is not None and plan.commands), None)
+            plans = (rule(now) for rule in RULES)
+            plan = next((plan for plan in plans if plan is not None and plan.commands), None)
         if plan is None:
             return Completion("No rule of mine knows what to do here.", self.name)
-        return Completion(
-            json.dumps({"thoughts": {"plan": plan.note}, "commands": list(plan.commands)[:30]}), self.name
-        )
+        reply = {"thoughts": {"plan": plan.note}, "commands": list(plan.commands)[:30]}
+        return Completion(json.dumps(reply), self.name)
 
 
 def similar_words(now: Situation, pixels: np.ndarray) -> RuleAnswer:
     """Tick the words that mean the same."""
+    names = {name.lower() for name in wanted_names(now.task)}
     groups = [frozenset(line.split()) for line in LIKE]
-    wanted = [group for group in groups for word in wanted_names(now.task) if word.lower() in group]
-    ticks = [each for each in now.of_kind("checkbox") if any(label_right(now, each).lower() in one for one in wanted)]
-    return ended(now, [click(each) for each in ticks if not each.is_checked])
+    wanted = {word for group in groups if names & group for word in group}
+    boxes = [box for box in now.of_kind("checkbox") if label_right(now, box).lower() in wanted]
+    return submit_form(now, [click(box) for box in boxes if not box.is_checked])
 
 
 def polygon_sides(now: Situation, pixels: np.ndarray) -> RuleAnswer:
@@ -89,10 +89,11 @@ def polygon_sides(now: Situation, pixels: np.ndarray) -> RuleAnswer:
 
 
 def three_in_a_row(now: Situation, pixels: np.ndarray) -> RuleAnswer:
-    """Win, or hinder, or take what leads furthest."""
-    cells = sorted((each for each in now.elements if each.height > 60), key=lambda each: (each.y // 40, each.x))
-    board = "".join(_mark(pixels, each) for each in cells[:9])
-    return RuleAnswer([at("CLICK_COORDS", cells[_best(board)].middle)])
+    """Win, or hinder, or take the cell that leads furthest."""
+    large = [element for element in now.elements if element.height > 60]
+    cells = sorted(large, key=lambda cell: (cell.y // 40, cell.x))
+    board = "".join(_mark(pixels, cell) for cell in cells[:9])
+    return RuleAnswer([at("CLICK_COORDS", cells[_best_cell(board)].middle)])
 
 
 def _mark(pixels: np.ndarray, cell: SeenElement) -> str:
@@ -104,22 +105,30 @@ def _mark(pixels: np.ndarray, cell: SeenElement) -> str:
     return "X" if (pixels[y - 5 : y + 5, x - 5 : x + 5] < 128).any() else "O"
 
 
-def _best(board: str) -> int:
+def _best_cell(board: str) -> int:
     free = [n for n in range(9) if board[n] == " "]
-    return max(free, key=lambda n: _value(board[:n] + "X" + board[n + 1 :], "O") + 0.01 * (n == 4))
+    return max(free, key=lambda n: _value(_with_mark(board, n, "X"), "O") + 0.01 * (n == 4))
+
+
+def _with_mark(board: str, cell: int, mark: str) -> str:
+    return board[:cell] + mark + board[cell + 1 :]
 
 
 @cache
 def _value(board: str, turn: str) -> float:
-    """What a board is worth against one who moves at random or well, half and half."""
-    for who, worth in (("X", 1.0), ("O", -1.0)):
-        if any(all(board[n] == who for n in row) for row in _ROWS):
-            return worth
+    """The worth of a board for X, in [-1, 1], if O moves at random or well, half and half."""
+    rows = {"".join(board[n] for n in row) for row in _ROWS}
+    if "XXX" in rows:
+        return 1.0
+    if "OOO" in rows:
+        return -1.0
     free = [n for n in range(9) if board[n] == " "]
     if not free:
         return -0.6
-    after = [_value(board[:n] + turn + board[n + 1 :], "O" if turn == "X" else "X") for n in free]
-    return 0.95 * max(after) if turn == "X" else 0.5 * min(after) + 0.5 * sum(after) / len(after)
+    if turn == "X":
+        return 0.95 * max(_value(_with_mark(board, n, "X"), "O") for n in free)
+    values = [_value(_with_mark(board, n, "O"), "X") for n in free]
+    return 0.5 * min(values) + 0.5 * sum(values) / len(values)
 
 
 SCRIPTS: Mapping[str, Callable[[Situation, np.ndarray], RuleAnswer]] = {
