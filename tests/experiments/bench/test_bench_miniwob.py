@@ -109,7 +109,7 @@ def test_episodes_are_played_once_and_failures_leave_a_picture(tmp_path: Path) -
 def test_a_press_that_deletes_is_asked_about_and_counted() -> None:
     """The expert's rules stand in for a model that can read mail: what is tested is the confirmation."""
     setting = Setting(ModelSettings("training.screen_expert.scripts:EXPERT"), guards=("confirm", "screens"))
-    ((row, _),) = play([ScreenJob("email-inbox-nl-turk", 40)], setting)
+    (row,) = play([ScreenJob("email-inbox-nl-turk", 40)], setting)
     assert "delete" in row.instruction
     assert row.success, row
     assert row.confirmed == 1
@@ -174,7 +174,7 @@ from sdg.experiments.play.browsers import Players
 from sdg.llm.registry import ModelSettings
 if __name__ == "__main__":
     setting = Setting(ModelSettings("webrules"), eyes="true")
-    for row, _ in Players(play, lose, processes=1)([ScreenJob("focus-text", seed) for seed in range(10_000)], setting):
+    for row in Players(play, lose, processes=1)([ScreenJob("focus-text", seed) for seed in range(10_000)], setting):
         print(row.unit, flush=True)
 """
 
@@ -200,7 +200,7 @@ def test_a_player_that_dies_costs_one_episode() -> None:
     setting = Setting(ModelSettings("webrules"), eyes="true")
     jobs = [ScreenJob("focus-text", seed) for seed in range(3)]
     heard = []
-    for row, _ in Players(play, lose, processes=1)(jobs, setting):
+    for row in Players(play, lose, processes=1)(jobs, setting):
         heard.append(row)
         if len(heard) == 1:
             os.kill(multiprocessing.active_children()[0].pid or 0, signal.SIGKILL)
@@ -215,7 +215,7 @@ def test_a_player_that_hangs_is_noticed_while_another_goes_on() -> None:
     setting = Setting(ModelSettings("webrules"), eyes="true")
     jobs, others = [ScreenJob("focus-text", seed) for seed in range(2_000)], 0
     rows = Players(play, lose, processes=2, patience_seconds=8)(jobs, setting)
-    for row, _ in rows:
+    for row in rows:
         if not others:
             os.kill(min(child.pid or 0 for child in multiprocessing.active_children()), signal.SIGSTOP)
         if "fell silent" in row.detail:
