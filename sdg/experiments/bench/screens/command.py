@@ -35,7 +35,7 @@ from sdg.errors import refuse
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.episodes import SCREENSHOT, TRUE, ScreenEpisode, ScreenJob, Setting, lose, play
 from sdg.experiments.config.config import find_config, load
-from sdg.experiments.play.browsers import Players
+from sdg.experiments.play.browsers import play_in_processes
 from sdg.experiments.play.film import data_address
 from sdg.experiments.results.comparison import cores, named_model, open_folder, publish, run_missing_jobs
 from sdg.gate.registry import check_guards
@@ -93,7 +93,7 @@ def rows(
         played = run_missing_jobs(
             [ScreenJob(task, seed) for task in chosen for seed in numbers],
             Rows(run.journal("episodes"), ScreenEpisode),
-            lambda missing: Players(play, lose, processes=processes or cores())(missing, setting),
+            lambda missing: play_in_processes(play, lose, missing, setting, processes=processes or cores()),
             name="episodes",
             unit="episode",
         )

@@ -1,7 +1,7 @@
 """Episodes of screen tasks in a browser: many pages side by side while their models think, one row each.
 
-    play(jobs, setting)                                   # in this process, one browser
-    Players(play, lose, processes=2)(jobs, setting)       # in two processes, a browser each
+    play(jobs, setting)                                             # in this process, one browser
+    play_in_processes(play, lose, jobs, setting, processes=2)       # in two processes, a browser each
 
 A model that answers over a network is asked about as many episodes at a time as its settings allow.
 """
