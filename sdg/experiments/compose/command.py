@@ -92,7 +92,6 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
                 row.seed,
                 row.program,
                 tuple(call["name"] for part in row.trace for call in part["calls"]),
-                row.steps,
                 origin=f"{folder.name} line {line}",
             )
         )

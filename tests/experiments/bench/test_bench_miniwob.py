@@ -28,7 +28,7 @@ from sdg.experiments.bench.screens.command import (
     waited_for,
 )
 from sdg.experiments.bench.screens.episodes import ScreenEpisode, ScreenJob, Setting, lose, play
-from sdg.experiments.play.browsers import Players
+from sdg.experiments.play.browsers import play_in_processes
 from sdg.llm.model import Message
 from sdg.llm.provider import ModelSettings
 from sdg.llm.webrules.rules import WebRules
@@ -109,7 +109,7 @@ def test_episodes_are_played_once_and_failures_leave_a_picture(tmp_path: Path) -
 def test_a_press_that_deletes_is_asked_about_and_counted() -> None:
     """The expert's rules stand in for a model that can read mail: what is tested is the confirmation."""
     setting = Setting(ModelSettings("training.screen_expert.scripts:EXPERT"), guards=("confirm", "screens"))
-    ((row, _),) = play([ScreenJob("email-inbox-nl-turk", 40)], setting)
+    (row,) = play([ScreenJob("email-inbox-nl-turk", 40)], setting)
     assert "delete" in row.instruction
     assert row.success, row
     assert row.confirmed == 1
@@ -170,11 +170,12 @@ def test_a_model_on_a_server_is_asked_about_many_episodes_at_once_and_replayed(t
 
 _BENCH = """
 from sdg.experiments.bench.screens.episodes import ScreenJob, Setting, lose, play
-from sdg.experiments.play.browsers import Players
+from sdg.experiments.play.browsers import play_in_processes
 from sdg.llm.registry import ModelSettings
 if __name__ == "__main__":
     setting = Setting(ModelSettings("webrules"), eyes="true")
-    for row, _ in Players(play, lose, processes=1)([ScreenJob("focus-text", seed) for seed in range(10_000)], setting):
+    jobs = [ScreenJob("focus-text", seed) for seed in range(10_000)]
+    for row in play_in_processes(play, lose, jobs, setting, processes=1):
         print(row.unit, flush=True)
 """
 
@@ -200,7 +201,7 @@ def test_a_player_that_dies_costs_one_episode() -> None:
     setting = Setting(ModelSettings("webrules"), eyes="true")
     jobs = [ScreenJob("focus-text", seed) for seed in range(3)]
     heard = []
-    for row, _ in Players(play, lose, processes=1)(jobs, setting):
+    for row in play_in_processes(play, lose, jobs, setting, processes=1):
         heard.append(row)
         if len(heard) == 1:
             os.kill(multiprocessing.active_children()[0].pid or 0, signal.SIGKILL)
@@ -214,8 +215,8 @@ def test_a_player_that_dies_costs_one_episode() -> None:
 def test_a_player_that_hangs_is_noticed_while_another_goes_on() -> None:
     setting = Setting(ModelSettings("webrules"), eyes="true")
     jobs, others = [ScreenJob("focus-text", seed) for seed in range(2_000)], 0
-    rows = Players(play, lose, processes=2, patience_seconds=8)(jobs, setting)
-    for row, _ in rows:
+    rows = play_in_processes(play, lose, jobs, setting, processes=2, patience_seconds=8)
+    for row in rows:
         if not others:
             os.kill(min(child.pid or 0 for child in multiprocessing.active_children()), signal.SIGSTOP)
         if "fell silent" in row.detail:

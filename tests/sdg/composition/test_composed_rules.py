@@ -202,7 +202,7 @@ def test_a_reply_without_skills_is_refused() -> None:
 def test_a_model_that_breaks_the_rules_is_told_and_mends_it() -> None:
     bad = GOOD.replace("def fetch(thing: thing)", "def fetch(thing: str)")
     model = FakeModel([f"```python\n{bad}\n```", f"```python\n{GOOD}\n```"])
-    programs = [Solved("pick up the red ball", "PickupLoc", 3, "def program():\n    pass\n", ("a", "b"), 1, "x line 3")]
+    programs = [Solved("pick up the red ball", "PickupLoc", 3, "def program():\n    pass\n", ("a", "b"), "x line 3")]
     composed = Author(model, WORLD, tuple(SCRIPTED.values()), load).distil(programs)
     assert [skill.name for skill in composed.skills] == ["fetch", "bring"]
     assert composed.skills[0].origins == ("x line 3",)
