@@ -52,6 +52,9 @@ def rows(
     base_url: options.BaseUrl = "",
     budget: options.Budget = options.NO_BUDGET,
     guards: Annotated[Sequence[str], options.list_option("the gate's guards")] = ("phone", "confirm"),
+    judge: Annotated[
+        str, typer.Option(metavar="KIND:NAME", help="a model that judges answers; comparison without")
+    ] = "",
     device: Annotated[str, typer.Option(help="embedded, adb or adb:SERIAL")] = EMBEDDED,
     masked: Annotated[bool, typer.Option("--masked", help="keep private values from the model")] = False,
     traces: Annotated[bool, typer.Option("--traces", help="keep AndroidLab's folder of each episode")] = False,
@@ -77,11 +80,12 @@ def rows(
         replace(model, timeout_seconds=timeout, concurrency=processes or model.concurrency),
         tuple(guards),
         device,
+        named_model(judge, base_url, folder=folder) if judge else None,
         masked,
         folder / "traces" if traces or not embedded else None,
     )
     asked: dict[str, Any] = {
-        "llm": llm, "base_url": base_url, "guards": list(guards), "device": device, "masked": masked,
+        "llm": llm, "base_url": base_url, "guards": list(guards), "judge": judge, "device": device, "masked": masked,
     }  # fmt: skip
     more = {"modes": list(modes), "tasks": [task.id for task in chosen]}
     with open_folder(folder, asked | more, seed=0, may_change=tuple(more)) as run:
@@ -90,6 +94,8 @@ def rows(
         found: list[Mapping[str, Any]] = [
             mode_row(mode, [each for each in played if each.mode == mode], setting) for mode in modes
         ]
+        doubted = [[each.unit, each.message] for each in played if each.disagreement]
+        run.write_json("disagreements.json", {"answers": doubted})
         publish(run, found)
     return found
 
@@ -163,6 +169,7 @@ def mode_row(mode: str, played: Sequence[PhonePlayed], setting: PhoneSetting) ->
         "held_out_success_rate": round(mean(each.score.complete for each in unseen), 4) if unseen and judged else None,
         "false_completes": sum(each.false_complete for each in played) if judged else None,
         "side_effects": sum(bool(each.side_effects) for each in played),
+        "disagreements": sum(each.disagreement for each in played),
         "confirmed": sum(each.confirmed for each in played),
         "lost": sum(each.end == "page" for each in played),
         "actions": sum(each.steps for each in played),

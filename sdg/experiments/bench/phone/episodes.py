@@ -20,7 +20,7 @@ from sdg.experiments.bench.phone.androidlab import parsed_action, write_episode
 from sdg.experiments.play.browsers import play_in_processes
 from sdg.experiments.play.together import play_together
 from sdg.gate.registry import gate_of
-from sdg.llm.model import Completion, LanguageModel, Message
+from sdg.llm.model import Completion, LanguageModel, Message, ModelError
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build, concurrency_of
 from sdg.phone_agent.desktop import PhoneDesktop
@@ -28,20 +28,24 @@ from sdg.phone_agent.privacy import PrivateDevice
 from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import Protector
 from sdg.privacy.recognisers import recognisers_of
+from sdg.prompts.fill import conversation, fence
 from sdg.screen_agent.agent import UIEpisode, Work
 from sdg.screen_agent.modes import MODES
 
 EMBEDDED = "embedded"
+MAX_JUDGEMENTS = 6
+"""Times that a model is asked to judge an answer before it counts as wrong, as in AndroidLab."""
 
 
 @dataclass(frozen=True, slots=True)
 class PhoneSetting:
-    """How episodes are played: model, guards, the device ("embedded", "adb" or "adb:SERIAL"), whether values are
-    masked, and where traces are written (None: nowhere)."""
+    """How episodes are played: model, guards, the device ("embedded", "adb" or "adb:SERIAL"), a model that judges
+    answers (None: by comparison), whether values are masked, and where traces are written (None: nowhere)."""
 
     model: ModelSettings
     guards: tuple[str, ...] = ("phone", "confirm")
     device: str = EMBEDDED
+    judge: ModelSettings | None = None
     masked: bool = False
     traces: Path | None = None
 
@@ -61,8 +65,8 @@ class PhoneJob:
 
 @dataclass(frozen=True, slots=True)
 class PhonePlayed:
-    """An episode as the journal keeps it: AndroidLab's flags and counts (`TaskScore`), how it ended, whether success
-    was claimed falsely, and what else was changed."""
+    """An episode as the journal keeps it: AndroidLab's flags and counts (`TaskScore`), how it ended, and whether
+    success was claimed falsely, what else was changed, and whether comparison and judge disagree."""
 
     unit: str
     task: str
@@ -76,6 +80,7 @@ class PhonePlayed:
     message: str | None = None
     false_complete: bool = False
     side_effects: tuple[str, ...] = ()
+    disagreement: bool = False
     confirmed: int = 0
     tokens: int = 0
     seconds: float = 0.0
@@ -95,7 +100,7 @@ class PhoneEpisode:
         self.mask: Callable[[str], str] = str
         self.judge, self.began = TaskProgress(job.task), time.monotonic()
         self.looks: list[dict[str, bool]] = []
-        self.confirmed = 0
+        self.confirmed, self.disagreement = 0, False
         gate = gate_of(setting.guards, usages={}, resolve=lambda *_: (), model=model, confirm=self._confirm)
         device, instruction = phone, self.task.instruction
         if setting.masked:
@@ -154,6 +159,7 @@ class PhoneEpisode:
             message,
             message is not None and not score.complete,
             changed,
+            self.disagreement,
             self.confirmed,
             played.prompt_tokens + played.completion_tokens,
             round(time.monotonic() - self.began, 2),
@@ -172,9 +178,31 @@ class PhoneEpisode:
 
     def _finish(self, message: str) -> bool:
         if self.task.is_question:
-            self.judge.answer(is_right(message, self.task.answers))
+            right = is_right(message, self.task.answers)
+            if self.setting.judge is not None:
+                judged = judge_answer(build(self.setting.judge), self.task, message)
+                self.disagreement, right = judged != right, judged
+            self.judge.answer(right)
         self.looks[-1] = self.judge.flags
         return self.judge.flags["complete"]
+
+
+def judge_answer(model: LanguageModel, task: PhoneTask, answer: str) -> bool:
+    """Whether a model judges an answer right; a model that says neither True nor False in six tries doesn't."""
+    asked = conversation(
+        "phone_judge",
+        question=fence(task.instruction),
+        reference=fence(" or ".join(task.answers)),
+        answer=fence(answer),
+    )
+    for _ in range(MAX_JUDGEMENTS):
+        try:
+            said = model.complete(asked).text
+        except ModelError:
+            continue
+        if ("True" in said) != ("False" in said):
+            return "True" in said
+    return False
 
 
 def play_all(jobs: Sequence[PhoneJob], setting: PhoneSetting, *, processes: int) -> Iterator[PhonePlayed]:

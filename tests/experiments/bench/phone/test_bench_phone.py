@@ -34,11 +34,11 @@ from sdg.experiments.bench.phone import episodes
 from sdg.experiments.bench.phone.androidlab import read_tasks, write_episode
 from sdg.experiments.bench.phone.command import chosen_tasks, mode_row, rows
 from sdg.experiments.bench.phone.data import PhoneTransition, derive_tasks, explore, write_lines, write_minari
-from sdg.experiments.bench.phone.episodes import PhoneEpisode, PhoneJob, PhonePlayed, PhoneSetting
+from sdg.experiments.bench.phone.episodes import PhoneEpisode, PhoneJob, PhonePlayed, PhoneSetting, judge_answer
 from sdg.experiments.play.together import play_together
 from sdg.gate.phones import LearnedPhoneGuard
 from sdg.llm.fakes import FakeModel
-from sdg.llm.model import Completion, Message
+from sdg.llm.model import Completion, Message, ModelError
 from sdg.llm.provider import ModelSettings
 from sdg.llm.webrules.phones import ClumsyPresses, PhoneRules, RandomPresses, read_moment, value_for
 from sdg.phone_agent.desktop import PhoneObservation, PhoneStep
@@ -172,6 +172,23 @@ def test_answers_are_right_in_other_words_and_numbers_are_whole() -> None:
     assert not is_right("190.50", ["90.50"])
     assert not is_right(" ".join(["5"] * 70), ["5"])
     assert not is_right("", ["5"])
+
+
+def test_a_model_judges_answers_up_to_six_times() -> None:
+    task = TASKS["clock_9"]
+    assert judge_answer(FakeModel(["Hm.", "True"]), task, "three of them")
+    assert not judge_answer(FakeModel(["True or False"]), task, "x")
+    silent = FakeModel(["?"])
+    assert not judge_answer(silent, task, "x")
+    assert len(silent.asked) == 6
+
+    class Broken:
+        name = "broken"
+
+        def complete(self, messages: object, **_: object) -> Any:
+            raise ModelError("no")
+
+    assert not judge_answer(Broken(), task, "x")
 
 
 def test_sub_goals_count_in_order_and_must_last() -> None:
