@@ -1,4 +1,4 @@
-"""Canary values sent through every path: whoever finds one outside the local body has found a leak."""
+"""Canary values are sent through every path: one that is found outside the local body is a leak."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _played(folder: Path, privacy: str, protector: Protector | None) -> dict[str
 
 @contextlib.contextmanager
 def _watched() -> Iterator[dict[str, str]]:
-    """Whatever is logged, printed or sent meanwhile, by any library, by where it went."""
+    """What any library logs, prints or sends meanwhile, by where it went."""
     logged, out, err, seen = io.StringIO(), io.StringIO(), io.StringIO(), dict[str, str]()
     handler, root = logging.StreamHandler(logged), logging.getLogger()
     level, sent = root.level, list[str]()

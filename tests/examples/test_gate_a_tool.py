@@ -13,7 +13,7 @@ from sdg.gate.executor import Verdict
 
 
 class Mailbox:
-    """Mails, and the tools of a framework's making over them."""
+    """Mails, and a framework's tools that work on them."""
 
     def __init__(self, call: str) -> None:
         self.mails = {"invoice": "Pay 20 EUR", "lunch": "Friday?"}

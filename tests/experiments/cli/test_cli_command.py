@@ -265,8 +265,9 @@ def test_every_benchmark_says_what_it_takes(capsys: pytest.CaptureFixture[str], 
     hints = get_type_hints(getattr(rows, "func", rows), include_extras=True)
     for option, about in inspect.signature(rows).parameters.items():
         infos = getattr(hints.get(option), "__metadata__", ())  # in Annotated, typer keeps the first name as `default`
-        flags = [flag for info in infos for flag in (info.default, *(info.param_decls or ()))]
-        flag = next((f for f in flags if str(f).startswith("--")), f"--{option.replace('_', '-')}")
+        names = [str(name) for info in infos for name in (info.default, *(info.param_decls or ()))]
+        flags = [name for name in names if name.startswith("--")]
+        flag = flags[0] if flags else f"--{option.replace('_', '-')}"
         typed = r"\[?FILE" if about.kind is about.POSITIONAL_OR_KEYWORD else re.escape(flag)
         help_line = re.search(rf"^  {typed}.*?(?:  +|\n +)(\S.*)", shown, re.MULTILINE)
         assert help_line is not None, option

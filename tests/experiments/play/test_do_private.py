@@ -68,7 +68,7 @@ def test_text_elements_and_picture_hide_the_same() -> None:
 
 
 class Moves:
-    """A world whose texts are elsewhere, or others, each time that they are asked for."""
+    """A world that has other texts, or has them elsewhere, each time that it is asked."""
 
     done, mission, reward = False, f"write {{note={NOTE}}}", 0.0
 

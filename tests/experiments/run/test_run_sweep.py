@@ -40,7 +40,7 @@ def test_every_setting_is_run_with_every_seed_once(
     asked = ["sweep", "tiny", "--set", "verify.t_verify=500,600", "--seeds", "3", "--out", str(tmp_path), "--json"]
     assert main(asked) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert sorted(ran) == [(t, seed) for t in (500, 600) for seed in (0, 1, 2)]
+    assert sorted(ran) == [(budget, seed) for budget in (500, 600) for seed in (0, 1, 2)]
     assert [row["setting"] for row in rows] == ["verify.t_verify=500", "verify.t_verify=600"]
     assert rows[0]["seeds"] == 3
     assert rows[0]["success_rate"] == pytest.approx(0.91)

@@ -61,7 +61,7 @@ def test_a_name_in_a_library_can_not_forge_metadata() -> None:
 
 
 def test_levels_that_are_none_end_no_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A library's provenance is plain JSON from whoever saved it."""
+    """A library's provenance is plain JSON by its author."""
     pytest.importorskip("huggingface_hub")
     for number, levels in enumerate((5, ["Nope"], {})):
         place, library = tmp_path / f"library-{number}", sdg.load()

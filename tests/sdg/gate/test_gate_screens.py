@@ -49,7 +49,7 @@ ASKED = {
     7: ("type", "'lake' into the textbox beside 'Town'"),
     9: ("type", "'lake' into the textbox beside 'Street'"),
 }
-"""A command that asks for something of each of these elements of `FORM`."""
+"""A command on each of these elements of `FORM`."""
 
 
 def form_after(number: int) -> Observation:

@@ -36,7 +36,7 @@ def _call(name: str, argument: str, began: int, *, refused: bool = False) -> dic
 
 
 def _memory_at(level: str, seed: int, began: int) -> Memory:
-    """What a robot in minigrid itself knows then."""
+    """What a robot in minigrid knows then."""
     world = BabyAIWorld(level, lift_time_limit=True)
     world.reset(seed)
     for step, action in enumerate(ACTIONS[:began]):

@@ -1,4 +1,4 @@
-"""A check that names two things doesn't make its skill vanish, and names in use are told to whoever translates."""
+"""A check that names two things doesn't make its skill vanish, and the translator is told the names in use."""
 
 from __future__ import annotations
 

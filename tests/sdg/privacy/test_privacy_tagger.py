@@ -20,7 +20,7 @@ TEXTS = [example.text for example in read_sets()["first"][:40]]
 @pytest.mark.parametrize("text", [*TEXTS, "", " ", "é́ \n\t", "a.b.c...", "''''", "“Ann’s”", "x" * 500, "\udcff Ann"])
 def test_words_cover_all_but_blanks_and_have_facts(text: str) -> None:
     words = tokens(text)
-    assert [text[a:b] for a, b in words] == [text[a:b] for a, b in sorted(set(words))]
+    assert [text[start:end] for start, end in words] == [text[start:end] for start, end in sorted(set(words))]
     assert "".join(text[a:b] for a, b in words) == "".join(text.split())
     word_facts = facts(text, words, [])
     assert len(word_facts) == len(words)

@@ -1,4 +1,4 @@
-"""The paper's five functions: relative to the robot, in view alone, and all that was seen for whoever repairs."""
+"""The paper's five functions: relative to the robot and in view alone; a repair is shown all that was seen."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ def test_positions_are_those_of_the_view_from_where_the_robot_stands(level: str)
         things = [*shown.get_observation(), *shown.get_doors_in_observation()]
         cells = set()
         for thing in things:
-            (x, y), (a, b), (c, d) = inner.agent_pos, RIGHT[inner.agent_dir], AHEAD[inner.agent_dir]
+            x, y = inner.agent_pos
+            (right_x, right_y), (ahead_x, ahead_y) = RIGHT[inner.agent_dir], AHEAD[inner.agent_dir]
             right, ahead = thing.position
-            cell = int(x + right * a + ahead * c), int(y + right * b + ahead * d)
+            cell = int(x + right * right_x + ahead * ahead_x), int(y + right * right_y + ahead * ahead_y)
             there = inner.grid.get(*cell)
             assert (there.color, there.type) == (thing.color, thing.type)
             cells.add(cell)

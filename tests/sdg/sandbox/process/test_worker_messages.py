@@ -88,7 +88,7 @@ def test_a_short_message_can_not_fill_or_stop_the_parent() -> None:
 
 
 def test_a_worker_can_lie_about_its_own_job_alone() -> None:
-    """An untrue result is believed: that is all that a worker which was taken over can do."""
+    """The parent believes an untrue result: a worker that was taken over can do no more."""
     lie = message_of('["dict",["id",0],["value",["list","untrue"]]]').hex()
     other = message_of('["dict",["id",1],["value","of another job"]]').hex()
     with Pool(1) as pool:
