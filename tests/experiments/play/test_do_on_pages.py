@@ -26,7 +26,7 @@ from sdg.experiments.play import pages
 from sdg.experiments.play.pages import do_task
 from sdg.llm.model import Completion, Message, ModelError, Sampling
 from sdg.storage import RunError
-from tests.shared.task_pages import BIG, CLICK, FINISH, FORM, INTO, PRESSED, Scripted, page_with, play_on_page
+from tests.shared.screens.task_pages import BIG, CLICK, FINISH, FORM, INTO, PRESSED, Scripted, page_with, play_on_page
 
 pytestmark = pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
 

@@ -19,7 +19,7 @@ from sdg.phone_agent.desktop import PhoneDesktop
 from sdg.screen_agent.modes import MODES, PHONE_MODES
 from tests.envs.phone.test_phone_tree import dump, node
 from tests.sdg.screen_agent.ui_agent import UIAgent
-from tests.shared.scripted_phone import FIELD, ScriptedPhone, act, button
+from tests.shared.screens.scripted_phone import FIELD, ScriptedPhone, act, button
 
 SLIDER = node("SeekBar", "[0,300][400,350]", text="Slide to pay", flags="clickable")
 
