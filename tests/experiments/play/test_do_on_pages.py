@@ -41,8 +41,8 @@ def test_a_task_is_done_and_leaves_a_film_and_a_trace(site: tuple[str, Path], tm
 
 
 def test_nothing_in_a_trace_steers_a_terminal(site: tuple[str, Path], tmp_path: Path) -> None:
-    said = "\x1b]0;owned\x07\x1b[2Jhi \u009b31m"
-    play_on_page(site, "<p>hello", Scripted([("FINISH", {"text": said})]), folder=tmp_path)
+    hostile = "\x1b]0;owned\x07\x1b[2Jhi \u009b31m"
+    play_on_page(site, "<p>hello", Scripted([("FINISH", {"text": hostile})]), folder=tmp_path)
     trace = (tmp_path / "trace.txt").read_text("utf-8")
     assert "hi \\x9b31m" in trace
     assert all(character == "\n" or character.isprintable() for character in trace)

@@ -141,8 +141,8 @@ def test_episodes_of_screens_are_read_by_minari_s_loader(tmp_path: Path, monkeyp
         pytest.skip("no Chromium")
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
     run = str(tmp_path / "run")
-    asked = ["--tasks", "click-button,enter-text", "--seeds", "3-3", "--processes", "1", "--out", run]
-    assert main(["bench", "miniwob", *asked]) == 0
+    options = ["--tasks", "click-button,enter-text", "--seeds", "3-3", "--processes", "1", "--out", run]
+    assert main(["bench", "miniwob", *options]) == 0
     assert main(["skills", "export", run, "--minari", "sdg/screens-v0"]) == 0
     episodes = list(read_dataset("sdg/screens-v0"))
     assert len(episodes) == 2

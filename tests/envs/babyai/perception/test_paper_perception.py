@@ -27,8 +27,8 @@ AHEAD = {0: (1, 0), 1: (0, 1), 2: (-1, 0), 3: (0, -1)}
 def test_positions_are_those_of_the_view_from_where_the_robot_stands(level: str) -> None:
     steps_compared = 0
     for world, _ in walk(level, seed=3, steps=60):
-        shown, inner = PaperPerception(world.perception()), world.inner
-        things = [*shown.get_observation(), *shown.get_doors_in_observation()]
+        paper, inner = PaperPerception(world.perception()), world.inner
+        things = [*paper.get_observation(), *paper.get_doors_in_observation()]
         cells = set()
         for thing in things:
             x, y = inner.agent_pos
@@ -48,10 +48,10 @@ def test_positions_are_those_of_the_view_from_where_the_robot_stands(level: str)
 def test_what_is_out_of_view_is_told_to_whoever_repairs() -> None:
     for world, _ in walk("GoToLocal", seed=3, steps=60):
         observed = [thing for thing in world.perception().get_observed_objects() if not thing.held]
-        shown = PaperPerception(world.perception())
-        assert all(f"- {thing.name} #{thing.id}" in shown.describe() for thing in observed)
-    assert "seen before" in shown.describe()
-    assert len(shown.get_observation()) < len(observed)
+        paper = PaperPerception(world.perception())
+        assert all(f"- {thing.name} #{thing.id}" in paper.describe() for thing in observed)
+    assert "seen before" in paper.describe()
+    assert len(paper.get_observation()) < len(observed)
 
 
 def test_every_field_is_documented() -> None:
