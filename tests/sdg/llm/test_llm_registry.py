@@ -192,11 +192,11 @@ def test_what_can_t_complete_is_no_model(nothing: object) -> None:
 
 
 def test_an_estimate_is_a_line_about_questions_tokens_money_and_time() -> None:
-    asked = Estimate().plus(EPISODE, 100)
-    assert asked == Estimate(130, 130 * EPISODE.prompt_tokens, 130 * EPISODE.completion_tokens)
-    line = asked.describe(Prices(prompt=2.0, completion=8.0), concurrency=16)
+    estimate = Estimate().plus(EPISODE, 100)
+    assert estimate == Estimate(130, 130 * EPISODE.prompt_tokens, 130 * EPISODE.completion_tokens)
+    line = estimate.describe(Prices(prompt=2.0, completion=8.0), concurrency=16)
     assert line.startswith("the model will be asked some 130 questions, 0.75 M tokens; 2.91 in money; about 4 minutes")
-    assert "no prices are set" in asked.describe(Prices(), concurrency=1)
+    assert "no prices are set" in estimate.describe(Prices(), concurrency=1)
 
 
 def test_limits_hold_for_a_model_of_one_s_own() -> None:

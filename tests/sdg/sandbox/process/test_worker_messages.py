@@ -123,10 +123,10 @@ def test_arrays_come_back_as_they_were(code: str, shape: tuple[int, ...]) -> Non
     value = np.arange(int(np.prod(shape)), dtype=np.float64).reshape(shape).astype(code)
     (data,) = frames(bytearray(encode({"a": value, "b": value.T, "c": value.dtype.type(1)})))
     decoded = Reader().value(data)
-    for name, wanted in (("a", value), ("b", value.T), ("c", value.dtype.type(1))):
-        assert type(decoded[name]) is type(wanted)
-        assert decoded[name].dtype == wanted.dtype
-        assert np.array_equal(decoded[name], wanted)
+    for name, expected in (("a", value), ("b", value.T), ("c", value.dtype.type(1))):
+        assert type(decoded[name]) is type(expected)
+        assert decoded[name].dtype == expected.dtype
+        assert np.array_equal(decoded[name], expected)
     decoded["a"][...] = 1  # it is nobody else's
 
 
