@@ -127,11 +127,11 @@ def test_function_names_are_learned_from_what_their_descriptions_say(seed: int) 
         for explored in (None, Feedback(("find a door",), 0, "no")):
             sampling = Sampling(seed=seed)
             usual = MODEL.complete(prompt(instruction, domain=BABYAI, feedback=explored), sampling=sampling)
-            asked = [
+            messages = [
                 replace(turn, content=turn.content.replace(api_text(RECORD_TEXT, FUNCTIONS), api))
                 for turn in prompt(instruction, domain=BABYAI, feedback=explored)
             ]
-            reply = MODEL.complete(asked, sampling=sampling)
+            reply = MODEL.complete(messages, sampling=sampling)
             expected = re.sub(r"\b(" + "|".join(NAMES) + r")\b", lambda match: names[match.group()], usual.text)
             assert reply.text == expected
 
