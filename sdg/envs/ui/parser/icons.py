@@ -6,13 +6,12 @@ a screenshot only the ink counts, how far each pixel differs from the ground, cu
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
-from sdg.envs.ui.parser.detector import Detection, load_into, overlap
+from sdg.envs.ui.parser.detector import Detection, load_network, overlap
 from sdg.envs.ui.parser.leftover import edges_of, pieces_of
 from sdg.envs.ui.parser.lines import holds
 from sdg.envs.ui.parser.ocr import TextLine, read_line
@@ -155,12 +154,8 @@ def name_icons(picture: np.ndarray, boxes: Sequence[Sequence[int]]) -> list[tupl
     inks = {n: ink for n, box in enumerate(boxes) if (ink := ink_of(picture, box)) is not None}
     if inks:
         with torch.inference_mode():
-            shares = load_network()(torch.from_numpy(np.stack(list(inks.values()))[:, None]).float() / 255).softmax(1)
+            drawn = torch.from_numpy(np.stack(list(inks.values()))[:, None]).float() / 255
+            shares = load_network(network, WEIGHTS)(drawn).softmax(1)
         for n, (share, name) in zip(inks, zip(*(each.tolist() for each in shares.max(1)), strict=True), strict=True):
             found[n] = ("", *NAMES)[name], share
     return found
-
-
-@cache
-def load_network() -> Any:
-    return load_into(network(), WEIGHTS)
