@@ -72,24 +72,23 @@ class Agent(Protocol):
 
 def play_task(agent: Agent, task: Task, *, bot_steps: int | None = None) -> dict[str, Any]:
     """Play one task in a fresh world: a row for the journal of episodes. Raises `ModelError` from planners."""
-    began = time.perf_counter()
-    level, world = open_world(task)
-    return _row(agent.name, level, task=task, episode=agent.play(world, task), bot_steps=bot_steps, began=began)
+    return _row(agent.name, task, agent.play, bot_steps)
 
 
 def lost_task(name: str, task: Task, *, reason: str, bot_steps: int | None = None) -> dict[str, Any]:
     """The row of a task whose process hung or died while agent `name` played it: it counts as a failure."""
+
+    def lose(world: World, task: Task) -> Episode:
+        return Episode(world.mission, False, WORKER_LOST, (), world.max_steps, judged=is_judged(world))
+
+    return _row(name, task, lose, bot_steps) | {"success": False, "error": reason}
+
+
+def _row(name: str, task: Task, play: Callable[[World, Task], Episode], bot_steps: int | None) -> dict[str, Any]:
     began = time.perf_counter()
     level, world = open_world(task)
-    episode = Episode(world.mission, False, WORKER_LOST, (), world.max_steps, judged=is_judged(world))
-    row = _row(name, level, task=task, episode=episode, bot_steps=bot_steps, began=began)
-    return row | {"success": False, "error": reason}
-
-
-def _row(name: str, level: str, *, task: Task, episode: Episode, bot_steps: int | None, began: float) -> dict[str, Any]:
-    head = {"unit": task.unit(name), "agent": name, "level": level, "seed": task.seed}
-    tail = {"repeat": task.repeat, "bot_steps": bot_steps, "seconds": round(time.perf_counter() - began, 4)}
-    return head | episode.row() | tail
+    row = {"unit": task.unit(name), "agent": name, "level": level, "seed": task.seed} | play(world, task).row()
+    return row | {"repeat": task.repeat, "bot_steps": bot_steps, "seconds": round(time.perf_counter() - began, 4)}
 
 
 def open_world(task: Task) -> tuple[str, World]:
