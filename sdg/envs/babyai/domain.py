@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from sdg.envs.babyai.affordances import RoomAffordances, RoomPersistence, facts
+from sdg.envs.babyai.cells import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE
 from sdg.envs.babyai.engine import state
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.grammar import BabyAIDescriptions
 from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
 from sdg.envs.babyai.perception import memory, paper
-from sdg.envs.babyai.perception.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE
 from sdg.envs.babyai.perception.pixels import PixelWorld
 from sdg.envs.babyai.perception.snapshot import FOR_CHECKS, FUNCTIONS, RECORD_TEXT, BabyAIPerception, Object
 from sdg.envs.babyai.practice.batch_world import COLUMN_READER, WAIT, BabyAIRows

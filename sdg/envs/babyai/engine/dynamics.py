@@ -2,12 +2,9 @@
 
 import numpy as np
 
-from sdg.envs.babyai.cells import BALL, BOX, DOOR_CLOSED, DOOR_LOCKED, DOOR_OPEN, EMPTY, KEY, KIND_MASK
-from sdg.envs.babyai.engine.state import FORWARD, MAX_OBJECTS
+from sdg.envs.babyai.cells import BALL, BOX, DOOR_CLOSED, DOOR_LOCKED, DOOR_OPEN, EMPTY, KEY, KIND_MASK, MAX_OBJECTS
+from sdg.envs.babyai.engine.state import FORWARD
 from sdg.envs.kernels import inner_kernel
-
-PICKUP_ACTION, DROP_ACTION, TOGGLE_ACTION = 3, 4, 5
-
 
 N_ACTIONS = 7
 """left, right, forward, pickup, drop, toggle, done (which does nothing)."""
