@@ -12,7 +12,7 @@ pytest.importorskip("mujoco", reason="the extra `mujoco` isn't installed")
 from sdg.envs.domains import domain
 from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.skills.learning.by_hand import check_that
-from sdg.skills.practice.chained import ChainedPractice
+from sdg.skills.practice.env import ChainedPractice
 from sdg.skills.practice.starts import Starts, restore
 from sdg.skills.search.count_search import CountSearch, RandomSearch
 from sdg.skills.search.learned_search import LONGEST, PATIENT, LearnedSearch, SearchedRows
