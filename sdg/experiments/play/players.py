@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from sdg.agents.agents import Agent, PlannerAgent, RandomAgent, Task, act_out
+from sdg.agents.agents import Agent, ChatAgent, PlannerAgent, RandomAgent, Task, act_out
 from sdg.console import UserError
 from sdg.deduction.deduce import DeductionSettings, Planner
 from sdg.deduction.episode import Episode
@@ -136,8 +136,6 @@ class ChatRecipe:
 
     def build(self) -> Agent:
         """The agent. Raises ModelError for a model that can't be used."""
-        from sdg.agents.chat import ChatAgent
-
         return ChatAgent(model_of(self.model), replace(self.sampling, stage=self.sampling.stage or "solve"), self.agent)
 
 
