@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from sdg.deduction.episode import Interaction
-from sdg.deduction.program import ProgramLimits
+from sdg.deduction.program import Call, ProgramLimits
 from sdg.deduction.protocols import Documented, Primitive
-from sdg.deduction.scope import Call
 from sdg.envs.domain import Domain
 from sdg.envs.world import api_text
 from sdg.llm.model import Message

@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from sdg.deduction.program import ENTRY, run_program
+from sdg.deduction.program import ENTRY, EpisodeOver, Scope, run_program
 from sdg.deduction.robot import Robot
-from sdg.deduction.scope import EpisodeOver, Scope
 from sdg.envs.instructions import seeds
 from sdg.experiments.bench.gate.figures import arm_row, estimate
 from sdg.experiments.bench.gate.rollouts import (
