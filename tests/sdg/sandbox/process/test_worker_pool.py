@@ -43,7 +43,7 @@ from sdg.sandbox.process.values import (
     frame,
     frames,
 )
-from sdg.skills.search.count_search import RandomSearch
+from sdg.skills.search.trial import RandomSearch
 from sdg.skills.subgoal import CheckFunction, Subgoal
 from sdg.storage import Journal
 from sdg.verification.verify import VerifySettings
