@@ -7,7 +7,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from sdg.envs.ui.parser.grounds import telling_grounds
-from sdg.envs.ui.parser.leftover import is_framed, read_left_out
+from sdg.envs.ui.parser.lines import is_framed, read_left_out
 from sdg.envs.ui.parser.screen import ScreenElement, parse
 
 pytest.importorskip("rapidocr")

@@ -12,8 +12,7 @@ import numpy as np
 from PIL import Image
 
 from sdg.envs.ui.parser.detector import Detection, load_network, overlap
-from sdg.envs.ui.parser.leftover import edges_of, pieces_of
-from sdg.envs.ui.parser.lines import holds
+from sdg.envs.ui.parser.lines import edges_of, holds, pieces_of
 from sdg.envs.ui.parser.ocr import TextLine, read_line
 
 NAMES = (

@@ -17,8 +17,7 @@ from sdg.envs.ui.commands import SCREEN
 from sdg.envs.ui.parser.detector import Detection, detect
 from sdg.envs.ui.parser.grounds import telling_grounds
 from sdg.envs.ui.parser.icons import find_icons
-from sdg.envs.ui.parser.leftover import is_framed, read_left_out
-from sdg.envs.ui.parser.lines import cut_lines
+from sdg.envs.ui.parser.lines import cut_lines, is_framed, read_left_out
 from sdg.envs.ui.parser.ocr import LEAST_CONFIDENCE, TextLine, read_lines
 from sdg.envs.ui.parser.scripts import languages_of, read_again
 
