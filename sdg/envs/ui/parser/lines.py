@@ -155,8 +155,7 @@ def is_framed(picture: np.ndarray, box: Sequence[int]) -> bool:
 def pieces_of(edges: np.ndarray, joined: int) -> list[tuple[int, int, int, int]]:
     """Boxes of what hangs together of edges, bool (h, w), with so many pixels around each that join it to others."""
     labels, _ = ndimage.label(ndimage.binary_dilation(edges, np.ones((2 * joined + 1,) * 2)), np.ones((3, 3)))
-    found = ndimage.find_objects(labels)
-    return [(x.start + joined, y.start + joined, x.stop - joined, y.stop - joined) for y, x in found]
+    return _boxes(labels, joined, joined)
 
 
 def edges_of(picture: np.ndarray) -> np.ndarray:
@@ -167,12 +166,9 @@ def edges_of(picture: np.ndarray) -> np.ndarray:
     return found
 
 
-def _boxes(labels: np.ndarray, more: int = 0) -> list[tuple[int, int, int, int]]:
-    """The box of each label from 1 on; `more` pixels at either end across were added."""
-    return [
-        (across.start + more, down.start, across.stop - more, down.stop)
-        for down, across in ndimage.find_objects(labels)
-    ]
+def _boxes(labels: np.ndarray, wide: int = 0, high: int = 0) -> list[tuple[int, int, int, int]]:
+    """The box of each label from 1 on, without so many pixels at either end that were added across and down."""
+    return [(x.start + wide, y.start + high, x.stop - wide, y.stop - high) for y, x in ndimage.find_objects(labels)]
 
 
 def _is_letters(box: Sequence[int]) -> bool:
