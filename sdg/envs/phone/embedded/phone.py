@@ -17,9 +17,11 @@ FOLDER = Path(__file__).parent
 
 
 def initial_state(seed: int) -> dict[str, Any]:
-    """The whole state under a seed (0 or more), as JSON: the hand-written `state.json`, and more of its kind. Another seed
-    has other people, songs, notes and entries beside those that tasks are about, a clock some minutes on, and another
-    serial number."""
+    """The whole state under a seed (0 or more), as JSON: the hand-written `state.json` and more of its kind.
+
+    Another seed has other people, songs, notes and entries beside those that tasks are about, a clock some minutes on,
+    and another serial number.
+    """
     if seed < 0:
         raise ValueError(f"a seed is 0 or more, not {seed}")
     rng = random.Random(seed)
