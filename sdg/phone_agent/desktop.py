@@ -185,8 +185,7 @@ class PhoneDesktop:
             raise IllegalCommand(str(error)) from None
         except DeviceLost as error:
             raise BrokenDesktop(str(error)) from None
-        bounds = next((each.box for each in now.elements if each.id == action.element), None)
-        self.steps.append(PhoneStep(action, screen, place, bounds, self._heard()))
+        self.steps.append(PhoneStep(action, screen, place, trees.bounds_in(now, action.element), self._heard()))
         self._seen = None
         return SkillResult(True, 1, 1)
 
