@@ -12,10 +12,10 @@ from sdg.agents.agents import rules_gate
 from sdg.deduction.deduce import Planner, ProgramLimits, Toolkit, deduce
 from sdg.deduction.episode import Interaction
 from sdg.deduction.planner import Prompts, describe_skill, pick_varied
+from sdg.deduction.program import Call
 from sdg.deduction.protocols import CalledSkill, primitive_skills
-from sdg.deduction.scope import Call
 from sdg.envs.babyai.domain import BABYAI
-from sdg.envs.babyai.perception.snapshot import NAMES, Object
+from sdg.envs.babyai.perception.snapshot import BabyAIPerception, Object
 from sdg.envs.babyai.world import BabyAIWorld, instructions
 from sdg.experiments.baselines.scripted_skills import KINDS, RoomSkill, room_skills
 from sdg.gate.executor import Command
@@ -71,9 +71,9 @@ def test_the_clauses_come_in_order_with_their_descriptions() -> None:
 
 
 def _nonsense(rng: random.Random) -> dict[str, str]:
-    names = [f"zq{number}" for number in range(len(NAMES) + len(KINDS))]
+    names = [f"zq{number}" for number in range(len(BabyAIPerception.api) + len(KINDS))]
     rng.shuffle(names)
-    return dict(zip([*NAMES, *KINDS.values()], names, strict=True))
+    return dict(zip([*BabyAIPerception.api, *KINDS.values()], names, strict=True))
 
 
 def _renamed(text: str, names: dict[str, str]) -> str:
