@@ -120,8 +120,13 @@ def with_figures(library: SkillLibrary, rows: Sequence[Mapping[str, Any]], *, le
     return replace(library, skills=tuple(skills))
 
 
-if __name__ == "__main__":
-    config, folder = resolve(CONFIG, Path([*sys.argv[1:], "runs/library"][0]), overlay=[], seed=None)
+def main(run: Path = Path("runs/library")) -> None:
+    """Train in a run folder and ship what was learned."""
+    config, folder = resolve(CONFIG, run, llm=None, assignments=None)
     run_stages("induce", config, folder, fresh=True, as_json=False, quiet=False)
     for found in ship(folder, None, instructions=200):
         print(found)
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))

@@ -61,6 +61,12 @@ def cases(page: Page, parsed: Parsed, *, weight: float = 1.0) -> list[Case]:
     return found
 
 
+def cases_of_all(pages: Sequence[Page], parsed: Parsed) -> list[Case]:
+    """The cases of all pages, none of a kind that nobody acted on; kinds with many acts weigh less in each."""
+    acts = Counter(family(page.task) for page in pages for _ in page.transitions)
+    return [case for page in pages for case in cases(page, parsed, weight=_weight(page.task, acts))]
+
+
 def train(*, to: Path | None = None, seed: int = 0) -> Path:
     """Gather pages, train both guards and write them; the file. Raises UserError where there is no browser."""
     return learn(_gathered(), to=to, seed=seed)
@@ -76,9 +82,7 @@ def learn(pages: Sequence[Page], *, to: Path | None = None, seed: int = 0, parse
             rows.setdefault((item.page.task, item.page.seed), []).append(row)
             stage.advance()
     feasibility = fit_network(list(rows.values()), FEASIBILITY, seed=seed, **LEARNING)
-    acts = Counter(family(page.task) for page in pages for _ in page.transitions)
-    seen = [case for page in pages for case in cases(page, parsed, weight=_weight(page.task, acts))]
-    networks = {FEASIBILITY: feasibility, COMPLETENESS: attributing(seen, seed=seed)}
+    networks = {FEASIBILITY: feasibility, COMPLETENESS: attributing(cases_of_all(pages, parsed), seed=seed)}
     card = {
         "about": "Feasibility and completeness of commands on screens, from pixels and parsed elements. "
         "Made by `python -m training.screens`.",
@@ -95,7 +99,7 @@ def learn(pages: Sequence[Page], *, to: Path | None = None, seed: int = 0, parse
 
 def _weight(task: str, acts: Mapping[str, int]) -> float:
     """Of an act: kinds of tasks with many count together as much as `MOST_OF_A_KIND` of them."""
-    return 1.0 if task == MADE_UP else 1.5 * min(1.0, MOST_OF_A_KIND / acts[family(task)])
+    return 1.0 if task == MADE_UP else 1.5 * min(1.0, MOST_OF_A_KIND / max(acts[family(task)], 1))
 
 
 def _gathered() -> list[Page]:

@@ -154,7 +154,7 @@ def name_of(called: str) -> str | None:
 
 def cells_of(package: Path, sets: Sequence[str], rng: random.Random) -> list[tuple[str, int, int]]:
     """HTML of what is drawn, what it is called (a number, 0 for none) and which set it is of (-1: it is text)."""
-    cells, others = [], []
+    cells, others = list[tuple[str, int, int]](), list[tuple[str, int, int]]()
     for number, each in enumerate(sets):
         known = json.loads((package / f"json/{each}.json").read_text("utf-8"))
         for called, icon in known["icons"].items():

@@ -21,6 +21,7 @@ FIRST_SEED = 900_000
 TRIES = 20
 MOST_TURNS = 4
 
+_FORWARD = "Who sent it is looked for; forward is below the opened message; then name and send."
 WHY: Mapping[str, str] = {
     "bisect-angle": "A point on the line that halves the angle at the blue point is clicked; any distance will do.",
     "choose-date": "The calendar opens when the field is clicked; its arrows turn months, then the day is clicked.",
@@ -51,8 +52,8 @@ WHY: Mapping[str, str] = {
     "drag-items": "The entry is pressed and let go a little beyond the entry whose position it takes.",
     "drag-shapes": "Each shape of that kind is dragged to a place of its own inside the frame.",
     "email-inbox": "The message is opened by its sender; what to do with it is at its bottom or in its row.",
-    "email-inbox-forward-nl": "Who sent it is looked for; forward is below the opened message; then name and send.",
-    "email-inbox-forward-nl-turk": "Who sent it is looked for; forward is below the message; then name and send.",
+    "email-inbox-forward-nl": _FORWARD,
+    "email-inbox-forward-nl-turk": _FORWARD,
     "email-inbox-nl-turk": "Who sent it is looked for, then what is wanted: star, trash, reply or forward.",
     "enter-text": "The textbox is clicked, the text typed, Submit clicked.",
     "enter-text-2": "The text is typed with the letters in the case that is wanted.",
@@ -91,14 +92,14 @@ def make_exemplar(browser: Browser, task: str) -> Exemplar | None:
         world = UIWorld(task, browser=browser)
         world.reset(seed)
         desktop = ScreenDesktop(world, parser=true_parser(browser), lazy=False)
-        turns = _play(desktop, task)
+        turns = turns_of(desktop, task)
         if turns is not None and len(turns) <= MOST_TURNS:
             head = {"task": task, "seed": seed, "instruction": world.mission, "why": WHY[task]}
             return head | {"turns": turns}
     return None
 
 
-def _play(desktop: ScreenDesktop, task: str) -> list[dict[str, Any]] | None:
+def turns_of(desktop: ScreenDesktop, task: str) -> list[dict[str, Any]] | None:
     """The turns of the scripts on a desktop: what they saw and their commands; None where they don't solve the task."""
     work, turns = Work(desktop, OpenGate()), []
     model = Scripted(task, lambda: desktop.screenshot)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sdg.llm.webrules.rules import RuleAnswer, Written, click, fill, submit_form
 from sdg.llm.webrules.situation import FIELDS, SeenElement, Situation, plain
 from training.screen_expert.acts import at, drag, scroll
 from training.screen_expert.forms import ordinal
+from training.screen_expert.situation import height_of
 
 COLOURS = {
     "red": "ff0000", "green": "008000", "blue": "0000ff", "yellow": "ffff00", "purple": "800080", "pink": "ffc0cb",
@@ -31,7 +33,7 @@ def drawn_shapes(now: Situation) -> list[SeenElement]:
 
 def area_of(element: SeenElement) -> int:
     """Area in pixels."""
-    return (element.place[2] - element.place[0]) * element.height
+    return (element.place[2] - element.place[0]) * height_of(element)
 
 
 def pick_colour(now: Situation) -> RuleAnswer | None:
@@ -44,7 +46,7 @@ def pick_colour(now: Situation) -> RuleAnswer | None:
         return None
     if fields[0].text.lstrip("#").lower() != COLOURS[name]:
         return RuleAnswer(fill(fields[0], COLOURS[name].upper()), "wrote its code")
-    return submit_form(now, [at("CLICK_COORDS", (160, 312))], "closed the picker")
+    return replace(submit_form(now, [at("CLICK_COORDS", (160, 312))]), note="closed the picker")
 
 
 def click_coloured(now: Situation) -> RuleAnswer | None:
@@ -79,9 +81,9 @@ def click_described(now: Situation) -> RuleAnswer | None:
     border = (min(areas) + max(areas)) / 2
     if "large" in words:
         matches = [element for element in matches if _is_large(element, border)] or matches
-        return RuleAnswer([click(max(matches, key=lambda element: element.height))], "clicked")
+        return RuleAnswer([click(max(matches, key=height_of))], "clicked")
     if "small" in words:
-        return RuleAnswer([click(min(matches, key=lambda element: element.height))], "clicked")
+        return RuleAnswer([click(min(matches, key=height_of))], "clicked")
     return RuleAnswer([click(matches[0])], "clicked")
 
 
@@ -100,7 +102,7 @@ def _fits_description(element: SeenElement, words: Sequence[str], symbol: str) -
 
 
 def _is_large(element: SeenElement, border: float) -> bool:
-    return area_of(element) > border or element.height > 34
+    return area_of(element) > border or height_of(element) > 34
 
 
 def click_middle(now: Situation) -> RuleAnswer | None:
@@ -116,7 +118,7 @@ def click_middle(now: Situation) -> RuleAnswer | None:
         (x0, y0), (x1, y1) = (point.middle for point in points)
         return submit_form(now, [at("CLICK_COORDS", ((x0 + x1) // 2, (y0 + y1) // 2))])
     if "bisect" in now.lower:
-        small = [shape for shape in drawn if area_of(shape) < 500 and shape.height > 8]
+        small = [shape for shape in drawn if area_of(shape) < 500 and height_of(shape) > 8]
         points = [shape for shape in small if "line" not in shape.look]
         tip = next((point for point in points if "blue" in point.look), None)
         ends = [point for point in points if "black" in point.look][:2]
@@ -260,7 +262,7 @@ def count_blocks(now: Situation) -> RuleAnswer | None:
     fields = now.of_kind(*FIELDS)
     if not fields or not re.search(r"\b(total number|how many|count)\b", now.lower):
         return None
-    heights = [round(shape.height / 6) for shape in drawn_shapes(now) if shape.place[3] <= fields[0].place[1] + 4]
+    heights = [round(height_of(shape) / 6) for shape in drawn_shapes(now) if shape.place[3] <= fields[0].place[1] + 4]
     if not heights:
         return None
     usual, _ = Counter(heights).most_common(1)[0]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from sdg.llm.webrules.rules import RuleAnswer, click, fill, labelled_fields, submit_form, tick
@@ -12,6 +13,12 @@ from training.screen_expert.acts import at, press, write
 
 MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
           "november", "december")  # fmt: skip
+DESCRIBED: Mapping[str, str] = {
+    "year_date_released": r"\byear (\d{4})\b",
+    "director_directed": r"\b(?:directed )?by (\w+)",
+    "genre_type_category": r"\b(\w+) (?:movies|films|books)\b",
+}
+"""Words of a field's label -> how a task names its value where it doesn't quote it."""
 
 
 def enter_text(now: Situation) -> RuleAnswer | None:
@@ -57,6 +64,12 @@ def copy_text(now: Situation) -> RuleAnswer | None:
     if source is None or target is None:
         return None
     return submit_form(now, [click(source), press("C-a"), press("C-c"), click(target), press("C-v")])
+
+
+def described_fields(now: Situation) -> RuleAnswer | None:
+    """Several fields whose values the task describes: movies of a genre, by somebody, from a year."""
+    found = [f'{names} "{value}"' for names, how in DESCRIBED.items() for value in re.findall(how, now.task)]
+    return labelled_fields(replace(now, task=f"{now.task} {' '.join(found)}"))
 
 
 def type_nth_word(now: Situation) -> RuleAnswer | None:
@@ -235,6 +248,6 @@ def _shown_month(now: Situation) -> tuple[SeenElement, int, int] | None:
 
 
 RULES = (
-    choose_date, copy_text, complete_entry, tick, labelled_fields, type_nth_word, enter_table_value, type_shown_text,
+    choose_date, copy_text, complete_entry, tick, described_fields, type_nth_word, enter_table_value, type_shown_text,
     solve_sum, focus_field, enter_text,
 )  # fmt: skip

@@ -10,6 +10,7 @@ from sdg.llm.webrules.rules import RuleAnswer, click, clicked_in_order, fill, ic
 from sdg.llm.webrules.situation import FIELDS, SeenElement, Situation, alike, likeness, plain, within
 from training.screen_expert.acts import press, scroll, write
 from training.screen_expert.forms import ordinal, text_lines
+from training.screen_expert.situation import NotedSituation
 
 WIDGETS = {"text": "textbox", "textarea": "text area", "checkbox": "checkbox", "radio": "radio", "button": "button",
            "dropdown": "dropdown", "link": "link", "icon": "icon"}  # fmt: skip
@@ -131,7 +132,7 @@ def sender_and_recipient(now: Situation) -> tuple[str, str]:
 # Posts
 
 
-def press_on_posts(now: Situation) -> RuleAnswer | None:
+def press_on_posts(now: NotedSituation) -> RuleAnswer | None:
     """Press a button that belongs to the posts of a user, on one of them or on as many as the task says."""
     user = re.search(r"@(\w+)", now.task)
     if user is None or not now.quotations:
@@ -160,7 +161,7 @@ def _menu_entry(now: Situation, name: str, user: str) -> SeenElement | None:
     for element in now.of_kind("text", "button", "link"):
         is_like = max(likeness(element.text, words) for words in (name, f"{name} @{user}")) > 0.9
         if is_like and plain(element.text)[:1] == plain(name)[:1]:
-            return element
+            return within(element, name) or element
     return None
 
 
@@ -176,7 +177,7 @@ def _icons_by_post(now: Situation, user: str) -> list[list[SeenElement]]:
     return posts
 
 
-def _press_several(now: Situation, buttons: Sequence[SeenElement], count: int) -> RuleAnswer:
+def _press_several(now: NotedSituation, buttons: Sequence[SeenElement], count: int) -> RuleAnswer:
     """Press `count` of the buttons, those further down too; the notes keep how many were pressed."""
     notes = [re.match(r"pressed (\d+)", note) for note in now.thoughts]
     missing = count - sum(int(match[1]) for match in notes if match)
@@ -192,7 +193,7 @@ def _press_several(now: Situation, buttons: Sequence[SeenElement], count: int) -
 # Things behind others
 
 
-def find_hidden(now: Situation) -> RuleAnswer | None:
+def find_hidden(now: NotedSituation) -> RuleAnswer | None:
     """Open tabs, sections or folders one after another until the wanted link or word shows."""
     if re.search(r"\b(?:tabs?|sections?|tree|folders?)\b", now.lower) is None:
         return None
@@ -246,7 +247,7 @@ def _openers(now: Situation) -> list[tuple[str, SeenElement]]:
     return [(f"folder at {folder.y} of {len(now.elements)}", folder) for folder in folders]
 
 
-def open_search_result(now: Situation) -> RuleAnswer | None:
+def open_search_result(now: NotedSituation) -> RuleAnswer | None:
     """Search, then click the nth result; results may go over several pages."""
     if "search result" not in now.lower or not now.quotations:
         return None

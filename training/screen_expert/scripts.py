@@ -16,9 +16,10 @@ from sdg.envs.ui.tasks import UNSEEN
 from sdg.llm.model import Completion, Message, Sampling
 from sdg.llm.provider import Provider
 from sdg.llm.webrules.rules import RuleAnswer, click, label_right, submit_form, wanted_names
-from sdg.llm.webrules.situation import SeenElement, Situation, read_situation
+from sdg.llm.webrules.situation import SeenElement, Situation
 from training.screen_expert import figures, forms, pages
 from training.screen_expert.acts import at
+from training.screen_expert.situation import NotedSituation, height_of, read_noted
 
 LIKE = (
     "big large huge enormous gigantic", "small tiny little mini petite", "red scarlet crimson vermillion",
@@ -35,7 +36,8 @@ LIKE = (
 )  # fmt: skip
 _ROWS = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 
-RULES: tuple[Callable[[Situation], RuleAnswer | None], ...] = (*pages.RULES, *figures.RULES, *forms.RULES, *pages.LAST)
+Rule = Callable[[NotedSituation], RuleAnswer | None]
+RULES: tuple[Rule, ...] = (*pages.RULES, *figures.RULES, *forms.RULES, *pages.LAST)
 
 
 class Scripted:
@@ -50,7 +52,7 @@ class Scripted:
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The commands of the script, or of the first rule that knows what to do."""
-        now = read_situation(messages[-1].content)
+        now = read_noted(messages[-1].content)
         if self._script is not None:
             plan: RuleAnswer | None = self._script(now, picture_of(self._picture()).mean(axis=2))
         else:
@@ -90,7 +92,7 @@ def polygon_sides(now: Situation, pixels: np.ndarray) -> RuleAnswer:
 
 def three_in_a_row(now: Situation, pixels: np.ndarray) -> RuleAnswer:
     """Win, or hinder, or take the cell that leads furthest."""
-    large = [element for element in now.elements if element.height > 60]
+    large = [element for element in now.elements if height_of(element) > 60]
     cells = sorted(large, key=lambda cell: (cell.y // 40, cell.x))
     board = "".join(_mark(pixels, cell) for cell in cells[:9])
     return RuleAnswer([at("CLICK_COORDS", cells[_best_cell(board)].middle)])
