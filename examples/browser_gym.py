@@ -81,7 +81,7 @@ class ScreenAgent(Agent):
 
     def _press_of(self, command: Command) -> Press:
         assert self._desktop is not None
-        return self._desktop.press_of(command)
+        return self._desktop.observe().press_of(command)
 
 
 class ObservedPage:

@@ -54,7 +54,7 @@ class GatedTool:
         named.pop("sanitize_inputs_outputs", None)  # smolagents' own, not the tool's
         if self._names:
             if len(given) == 1 and isinstance(given[0], dict):  # as LangGraph hands them over
-                given, named = (), given[0] | named
+                named, given = given[0] | named, ()
             places = [*self._names, *map("input {}".format, range(len(given)))]  # what is too much has a name, too
             argument = json.dumps(dict(zip(places, given, strict=False)) | named, ensure_ascii=False)
         else:

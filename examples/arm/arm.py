@@ -53,7 +53,8 @@ class Arm(PhysicsWorld):
     def __init__(self, level: str, *, lift_time_limit: bool = False) -> None:
         mission, *self._things, self._near = TASKS[level]
         super().__init__(mission, max_steps=1000, lift_time_limit=lift_time_limit)
-        self._env: Any = gymnasium.make("Pusher-v5").unwrapped
+        env: Any = gymnasium.make("Pusher-v5")
+        self._env: Any = env.unwrapped
         self.model, self.data, self.frame_skip = self._env.model, self._env.data, self._env.frame_skip
         self._bodies = [self.model.body(name).id for name in BODIES.values()]
 

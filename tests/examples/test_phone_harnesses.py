@@ -195,6 +195,8 @@ def test_browser_gym(monkeypatch: pytest.MonkeyPatch) -> None:
         "noop()",
         'report_infeasible("no password")',
     ]
+    asked = browser_gym.ScreenAgent(FakeModel([answer("Tap", coords=[40, 70])]), ("confirm",), "som-react")
+    assert asked.get_action(obs)[0] == "mouse_click(40, 70)", "what it presses can be undone"
     message = model.asked[0][-1]
     assert "'Log in' button: [10, 20, 70, 40]" in message.content
     assert "'No'" not in message.content
