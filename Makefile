@@ -35,7 +35,7 @@ coverage: lint browser
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy sdg
+	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 # Chromium and Tesseract, for tests that use them: installed as root, otherwise the command is printed and they are skipped.
