@@ -43,7 +43,7 @@ from sdg.skills.policy.network import Policy
 from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.starts import Starts
 
-HEAD = 64
+HEAD_WIDTH = 64
 """Width of the layer between features and actions."""
 _TRIPLES = torch.as_tensor(TRIPLES, dtype=torch.float32)
 
@@ -57,10 +57,10 @@ class FiLM(nn.Module):
         self.conv2 = nn.Conv2d(width, width, 3, padding=1)
         self.scale, self.shift = nn.Linear(words, width), nn.Linear(words, width)
 
-    def forward(self, x: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, text: torch.Tensor) -> torch.Tensor:
         """(n, width, h, w) and (n, words) -> (n, width, h, w)."""
         x = self.conv2(torch.relu(self.conv1(x)))
-        return torch.relu(x * self.scale(said)[:, :, None, None] + self.shift(said)[:, :, None, None])
+        return torch.relu(x * self.scale(text)[:, :, None, None] + self.shift(text)[:, :, None, None])
 
 
 class PaperTrunk(nn.Module):
@@ -80,12 +80,12 @@ class PaperTrunk(nn.Module):
         states, _ = self.gru(self.embedding(numbers))
         return states[torch.arange(len(lengths)), lengths - 1]
 
-    def forward(self, views: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
+    def forward(self, views: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:
         """Features f32 (n, width) of packed views i64 (n, 49) and texts encoded by `read`, f32 (n, words)."""
         x = _TRIPLES[views].view(-1, VIEW, VIEW, 3).permute(0, 3, 1, 2)
         x = self.pool(torch.relu(self.conv1(x)))
         x = self.pool(torch.relu(self.conv2(x)))
-        return self.pool(self.film2(self.film1(x, said), said)).flatten(1)
+        return self.pool(self.film2(self.film1(x, texts), texts)).flatten(1)
 
 
 class PaperNetwork(PaperTrunk):
@@ -93,11 +93,11 @@ class PaperNetwork(PaperTrunk):
 
     def __init__(self, width: int, words: int) -> None:
         super().__init__(width, words)
-        self.head, self.action = nn.Linear(width, HEAD), nn.Linear(HEAD, N_ACTIONS)
+        self.head, self.action = nn.Linear(width, HEAD_WIDTH), nn.Linear(HEAD_WIDTH, N_ACTIONS)
 
-    def forward(self, views: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
+    def forward(self, views: torch.Tensor, texts: torch.Tensor) -> torch.Tensor:
         """Action logits f32 (n, 6)."""
-        return self.action(torch.tanh(self.head(super().forward(views, said))))
+        return self.action(torch.tanh(self.head(super().forward(views, texts))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,11 +109,11 @@ class PaperPolicy:
     _texts: dict[str, torch.Tensor] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        have = {name: array.shape for name, array in self.weights.items()}
-        if not {"conv1.weight", "gru.weight_hh_l0"} <= have.keys():
-            raise ValueError(f"a policy of the paper's model has other arrays than {sorted(have)}")
+        shapes = {name: array.shape for name, array in self.weights.items()}
+        if not {"conv1.weight", "gru.weight_hh_l0"} <= shapes.keys():
+            raise ValueError(f"a policy of the paper's model has other arrays than {sorted(shapes)}")
         with torch.device("meta"):  # no weights are drawn: a learner's random numbers stay its own
-            network = PaperNetwork(have["conv1.weight"][0], have["gru.weight_hh_l0"][-1])
+            network = PaperNetwork(shapes["conv1.weight"][0], shapes["gru.weight_hh_l0"][-1])
         try:
             network.load_state_dict({name: torch.tensor(array) for name, array in self.weights.items()}, assign=True)
         except RuntimeError as error:
@@ -156,9 +156,9 @@ def _views(memory: Memory) -> np.ndarray:
     return out
 
 
-OBSERVED = CELLS + 2
+OBSERVATION_BYTES = CELLS + 2
 """Bytes of an observation: the view's codes, then the number of its text, high byte and low byte."""
-SPACE = spaces.Box(0, 255, (OBSERVED,), np.uint8)
+SPACE = spaces.Box(0, 255, (OBSERVATION_BYTES,), np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ class PaperShape:
 
 
 class PaperFeatures(BaseFeaturesExtractor):
-    """Observations u8 (n, OBSERVED) -> features (n, width); `texts` are what text numbers stand for."""
+    """Observations u8 (n, OBSERVATION_BYTES) -> features (n, width); text number i is `texts[i]`."""
 
     def __init__(self, observation_space: Any, texts: tuple[str, ...], shape: PaperShape) -> None:
         super().__init__(observation_space, shape.width)
@@ -180,14 +180,14 @@ class PaperFeatures(BaseFeaturesExtractor):
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """Features of the observed bytes, which SB3 passes as floats; a text that many rows share is read once."""
         values = observations.long()
-        distinct, place = torch.unique(values[:, CELLS] * 256 + values[:, CELLS + 1], return_inverse=True)
+        distinct, text_of_row = torch.unique(values[:, CELLS] * 256 + values[:, CELLS + 1], return_inverse=True)
         lengths = self.lengths[distinct]
         encodings = self.trunk.read(self.numbers[distinct][:, : int(lengths.max())], lengths)
-        return self.trunk(values[:, :CELLS], encodings[place])
+        return self.trunk(values[:, :CELLS], encodings[text_of_row])
 
 
 class PaperPractice(PracticeEnv):
-    """Practice whose rows are seen as the paper's model sees them; the text is the argument of a row's start."""
+    """Practice with the observations of the paper's model; the text is the argument of a row's start."""
 
     def __init__(self, starts: Starts, n: int, *, horizon: int, seed: int, require_same_place: bool = False) -> None:
         super().__init__(starts, n, horizon=horizon, seed=seed, require_same_place=require_same_place)
@@ -197,13 +197,13 @@ class PaperPractice(PracticeEnv):
         self._text_of = np.array([numbers[text] for text in target_texts], np.int64)
 
     def features(self) -> np.ndarray:
-        """Observations u8 (n, OBSERVED) of all rows."""
+        """Observations u8 (n, OBSERVATION_BYTES) of all rows."""
         return pack_observations(_views(self.memory), self._text_of[self.start_of])
 
 
 def pack_observations(views: np.ndarray, texts: np.ndarray) -> np.ndarray:
-    """Observations u8 (n, OBSERVED) of packed views u8 (n, 7, 7) and text numbers (n,)."""
-    out = np.empty((len(views), OBSERVED), np.uint8)
+    """Observations u8 (n, OBSERVATION_BYTES) of packed views u8 (n, 7, 7) and text numbers (n,)."""
+    out = np.empty((len(views), OBSERVATION_BYTES), np.uint8)
     out[:, :CELLS] = views.reshape(len(views), CELLS)
     out[:, CELLS], out[:, CELLS + 1] = texts // 256, texts % 256
     return out
@@ -230,7 +230,7 @@ class PaperLearner(TorchLearner):
             policy_kwargs={
                 "features_extractor_class": PaperFeatures,
                 "features_extractor_kwargs": {"texts": texts, "shape": shape},
-                "net_arch": {"pi": [HEAD], "vf": [HEAD]},
+                "net_arch": {"pi": [HEAD_WIDTH], "vf": [HEAD_WIDTH]},
                 "activation_fn": nn.Tanh,
             },
             seed=seed,
@@ -281,7 +281,7 @@ PAPER_MODEL = _PaperModel()
 
 
 class FlatVecEnv(RowsVecEnv):
-    """n environments over a bank, seen as the BabyAI paper's model sees them, with same-step auto-reset."""
+    """n environments over a bank, with the observations of the paper's model and same-step auto-reset."""
 
     inputs = MAP_INPUTS
 
@@ -296,7 +296,7 @@ class FlatVecEnv(RowsVecEnv):
         return pack_observations(views, self._missions[self.engine.state.layout])
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Observations u8 (n, OBSERVED), rewards f32 (n,), dones bool (n,), infos as stable-baselines3 reads them."""
+        """Observations u8 (n, OBSERVATION_BYTES), rewards f32 (n,), dones bool (n,), infos for stable-baselines3."""
         step, final = self.engine.step(np.asarray(actions, np.int64)), self.engine.final
         dones = step.terminated | step.truncated
         rewards = step.rewards.copy()

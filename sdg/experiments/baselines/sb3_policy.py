@@ -1,4 +1,4 @@
-"""A policy that stable-baselines3 learned on a level (`sdg.sb3_env`), as a skill: what it observes, without torch.
+"""A policy that stable-baselines3 learned on a level (`sdg.sb3_env`), as a skill: its observations, without torch.
 
 An observation is the robot's remembered map, in which the first thing that the mission names is marked, and the mission
 as word numbers. A skill's mission is built from its argument: MISSION holds the words, and SLOT for the argument.
@@ -44,28 +44,28 @@ def pattern_of(mission: str) -> np.ndarray:
 
 
 class _MissionInputs(PlainInputs):
-    """What such a policy sees, flat: the map's bits, then one bit for each word at each place of the mission."""
+    """What a policy observes, flat: the map's bits, then one bit for each word at each place of the mission."""
 
     size = SIZE + LONGEST * N_WORDS
     actions = N_ACTIONS
     dtype = np.uint8
 
     def __init__(self, pattern: np.ndarray) -> None:
-        self.pattern = [int(each) for each in pattern]
+        self.pattern = [int(number) for number in pattern]
 
     def write_row(self, memory: Memory, row: int, target: np.ndarray, out: np.ndarray) -> int:
         """Inputs of one row into `out` u8 (size,)."""
         write_features(memory, row, target, AS_IT_IS, out[:SIZE])
         argument = argument_text(target)
-        words = [n for each in self.pattern for n in (numbers_of(argument) if each == SLOT else (each,))][:LONGEST]
+        words = [word for number in self.pattern for word in (numbers_of(argument) if number == SLOT else (number,))]
         one_hot = out[SIZE:].reshape(LONGEST, N_WORDS)
         one_hot[:] = 0
-        one_hot[np.arange(LONGEST), [*words, *[0] * (LONGEST - len(words))]] = 1
+        one_hot[np.arange(LONGEST), [*words, *[0] * LONGEST][:LONGEST]] = 1
         return AS_IT_IS
 
 
 class _SB3Policy:
-    """The learner `sb3-policy` (`sdg.skills.learning.Learner`): it plays what was learned elsewhere."""
+    """The learner `sb3-policy` (`sdg.skills.learning.Learner`): it plays policies that were learned elsewhere."""
 
     @cached_property
     def practise(self) -> Any:

@@ -33,7 +33,7 @@ from sdg.llm.babylang.hypothesis import check
 from sdg.llm.babylang.reading import PERCEPTION, assign_parts, functions
 from sdg.skills.subgoal import CheckFunction
 
-FAR = 7
+MAX_DISTANCE = 7
 KINDS = {
     "discover": "discover",
     "goto": "go_next_to",
@@ -85,9 +85,9 @@ def first_action(memory: Memory, reached: Callable[[int, int, int], bool]) -> in
 def near_things(memory: Memory, wanted: Callable[[int], bool]) -> Cells:
     x, y = memory.pose[0, :2]
     return {
-        (int(at[0]), int(at[1]))
-        for k, at in [(k, memory.at[0, k]) for k in range(int(memory.n_objects[0]))]
-        if at[0] >= 0 and abs(at[0] - x) <= FAR and abs(at[1] - y) <= FAR and wanted(k)
+        (int(place[0]), int(place[1]))
+        for number, place in enumerate(memory.at[0, : int(memory.n_objects[0])])
+        if place[0] >= 0 and max(abs(place[0] - x), abs(place[1] - y)) <= MAX_DISTANCE and wanted(number)
     }
 
 
@@ -128,9 +128,8 @@ class RoomPolicy:
 
         def in_view(x: int, y: int, heading: int) -> bool:
             dx, dy = ahead(heading)
-            return any(
-                0 <= (u - x) * dx + (v - y) * dy <= 6 and abs((v - y) * dx - (u - x) * dy) <= 3 for u, v in unseen
-            )
+            offsets = ((cell_x - x, cell_y - y) for cell_x, cell_y in unseen)
+            return any(0 <= u * dx + v * dy <= 6 and abs(v * dx - u * dy) <= 3 for u, v in offsets)
 
         action = first_action(memory, in_view) if unseen else None
         return None if action == -1 else action
@@ -148,8 +147,10 @@ class RoomPolicy:
     def _put(self, memory: Memory, goals: Cells) -> int | None:
         def before_a_free_cell(x: int, y: int, heading: int) -> bool:
             dx, dy = ahead(heading)
-            u, v = x + dx, y + dy
-            return kind_at(memory, u, v) == EMPTY and any(abs(u - a) + abs(v - b) == 1 for a, b in goals)
+            cell_x, cell_y = x + dx, y + dy
+            return kind_at(memory, cell_x, cell_y) == EMPTY and any(
+                abs(cell_x - goal_x) + abs(cell_y - goal_y) == 1 for goal_x, goal_y in goals
+            )
 
         action = first_action(memory, before_a_free_cell)
         return DROP if action == -1 and self.kind == "put" else action

@@ -1,4 +1,4 @@
-"""A level of a world as one gymnasium environment, for flat learners: what skills are compared with.
+"""A level of a world as one gymnasium environment, for flat learners, which skills are compared with.
 
 The reward is the mission's own: 1 when it is done, nothing before. `MissionEnv` works for any world; `WorldEnv` also
 observes where the body and the thing are, so that hindsight (HER) can relabel goals.
@@ -22,21 +22,21 @@ from sdg.skills.learning.sb3 import devices
 Goals = Callable[[Any, str], tuple[np.ndarray, np.ndarray]]
 
 
-def ant_goals(world: Any, named: str) -> tuple[np.ndarray, np.ndarray]:
+def ant_goals(world: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Positions of the ant and of the spot, f64 (2,) each."""
-    spot = next(spot for spot in world.perception().get_spots() if spot.name == named)
+    spot = next(spot for spot in world.perception().get_spots() if spot.name == name)
     return world.data.qpos[:2].copy(), np.array([spot.x, spot.y])
 
 
-def table_goals(world: Any, named: str) -> tuple[np.ndarray, np.ndarray]:
+def table_goals(world: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Positions of a pair's two things, or of the fingertip and a single thing, f64 (3,) each."""
-    first, second = world.perception().numbers(named)
+    first, second = world.perception().numbers(name)
     places = world.places()
     return places[first], places[second]
 
 
 GOALS: Mapping[str, tuple[Goals, int, float]] = {"ant": (ant_goals, 2, 0.45), "table": (table_goals, 3, 0.08)}
-"""By world: which places have to meet, their number of coordinates, and how near is enough, in metres."""
+"""By world: the places that have to meet, their number of coordinates, and the distance that is enough, in metres."""
 TRIAL_STEPS = 12_000
 """Steps of a learner on each device, to choose one: more than SAC's 10,000 before its first update."""
 
@@ -44,7 +44,7 @@ TRIAL_STEPS = 12_000
 class MissionEnv(gym.Env[Any, Any]):
     """One level; each episode takes a random one of `count` training seeds, by `seed`.
 
-    An observation is what skill policies see about the first thing that the mission names.
+    An observation is the input of skill policies about the first thing that the mission names.
     """
 
     def __init__(self, world: Domain, level: str, *, count: int = 1000, seed: int = 0) -> None:
@@ -59,7 +59,7 @@ class MissionEnv(gym.Env[Any, Any]):
         super().reset(seed=seed)
         self.world.reset(int((options or {}).get("seed", self._seeds[self._rng.integers(len(self._seeds))])))
         elements = self.world.perception().elements()
-        names = [*self.domain.language.mentions(self.world.mission), *(each.name for each in elements), ""]
+        names = [*self.domain.language.mentions(self.world.mission), *(element.name for element in elements), ""]
         self._target_name, self._target = names[0], self.domain.language.row(names[0])
         return self._observation(), {}
 
@@ -143,8 +143,8 @@ def success_of_flat(model: Any, world: str, level: str, *, episodes: int, seed: 
     env, successes = WorldEnv(world, level), 0
     for layout in seeds("evaluation", count=episodes, seed=seed, level=level):
         observation = env.reset(options={"seed": layout})[0]
-        over = cut = False
-        while not (over or cut):
-            observation, _, over, cut, info = env.step(model.predict(observation)[0])
+        terminated = truncated = False
+        while not (terminated or truncated):
+            observation, _, terminated, truncated, info = env.step(model.predict(observation)[0])
         successes += bool(info["is_success"])
     return successes

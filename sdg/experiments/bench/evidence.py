@@ -60,7 +60,7 @@ LEARNING_RATE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class FlatJob:
-    """One level to train on for so many steps; weights go to the run folder `folder`, `unit` is the level."""
+    """One level to train on for `steps` steps; weights go to the run folder `folder`, `unit` is the level."""
 
     folder: Path
     unit: str
@@ -90,9 +90,9 @@ def train_policies(folder: Path, levels: Sequence[str], *, steps: int) -> int:
 
     A level with a policy isn't trained again.
     """
-    each = steps // len(PAPER_LEVELS)
-    settings = {"steps_a_level": each, "layouts": LAYOUTS, "learning_rate": LEARNING_RATE}
-    jobs = [FlatJob(folder, level, each, LAYOUTS) for level in levels]
+    steps_a_level = steps // len(PAPER_LEVELS)
+    settings = {"steps_a_level": steps_a_level, "layouts": LAYOUTS, "learning_rate": LEARNING_RATE}
+    jobs = [FlatJob(folder, level, steps_a_level, LAYOUTS) for level in levels]
     with open_folder(folder, settings, seed=0) as run:
         # Only these jobs may write (policies and banks of layouts), because they run no generated code.
         workers = Workers(cores(), writes=(folder, cache_folder(), Path(tempfile.gettempdir())))
@@ -125,14 +125,14 @@ VARIANTS: Mapping[str, tuple[str, ...]] = {
 }
 """Libraries that are trained with other settings than the shipped one, as overlays of its config."""
 
-PLAIN = ("sdg", "sdg-repeats", "scripted", "random-skills", "random", "random-masked", "bot")
+PLAIN_AGENTS = ("sdg", "sdg-repeats", "scripted", "random-skills", "random", "random-masked", "bot")
 """Agents that `sdg bench table1` has under the same names."""
-REPLACED = "random:"
-OTHERS: Mapping[str, str] = {"primitives": "sdg-action"}
-AGENTS = (*PLAIN, *OTHERS, *VARIANTS, FLAT_AGENT)
-NEED_NO_LIBRARY = {"scripted", "random", "random-masked", "bot", *OTHERS, *VARIANTS, FLAT_AGENT}
+RANDOM_SKILL_PREFIX = "random:"
+AGENT_ALIASES: Mapping[str, str] = {"primitives": "sdg-action"}
+AGENTS = (*PLAIN_AGENTS, *AGENT_ALIASES, *VARIANTS, FLAT_AGENT)
+NEED_NO_LIBRARY = {"scripted", "random", "random-masked", "bot", *AGENT_ALIASES, *VARIANTS, FLAT_AGENT}
 
-SHOWN = (
+COLUMNS = (
     *("success_rate", "low", "high", "episodes", "steps_to_bot", "spl", "within_15", "within_20"),
     *("bot_within_15", "success_at_one_interaction", "median_steps", "new_texts"),
 )
@@ -156,8 +156,10 @@ def rows(
 ) -> list[dict[str, Any]]:
     """A row for each level and agent. Raises UserError for unusable agents, levels, seeds or libraries."""
     seed_label, folder = seed_set(seed, allow_dev_seeds=allow_dev_seeds), Path(out or f"runs/evidence-{seed}")
-    if unknown := [name for name in agents if name not in AGENTS and not name.startswith(REPLACED)]:
-        raise UserError(f"there is no agent {unknown[0]!r}; there are {', '.join(AGENTS)} and {REPLACED}SKILL")
+    if unknown := [name for name in agents if name not in AGENTS and not name.startswith(RANDOM_SKILL_PREFIX)]:
+        raise UserError(
+            f"there is no agent {unknown[0]!r}; there are {', '.join(AGENTS)} and {RANDOM_SKILL_PREFIX}SKILL"
+        )
     plain = [level_name(level) for level in levels if level != UNLOCKING]
     sets = {"": evaluation_tasks(plain, instructions=instructions, repeats=1, seed=seed)} if plain else {}
     if len(plain) < len(levels):
@@ -168,7 +170,7 @@ def rows(
     for name in agents:
         recipe, cost = _recipe(name, base, folder=folder, config=config, levels=trained_on, steps=steps)
         for kind, tasks in sets.items():
-            # One folder for all agents, so that the bot plays once; names hold a digest of what they stand for.
+            # One folder for all agents, so that the bot plays once; agents' names hold digests of their weights.
             table = compare(
                 [recipe],
                 tasks,
@@ -178,7 +180,7 @@ def rows(
                 processes=processes,
             )
             for row in (row for row in table if row["agent"] == recipe.agent):
-                values = {"agent": name, "level": kind or row["level"]} | {key: row[key] for key in SHOWN}
+                values = {"agent": name, "level": kind or row["level"]} | {key: row[key] for key in COLUMNS}
                 all_rows.append(values | {"seed_set": seed_label} | cost)
     return all_rows
 
@@ -186,7 +188,7 @@ def rows(
 def _recipe(
     name: str, base: PlannerRecipe, *, folder: Path, config: str, levels: Sequence[str], steps: int
 ) -> tuple[Recipe, dict[str, Any]]:
-    """The agent of a row, trained if necessary, and what the row's training cost."""
+    """The agent of a row, trained if necessary, and the costs of the row's training."""
     if name in VARIANTS:
         library = grounded_variant(config, folder / "libraries" / name, overlay=VARIANTS[name])
         agent, world = _with_digest(name, library_checksum(library)), load_library(library).domain
@@ -195,7 +197,7 @@ def _recipe(
         steps_taken = train_policies(folder / FLAT_AGENT, levels, steps=steps)
         agent = _with_digest(name, flat_checksum(folder / FLAT_AGENT, levels))
         return PlainRecipe(agent, FlatAgent, (folder / FLAT_AGENT,)), {"training_steps": steps_taken}
-    [recipe] = recipes([OTHERS.get(name, name)], base)
+    [recipe] = recipes([AGENT_ALIASES.get(name, name)], base)
     if isinstance(recipe, PlannerRecipe) and recipe.library is not None:
         agent = _with_digest(name, library_checksum(recipe.library))
         return replace(recipe, agent=agent), _cost_of(recipe.library) if name == "sdg" else {}
@@ -228,14 +230,14 @@ def unlocking_layouts(count: int, seed: int) -> tuple[int, ...]:
     """Seeds under which BossLevel has a mission that SynthSeq doesn't have, because SynthSeq never mentions what lies
     behind a locked door. Raises UserError for more than the user's seed has."""
     layouts: list[int] = []
-    for first in range(0, STRIDE, AT_ONCE):
-        candidates = seeds("evaluation", count=first + AT_ONCE, seed=seed, level=UNLOCKING)[first:]
+    for first in range(0, STRIDE, LAYOUTS_AT_ONCE):
+        candidates = seeds("evaluation", count=first + LAYOUTS_AT_ONCE, seed=seed, level=UNLOCKING)[first:]
         boss, synth = (LevelBank.build(level, candidates) for level in ("BossLevel", "SynthSeq"))
-        layouts += [each for i, each in enumerate(candidates) if boss.mission(i) != synth.mission(i)]
+        layouts += [layout for i, layout in enumerate(candidates) if boss.mission(i) != synth.mission(i)]
         if len(layouts) >= count:
             return tuple(layouts[:count])
     raise UserError(f"of {STRIDE} layouts {len(layouts)} have a mission of BossLevel alone: ask for fewer instructions")
 
 
-AT_ONCE = 500
+LAYOUTS_AT_ONCE = 500
 """Layouts that are generated and examined at a time; about one in twenty counts."""

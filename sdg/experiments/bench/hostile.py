@@ -41,21 +41,21 @@ def rows(
     """A row per snippet. Raises CheckFailed at the end if a worker had to be killed or a side effect was seen."""
     try:
         snippets, data = read_json(corpus), world_of(corpus, world)
-        listed = type(snippets) is list and all(
-            type(one) is dict and {"name", "code"} <= one.keys() for one in snippets
+        is_corpus = type(snippets) is list and all(
+            type(snippet) is dict and {"name", "code"} <= snippet.keys() for snippet in snippets
         )
-        if not listed:
+        if not is_corpus:
             raise ValueError(f"{corpus.name} is no list of snippets, each an object with name and code")
     except (OSError, ValueError) as error:
         raise UserError(str(error)) from None
-    bad = 0
+    bad_count = 0
     for row in run_corpus(snippets, data):
         is_bad = bool(row["effects"]) or row["worker"] != "well"
-        bad += is_bad
+        bad_count += is_bad
         if is_bad or row.get("differs") or not wrong:
             yield row
-    if bad:
-        raise CheckFailed(f"{bad} snippets had side effects, or their worker had to be killed")
+    if bad_count:
+        raise CheckFailed(f"{bad_count} snippets had side effects, or their worker had to be killed")
 
 
 def run_corpus(
@@ -74,14 +74,14 @@ def run_corpus(
         (scratch / "marker.txt").write_text(SECRET, encoding="utf-8")
         pools = {}
         for api, budget in budgets.items():
-            most = timeout_seconds * budget / budgets["check"]
+            seconds = timeout_seconds * budget / budgets["check"]
             pools[api] = stack.enter_context(
                 Pool(
                     1,
                     limits=Limits(memory_bytes=MEMORY_BYTES),
                     environment={"SEC_MARKER": SECRET},
                     folder=folder,
-                    patience=Patience(silence=5 * most, code=most, job=5 * most),
+                    patience=Patience(silence=5 * seconds, code=seconds, job=5 * seconds),
                     tries=1,
                 )
             )
@@ -104,7 +104,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _row(snippet: Mapping[str, Any], answer: Any, *, seconds: float, traces: list[str]) -> dict[str, Any]:
-    """What came of a snippet; a lost worker is started again for the next, and that is part of its time."""
+    """The row of a snippet; the time to replace a lost worker is part of its seconds."""
     if isinstance(answer, Lost):
         outcome, worker = ("timeout", "killed") if answer.hung else ("error", "crashed")
         answer = {"outcome": outcome, "message": answer.reason, "effects": [], "calls": [], "worker": worker}
@@ -131,7 +131,7 @@ def expected_of(snippet: Mapping[str, Any]) -> Any:
 
 
 def _traces(scratch: Path) -> list[str]:
-    """What changed in the folder that is the bait for snippets."""
+    """Changes in the folder that is the bait for snippets."""
     traces = [f"file {path.name}" for path in sorted(scratch.rglob("*")) if path.name not in ("pwned", "marker.txt")]
     if (scratch / "marker.txt").read_text(encoding="utf-8") != SECRET:
         traces.append("file marker.txt changed")

@@ -31,7 +31,7 @@ _OWN_EVENTS = frozenset(
 """Events that the guard and its worker cause themselves: line numbers of errors, the parser's search for the text of a
 wrong line, and (from Python 3.13 on) the sleep between two signs of life."""
 _WORDS = frozenset({"thing", "name", "steps"})
-"""Keywords under which a skill's one argument is understood."""
+"""Names of a skill's one argument when it is a keyword."""
 BUDGETS = {"check": BUDGET_STEPS, "program": DeductionSettings().budget}
 """Steps of one run, by api: those of a check and of a program in a run."""
 SECRET = "MARKER-9f31"
@@ -68,7 +68,7 @@ class SnippetWorld:
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._data = data
-        self.things = [SnippetThing(**{**each, "position": tuple(each["position"])}) for each in data["objects"]]
+        self.things = [SnippetThing(**{**thing, "position": tuple(thing["position"])}) for thing in data["objects"]]
         self.calls: list[str] = []
 
     def perception(self) -> dict[str, Callable[..., Any]]:
@@ -83,7 +83,7 @@ class SnippetWorld:
         }
 
     def skills(self) -> dict[str, Callable[..., bool]]:
-        """The functions that programs have besides."""
+        """The functions that only programs have."""
         return {name: self._skill(name) for name in self._data["skills"]}
 
     def _skill(self, name: str) -> Callable[..., bool]:
@@ -91,7 +91,7 @@ class SnippetWorld:
             arguments = (*positional, *keywords.values())
             if len(self.calls) >= MAX_SKILL_CALLS:
                 raise TooManyCalls(f"more than {MAX_SKILL_CALLS} skill calls")
-            texts = [self._steps_to_wait(a) if name == "wait" else self._name_of(a) for a in arguments]
+            texts = [self._steps_to_wait(value) if name == "wait" else self._name_of(value) for value in arguments]
             self.calls.append(f"{name}({', '.join(map(str, texts))})")
             return True
 
@@ -107,7 +107,7 @@ class SnippetWorld:
             return thing.name
         if type(thing) is not str or not 0 < len(thing) <= MAX_NAME_CHARACTERS:
             raise ValueError(f"give an object, or a name of at most {MAX_NAME_CHARACTERS} characters")
-        if not all(part.isascii() and part.isalnum() for part in thing.replace("#", " ").replace("-", " ").split()):
+        if not all(word.isascii() and word.isalnum() for word in thing.replace("#", " ").replace("-", " ").split()):
             raise ValueError(f"{thing!r} is not the name of an object")
         return thing
 
@@ -132,8 +132,8 @@ def load(source: str, *, api: str, data: Mapping[str, Any], budget: int | None =
 
 
 class _Watch:
-    """Records what the interpreter is asked for while a snippet runs: files, imports, sockets, processes. `state` is
-    the interpreter's before any snippet; a first check, which loads what checks need, is run at once."""
+    """Records the interpreter's audit events while a snippet runs: files, imports, sockets, processes. `state` is the
+    interpreter's before any snippet; a first check, which loads the modules that checks need, is run at once."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.events: list[str] | None = None
@@ -180,7 +180,7 @@ def run_snippet(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _outcome(request: dict[str, Any]) -> tuple[str, str, SnippetWorld]:
-    """What came of a snippet, in a word and in full, and its world."""
+    """The outcome of a snippet, its message or value, and its world."""
     world = SnippetWorld(request["world"])
     try:
         snippet = load(request["code"], api=request["api"], data=request["world"], budget=request.get("budget"))
@@ -190,7 +190,7 @@ def _outcome(request: dict[str, Any]) -> tuple[str, str, SnippetWorld]:
 
 
 def _interpreter_state() -> frozenset[str]:
-    """What a snippet could leave behind in the interpreter, by name."""
+    """Names of all parts of the interpreter that a snippet could change."""
     return frozenset(
         (
             f"recursion limit {sys.getrecursionlimit()}",

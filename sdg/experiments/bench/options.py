@@ -13,8 +13,8 @@ from sdg.skills.strict_json import decode
 
 
 def names(value: Any) -> tuple[str, ...]:
-    """`a,b,c` as a tuple; a tuple stays what it is."""
-    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else tuple(value)
+    """`a,b,c` as a tuple; a tuple is returned unchanged."""
+    return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else tuple(value)
 
 
 def list_option(about: str, *, parser: Any = names, metavar: str = "A,B,C") -> Any:
@@ -26,8 +26,8 @@ def budget(value: Any) -> BudgetConfig:
     """`tokens=200000,minutes=30` as a budget, by the keys of a config's. Raises UserError for another one."""
     if isinstance(value, BudgetConfig):
         return value
-    parts = [part.partition("=") for part in names(value)]
-    settings = {key: scalar(text) if equals else "" for key, equals, text in parts}
+    pairs = [pair.partition("=") for pair in names(value)]
+    settings = {key: scalar(text) if equals else "" for key, equals, text in pairs}
     try:
         return decode(BudgetConfig, settings, place="budget")
     except ValueError as error:

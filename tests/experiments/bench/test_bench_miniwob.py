@@ -25,7 +25,7 @@ from sdg.experiments.bench.screens.command import (
     report,
     rows,
     task_row,
-    waited_for,
+    with_patience,
 )
 from sdg.experiments.bench.screens.episodes import ScreenEpisode, ScreenJob, Setting, lose, play
 from sdg.experiments.play.browsers import play_in_processes
@@ -69,7 +69,7 @@ def test_what_is_asked_wrongly_is_told(option: str, value: object, tmp_path: Pat
 
 
 def test_a_model_is_waited_for_as_long_as_is_said() -> None:
-    model = waited_for(ModelSettings("webrules"), ["model.timeout_seconds=3600", "model.retries=1"])
+    model = with_patience(ModelSettings("webrules"), ["model.timeout_seconds=3600", "model.retries=1"])
     assert (model.timeout_seconds, model.retries, model.kind) == (3600.0, 1, "webrules")
 
 

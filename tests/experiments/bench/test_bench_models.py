@@ -101,7 +101,9 @@ def test_a_recorded_run_is_kept_counted_and_played_again(model: str, tmp_path: P
 def test_only_a_recording_of_this_checkout_chooses_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stranger's would choose the guard that runs its programs."""
     monkeypatch.setattr(replay, "_source", lambda commit: b"archive")
-    monkeypatch.setattr(replay, "_elsewhere", lambda recording, source, processes: [{"commit": recording.about.commit}])
+    monkeypatch.setattr(
+        replay, "_replay_with", lambda recording, source, processes: [{"commit": recording.about.commit}]
+    )
     monkeypatch.setattr(replay, "_play_again", lambda recording, request, folder, **_: [])
     monkeypatch.setattr(replay, "load", lambda path: RunConfig("models"))
     about = About("d", "m", "a" * 40, 0, 4, "evaluation")

@@ -22,7 +22,7 @@ _LEFT, _RIGHT, _FORWARD, _PICKUP, _DROP, _TOGGLE = range(6)
 
 @dataclass
 class Comparison:
-    """What was compared on a level and what differed."""
+    """Compared steps and endings of a level, and the differences."""
 
     steps: int = 0
     endings: int = 0
@@ -32,7 +32,7 @@ class Comparison:
     """The first difference, in words."""
 
     def check(self, where: str, **equal: bool) -> None:
-        """Count what differs there; what was compared is equal or not, by name."""
+        """Count the differences at a place: `equal` says by name which values were equal."""
         for name in (name for name, same in equal.items() if not same):
             self.mismatches[name] += 1
             self.first = self.first or f"{name} {where}"
@@ -72,10 +72,13 @@ class _Twin:
         if ahead is not None and ahead.type == "door":
             return _TOGGLE if draw < 0.5 or not ahead.is_open else _FORWARD
         if ahead is not None and ahead.type != "wall":
-            return _TOGGLE if draw < 0.25 else _PICKUP if draw < 0.8 else _DROP if draw < 0.9 else _LEFT
+            choices = ((0.25, _TOGGLE), (0.8, _PICKUP), (0.9, _DROP), (1.0, _LEFT))
+            return next(action for limit, action in choices if draw < limit)
         if env.carrying is not None and draw < 0.25:
             return _DROP
-        return _FORWARD if ahead is None and draw < 0.85 else _LEFT if draw < 0.93 else _RIGHT
+        if ahead is None and draw < 0.85:
+            return _FORWARD
+        return _LEFT if draw < 0.93 else _RIGHT
 
 
 def compare(
@@ -141,5 +144,5 @@ def _compare_step(
 
 def _carries_the_same(engine: BabyAIEngine, *, i: int, twin: _Twin) -> bool:
     number, carrying = int(engine.state.carried[i]), twin.env.carrying
-    code = decode(engine.state.code[i, number - 1]) if number else None
-    return code is None if carrying is None else code is not None and tuple(code) == carrying.encode()
+    code = tuple(decode(engine.state.code[i, number - 1])) if number else None
+    return code == (None if carrying is None else carrying.encode())

@@ -36,7 +36,7 @@ def measure(level: str, *, n_envs: int = 1024, seed: int = 0) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     _step_engine(engine, rng, seconds=0.1)  # compile, and spread rows over the episode
     turns = [(_step_engine(engine, rng, seconds=0.15), _step_minigrid(level, rng, seconds=0.3)) for _ in range(ROUNDS)]
-    ours, theirs = (median(rates) for rates in zip(*turns, strict=True))
+    engine_rate, minigrid_rate = (median(rates) for rates in zip(*turns, strict=True))
     fresh = itertools.count(seed)
     # Layouts a second: minigrid's reset, and recording its layout.
     generation = _rate(lambda: len(generate(level, list(itertools.islice(fresh, 16)))[0]), seconds=0.5)
@@ -47,12 +47,12 @@ def measure(level: str, *, n_envs: int = 1024, seed: int = 0) -> dict[str, Any]:
     return {
         "level": level,
         "n_envs": n_envs,
-        "steps_per_second": ours,
-        "minigrid_steps_per_second": theirs,
-        "ratio": median(one / other for one, other in turns),
+        "steps_per_second": engine_rate,
+        "minigrid_steps_per_second": minigrid_rate,
+        "ratio": median(ours / theirs for ours, theirs in turns),
         "resets_per_second": median(_rate(lambda: len(engine.reset()[0]), seconds=0.1) for _ in range(ROUNDS)),
         "minigrid_resets_per_second": generation,
-        "with_generation_per_second": 1 / (1 / ours + endings / (64 * engine.n_envs) / generation),
+        "with_generation_per_second": 1 / (1 / engine_rate + endings / (64 * engine.n_envs) / generation),
         "bank_reuse": engine.reuse,
     }
 

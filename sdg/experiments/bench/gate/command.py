@@ -71,13 +71,14 @@ def rows(
     if table == 2:
         return tasks.rows(place, draws=draws, seed=seed, processes=processes or cores())
     plan = plan_rollouts(place, rollouts, split="evaluation", seed=seed, programs="P1", guards=KINDS)
-    parts = [
-        [row | {"rollout": number} for row in part]
-        for number, part in enumerate(rolled_out(plan, processes=processes or cores()))
+    rollout_rows = [
+        row | {"rollout": number}
+        for number, rows_of_one in enumerate(rolled_out(plan, processes=processes or cores()))
+        for row in rows_of_one
     ]
     all_rows: list[Mapping[str, Any]] = []
     for verb in (FEASIBILITY, COMPLETENESS):
-        items = balance([row for part in parts for row in part if row["verb"] == verb], seed=seed)
+        items = balance([row for row in rollout_rows if row["verb"] == verb], seed=seed)
         labels, groups = np.array([row["label"] for row in items]), np.array([row["rollout"] for row in items])
         chances_by_kind = {kind: np.array([row["chances"][kind] for row in items]) for kind in KINDS}
         chances_by_kind["majority"] = np.full(len(items), 0.51)
@@ -98,7 +99,7 @@ def rows(
 
 
 def _rows_of_privacy() -> list[Mapping[str, Any]]:
-    """Raises UserError where the extra isn't installed."""
+    """The rows of the world `text`. Raises UserError where the extra isn't installed."""
     try:
         return list(privacy.masking())
     except (PrivacyError, ImportError) as error:

@@ -39,14 +39,17 @@ def figures(
 def calibration_error(labels: np.ndarray, chances: np.ndarray) -> float:
     """The expected calibration error (Guo et al. 2017) in [0, 1]: how far chances are from actual shares of yes."""
     bins = np.minimum((chances * BINS).astype(int), BINS - 1)
-    gaps = [abs(float(np.mean(chances[bins == b] - labels[bins == b]))) * np.mean(bins == b) for b in np.unique(bins)]
+    gaps = []
+    for number in np.unique(bins):
+        in_bin = bins == number
+        gaps.append(abs(float(np.mean(chances[in_bin] - labels[in_bin]))) * np.mean(in_bin))
     return float(sum(gaps))
 
 
 def estimate(names: tuple[str, str, str], values: np.ndarray, groups: np.ndarray) -> dict[str, float]:
     """A mean and the ends of its interval over groups, under three names."""
     mean = bootstrap_clustered(values, groups.tolist(), seed=0)
-    return dict(zip(names, (round(each, 4) for each in (mean.value, mean.low, mean.high)), strict=True))
+    return dict(zip(names, (round(number, 4) for number in (mean.value, mean.low, mean.high)), strict=True))
 
 
 def arm_row(world: str, arm: str, trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

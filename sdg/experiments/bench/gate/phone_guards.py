@@ -27,15 +27,15 @@ def judge_rows() -> list[Mapping[str, Any]]:
     guard, rng = LearnedPhoneGuard(), random.Random(1)
     right: dict[str, list[bool]] = {"feasibility": [], "completeness": [], "swapped": []}
     for walk in walk_all(MEASURING_SEEDS, WALKS):
-        for each in walk:
-            command, before = Command(each.name, each.argument), observe_dump(each.before)
-            right["feasibility"].append(guard.feasible(command, before).passed == each.changed)
+        for step in walk:
+            command, before = Command(step.name, step.argument), observe_dump(step.before)
+            right["feasibility"].append(guard.feasible(command, before).passed == step.changed)
             right["completeness"].append(
-                guard.complete(command, before, observe_dump(each.after)).passed == each.changed
+                guard.complete(command, before, observe_dump(step.after)).passed == step.changed
             )
-            other = rng.choice(walk)
-            if other.after not in (each.after, each.before):
-                right["swapped"].append(not guard.complete(command, before, observe_dump(other.after)).passed)
+            swapped = rng.choice(walk)
+            if swapped.after not in (step.after, step.before):
+                right["swapped"].append(not guard.complete(command, before, observe_dump(swapped.after)).passed)
     right["judge"] = right["completeness"] + right["swapped"]
     rates = {name: wilson_interval(sum(values), len(values)) for name, values in right.items()}
     return [

@@ -20,7 +20,7 @@ from sdg.llm.provider import ModelSettings
 from sdg.screen_agent.modes import TEXT
 
 ARMS = {"no gate": ("open",), "gate": ("phone", "confirm"), "learned": ("phone", "phone-learned", "confirm")}
-"""Guards of each arm; the first is what the others are compared with."""
+"""Guards of each arm; the others are compared with the first."""
 
 
 def rows(*, draws: int, seed: int, processes: int = 0) -> list[Mapping[str, Any]]:
@@ -33,11 +33,13 @@ def rows(*, draws: int, seed: int, processes: int = 0) -> list[Mapping[str, Any]
         scores = []
         for draw in range(repeats):
             setting = PhoneSetting(ModelSettings("phoneclumsy", str(1000 * seed + draw)), guards)
-            scores_by_task = {each.task: each.score for each in play_all(jobs, setting, processes=processes or cores())}
+            scores_by_task = {
+                episode.task: episode.score for episode in play_all(jobs, setting, processes=processes or cores())
+            }
             scores += [scores_by_task[job.task.id] for job in jobs]
         measures[arm] = {
-            "success": np.array([float(each.complete) for each in scores]),
-            "reasonable_operations": np.array([each.reasonable_operations for each in scores]),
+            "success": np.array([float(score.complete) for score in scores]),
+            "reasonable_operations": np.array([score.reasonable_operations for score in scores]),
         }
     without, *_ = measures.values()
     for arm in tuple(ARMS)[1:]:

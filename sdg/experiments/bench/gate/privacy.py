@@ -37,7 +37,8 @@ def read_sets() -> dict[str, list[LabelledText]]:
     sets: dict[str, list[LabelledText]] = {}
     for line in gzip.decompress(SETS.read_bytes()).splitlines():
         row = json.loads(line)
-        sets.setdefault(row["hand"], []).append(LabelledText(row["text"], tuple(Span(*each) for each in row["values"])))
+        values = tuple(Span(*place) for place in row["values"])
+        sets.setdefault(row["hand"], []).append(LabelledText(row["text"], values))
     return sets
 
 
@@ -66,15 +67,15 @@ def masking(*, names: Sequence[str] = ("development", *HELD_OUT)) -> Iterator[Ma
 def count_hidden(instructions: Sequence[LabelledText], find: Callable[[str], Sequence[Span]]) -> Mapping[str, int]:
     """Characters in values (`sensitive`) and elsewhere (`others`), and the hidden ones of each; values, whole ones."""
     total = Counter[str]()
-    for each in instructions:
-        hidden_places = {place for span in find(each.text) for place in range(span.start, span.end)}
-        value_places = {place for span in each.values for place in range(span.start, span.end)}
+    for instruction in instructions:
+        hidden_places = {place for span in find(instruction.text) for place in range(span.start, span.end)}
+        value_places = {place for span in instruction.values for place in range(span.start, span.end)}
         total.update(
             sensitive=len(value_places),
             hidden=len(value_places & hidden_places),
-            others=len(each.text) - len(value_places),
+            others=len(instruction.text) - len(value_places),
             hidden_others=len(hidden_places - value_places),
-            whole=sum(hidden_places.issuperset(range(span.start, span.end)) for span in each.values),
-            values=len(each.values),
+            whole=sum(hidden_places.issuperset(range(span.start, span.end)) for span in instruction.values),
+            values=len(instruction.values),
         )
     return total

@@ -21,7 +21,7 @@ from sdg.llm.registry import build
 
 PLACE = Path(__file__).parent / "recorded"
 ITEMS, TRANSCRIPT = "items.jsonl", "transcript.jsonl"
-OUTSTANDING = 120
+MAX_OUTSTANDING = 120
 """Questions asked at once, because the model may be slow."""
 
 
@@ -36,11 +36,11 @@ def judge_items(place: Path, model: LanguageModel) -> dict[str, list[tuple[bool,
     """For each guard, the items' labels and the chances that a model gives; a malformed answer counts as no."""
     guard = LlmGuard(model, domain().texts["executor"])
     items = [json.loads(line) for line in (place / ITEMS).read_text(encoding="utf-8").splitlines()]
-    with ThreadPoolExecutor(OUTSTANDING) as pool:
+    with ThreadPoolExecutor(MAX_OUTSTANDING) as pool:
         chances = list(pool.map(partial(_chance, guard), items))
     answers: dict[str, list[tuple[bool, float]]] = {FEASIBILITY: [], COMPLETENESS: []}
-    for item, one in zip(items, chances, strict=True):
-        answers[item["verb"]].append((item["label"], one))
+    for item, chance_of_yes in zip(items, chances, strict=True):
+        answers[item["verb"]].append((item["label"], chance_of_yes))
     return answers
 
 

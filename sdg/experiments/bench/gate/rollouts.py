@@ -1,5 +1,5 @@
-"""Commands as planners give them, with mistakes, and their outcomes: what guards are trained and measured on
-(`python -m training.skills`).
+"""Data to train guards (`python -m training.skills`) and to measure them: commands as planners give them, with
+mistakes, and their outcomes.
 
 A program by babylang or by a real model is played, with mistakes between its calls: another thing, one that was never
 seen, another skill, the wrong order, full hands. A command's outcome is what the robot perceived: whether the skill's
@@ -41,7 +41,7 @@ from sdg.skills.library.store import load_library
 
 PROGRAMS = Path(__file__).parent / "programs.jsonl.gz"
 """Programs of a real model over the shipped skills, as it wrote them; set S1 is learned from, P1 is held out."""
-CALLS, BUDGET = 40, 400_000
+MAX_CALLS, BUDGET = 40, 400_000
 """Most commands of one rollout, and its program's budget."""
 MISTAKES = ("elsewhere", "unknown", "order", "aimless")
 
@@ -63,7 +63,7 @@ class Rollout:
         return answer(ModelSettings(), request)
 
     def on_lost(self, reason: str) -> Any:
-        """What is kept of a rollout whose process hung or died: nothing."""
+        """A rollout whose process hung or died has no rows."""
         return []
 
 
@@ -107,7 +107,7 @@ class Recorder(GatedExecutor):
         world = domain.open(rollout.level, lift_time_limit=lift_time_limit)
         world.reset(rollout.seed)
         self.robot = Robot(world, skills, domain=domain, rng=rng)
-        # Each guard stands behind a chain of its own.
+        # A chain of its own for each guard.
         self._guards = {name: gate_by_names([name], ModelSettings(), skills, domain) for name in rollout.guards}
         self.rows: list[dict[str, Any]] = []
         self._rollout, self._mission, self._rng = rollout, world.mission, rng
@@ -121,7 +121,7 @@ class Recorder(GatedExecutor):
         run_program(source, Scope(self.robot, self), budget=BUDGET)
 
     def execute(self, command: Command) -> Outcome:
-        """Carry out perhaps a mistake or two, then the command. Raises EpisodeOver when enough was seen."""
+        """Carry out perhaps some mistakes, then the command. Raises EpisodeOver at the end or after MAX_CALLS."""
         while self._rng.random() < self._rollout.mistakes:
             kind = str(self._rng.choice(MISTAKES))
             if mistake := self._mistake(kind, command):
@@ -129,7 +129,7 @@ class Recorder(GatedExecutor):
         return self._carry_out(command, source=self._source)
 
     def _carry_out(self, command: Command, *, source: str) -> Outcome:
-        if self._call_count >= CALLS or self.robot.ending.over:
+        if self._call_count >= MAX_CALLS or self.robot.ending.over:
             raise EpisodeOver
         self._call_count += 1
         before = self.robot.observe()
@@ -145,15 +145,16 @@ class Recorder(GatedExecutor):
             self.rows[-1]["steps"] = result.steps
             self._keep(COMPLETENESS, command, source, result.reached, before, after)
             for kind in ("elsewhere", "order"):  # the same skill about something else, and another skill
-                other = self._mistake(kind, command, same_skill=kind == "elsewhere")
-                if other and (came_about := self._holds(other, after.perception)) is not None:
-                    self._keep(COMPLETENESS, other, "swapped", came_about, before, after)
+                swapped = self._mistake(kind, command, same_skill=kind == "elsewhere")
+                if swapped and (came_about := self._holds(swapped, after.perception)) is not None:
+                    self._keep(COMPLETENESS, swapped, "swapped", came_about, before, after)
         return Outcome(command, result.reached, result.steps)
 
     def _keep(
         self, verb: str, command: Command, source: str, label: bool, before: Observation, after: Observation | None
     ) -> None:
-        usage, perception = self.robot.skills[command.name].usage, after.perception if after is not None else None
+        usage = self.robot.skills[command.name].usage
+        perception = after.perception if after is not None else None
         features = self.robot.domain.affordances.features(usage.asks, command.argument, before.perception, perception)
         chances = {
             name: chance(guard.complete(command, before, after) if after else guard.feasible(command, before))
@@ -177,7 +178,7 @@ class Recorder(GatedExecutor):
         takers = [name for name, skill in self.robot.skills.items() if skill.takes_argument]
         if kind == "aimless":
             return Command(str(rng.choice([name for name in self.robot.skills if name not in takers] or [""])))
-        things = [each for each in self.robot.perception().elements() if not each.held]
+        things = [thing for thing in self.robot.perception().elements() if not thing.held]
         if kind == "unknown":
             argument = " ".join(str(rng.choice(words)) for words in language.parts.values())
         elif kind == "order" and command.argument:
@@ -202,11 +203,11 @@ def chance(verdict: Verdict) -> float:
 
 
 def balance(rows: Sequence[dict[str, Any]], *, seed: int) -> list[dict[str, Any]]:
-    """Equally many rows of each label; the larger part is sampled."""
+    """Equally many rows of each label; the larger group is sampled."""
     rng = np.random.default_rng(seed)
-    parts = [[row for row in rows if row["label"] is label] for label in (False, True)]
-    least = min(map(len, parts))
-    return [part[i] for part in parts for i in sorted(rng.permutation(len(part))[:least])]
+    groups = [[row for row in rows if row["label"] is label] for label in (False, True)]
+    count = min(map(len, groups))
+    return [group[i] for group in groups for i in sorted(rng.permutation(len(group))[:count])]
 
 
 LEVELS = ("BossLevel", "BossLevel", "SynthSeq", "GoTo", "UnlockLocal", "PutNextLocal")

@@ -48,7 +48,7 @@ def text_match(item: Item, parsed: Parsed) -> float:
     typed = None if item.after is None else phrase.typed
     words = (typed or phrase.words or phrase.kind).lower()
     screen = before if item.after is None else parsed(item.after)
-    return float(any(words in (each.text or each.name).lower() for each in screen.parsed))
+    return float(any(words in (element.text or element.name).lower() for element in screen.parsed))
 
 
 def located_overlap(item: Item, parsed: Parsed) -> float:
@@ -80,7 +80,9 @@ def rows(
             if kind == "learned" and verb == FEASIBILITY:
                 shares = [located_overlap(item, screens) for item in subset if item.box is not None]
                 row |= {"miou": round(float(np.mean(shares)), 4), "miou_paper": PAPER_LOCATED}
-            yield row | ({"ms": round(times[kind], 2)} if kind == "learned" else {})
+            if kind == "learned":
+                row["ms"] = round(times[kind], 2)
+            yield row
 
 
 def _chances(guard: GateGuard, subset: Sequence[Item], screens: Parsed) -> tuple[np.ndarray, float]:

@@ -30,31 +30,32 @@ from sdg.privacy.protector import masked_record
 
 ARMS = ("expert", "baseline", "feasibility", "feasibility + completeness")
 PLACEHOLDERS, IN_CLEAR = "both, the two tasks with placeholders", "both, the same two in clear"
-RATE, SIZE = 0.25, {"width": 760, "height": 480}
-_NAME_SCRIPT = """selector => { const node = document.querySelector(selector), said = (node.innerText || '').trim();
+MISTAKE_RATE, SIZE = 0.25, {"width": 760, "height": 480}
+_NAME_SCRIPT = """selector => { const node = document.querySelector(selector), words = (node.innerText || '').trim();
   const label = (node.closest('label')?.innerText || node.placeholder || node.ariaLabel || '').trim().split('\\n')[0];
   const tick = node.type === 'radio' ? 'radio button' : 'checkbox';
-  const same = [...document.querySelectorAll('button, a')].filter(each => each.innerText.trim() === said);
-  const others = same.filter(each => each !== node);
+  const same = [...document.querySelectorAll('button, a')].filter(shown => shown.innerText.trim() === words);
+  const others = same.filter(shown => shown !== node);
   let own = node;
-  while (others.length && !others.some(each => own.parentElement.contains(each))) own = own.parentElement;
+  while (others.length && !others.some(other => own.parentElement.contains(other))) own = own.parentElement;
   const beside = others.length ? ` beside '${own.innerText.trim().split('\\n')[0]}'` : '';
   return /checkbox|radio/.test(node.type) ? `the ${tick} beside '${label}'` :
     node.matches('input, textarea') ? `the field beside '${label}'` :
-    said ? `the '${said}' ${node.matches('button') ? 'button' : 'link'}${beside}` : `the '${label}' icon`; }"""
+    words ? `the '${words}' ${node.matches('button') ? 'button' : 'link'}${beside}` : `the '${label}' icon`; }"""
 
 
 class Draws:
     """Tasks with random mistakes on one page of a browser; every screen is parsed once."""
 
     def __init__(self, world: PageWorld) -> None:
-        self._world, self._page, self._screens, self._guard = world, world.page, Parsed(), ScreenGuard()
+        self._world, self._page = world, world.page
+        self._screens, self._guard = Parsed(), ScreenGuard()
 
     def words(self, tasks: Sequence[Mapping[str, Any]]) -> Iterator[list[Command]]:
         """The expert's commands of each task in words; placeholders for private values."""
         for task in tasks:
             self._world.open((APPS / f"{task['page']}.html").as_uri())
-            self._page.evaluate("document.querySelectorAll('[hidden]').forEach(each => each.hidden = false)")
+            self._page.evaluate("document.querySelectorAll('[hidden]').forEach(node => node.hidden = false)")
             steps = [(step, self._page.evaluate(_NAME_SCRIPT, step[1])) for step in task["way"]]
             texts = ["{" + step[3] + "}" if len(step) > 3 else step[-1] for step, _ in steps]
             yield [
@@ -63,31 +64,35 @@ class Draws:
             ]
 
     def play(
-        self, task: Mapping[str, Any], meant: Sequence[Command], others: Sequence[Command], *, arm: str, seed: int
+        self, task: Mapping[str, Any], commands: Sequence[Command], others: Sequence[Command], *, arm: str, seed: int
     ) -> dict[str, Any]:
-        """One run: whether the task was done, how many steps were carried out as intended, and how many in all."""
+        """Play the expert's `commands`, with mistakes, some of them commands of `others`: whether the task was done,
+        the steps that were carried out as intended, and all steps."""
         self._world.open((APPS / f"{task['page']}.html").as_uri())
         self._memory = Placeholders({step[3]: step[2] for step in task["way"] if len(step) > 3})
-        rng, valid, attempts = np.random.default_rng(seed), 0, 0
-        for command in meant:
+        rng = np.random.default_rng(seed)
+        is_intended: list[bool] = []  # of each executed step; a command that is given twice is intended once
+        for command in commands:
             kind, draw = int(rng.integers(3)), rng.random()
-            pool = (others, [each for each in meant if each != command], [None])[kind]
+            pool = (others, [another for another in commands if another != command], [None])[kind]
             mistake = pool[int(rng.integers(len(pool)))]
-            choice: Command | None = mistake if arm != "expert" and draw < RATE else command
+            choice: Command | None = mistake if arm != "expert" and draw < MISTAKE_RATE else command
             before = self.observe()
             if arm.startswith("feasibility") and choice is not None and not self._guard.feasible(choice, before).passed:
                 choice = command if choice != command and self._guard.feasible(command, before).passed else None
-            attempts, valid = attempts + (choice is not None), valid + (choice == command)
+            if choice is not None:
+                is_intended.append(choice == command)
             self._do(choice)
             if arm.endswith("completeness") and not self._guard.complete(command, before, self.observe()).passed:
-                attempts, valid = attempts + 1, valid + (choice != command)
+                is_intended.append(choice != command)
                 self._do(command)
-        return {"success": bool(self._page.evaluate(task["judge"])), "valid": valid, "executed": attempts}
+        success = bool(self._page.evaluate(task["judge"]))
+        return {"success": success, "valid": sum(is_intended), "executed": len(is_intended)}
 
     def observe(self) -> Observation:
         """The screen now, with private values masked in its texts."""
         screen = self._screens(self._world.screenshot())
-        elements = tuple(masked_record(each, self._memory.mask) for each in screen.parsed)
+        elements = tuple(masked_record(element, self._memory.mask) for element in screen.parsed)
         return Observation("\n".join(map(str, elements)), screen.picture, elements)
 
     def _do(self, command: Command | None) -> None:
@@ -113,21 +118,25 @@ def rows(*, draws: int, seed: int) -> Iterator[Mapping[str, Any]]:
         page.set_viewport_size(SIZE)
         player = Draws(world)
         commands, clear_commands = list(player.words(tasks)), list(player.words(clear))
-        secret = [n for n, task in enumerate(tasks) if any(len(step) > 3 for step in task["way"])]
+        secret_tasks = [n for n, task in enumerate(tasks) if any(len(step) > 3 for step in task["way"])]
         for arm in (*ARMS, IN_CLEAR):
-            among = secret if arm == IN_CLEAR else list(range(len(tasks)))
+            task_numbers = secret_tasks if arm == IN_CLEAR else list(range(len(tasks)))
             ways, words = (clear, clear_commands) if arm == IN_CLEAR else (tasks, commands)
-            count = len(among) if arm == "expert" else draws * len(among) // len(tasks)
+            count = len(task_numbers) if arm == "expert" else draws * len(task_numbers) // len(tasks)
             trials = []
             with progress().stage(arm, total=count, unit="draw") as stage:
                 for number in range(count):
-                    n = among[number % len(among)]
-                    away = [m for m, task in enumerate(tasks) if task["page"] != tasks[n]["page"]]
-                    others = [each for m in away for each in clear_commands[m]]
-                    own = seed * 100_003 + n + len(tasks) * (number // len(among))
+                    n = task_numbers[number % len(task_numbers)]
+                    others = [
+                        command
+                        for task, commands_of_task in zip(tasks, clear_commands, strict=True)
+                        if task["page"] != tasks[n]["page"]
+                        for command in commands_of_task
+                    ]
+                    trial_seed = seed * 100_003 + n + len(tasks) * (number // len(task_numbers))
                     name = ARMS[-1] if arm == IN_CLEAR else arm
-                    trials.append({"task": n} | player.play(ways[n], words[n], others, arm=name, seed=own))
+                    trials.append({"task": n} | player.play(ways[n], words[n], others, arm=name, seed=trial_seed))
                     stage.advance()
             yield arm_row("ui", arm, trials)
             if arm == ARMS[-1]:
-                yield arm_row("ui", PLACEHOLDERS, [each for each in trials if each["task"] in secret])
+                yield arm_row("ui", PLACEHOLDERS, [trial for trial in trials if trial["task"] in secret_tasks])

@@ -30,14 +30,14 @@ def family(task: str) -> str:
     return "-".join(task.split("-")[:2])
 
 
-HELD_OUT: tuple[str, ...] = tuple(
-    task for task in SEEN if family(task) in random.Random(18).sample(sorted({family(each) for each in SEEN}), 14)
-)
+_HELD_OUT_FAMILIES = random.Random(18).sample(sorted({family(task) for task in SEEN}), 14)
+HELD_OUT: tuple[str, ...] = tuple(task for task in SEEN if family(task) in _HELD_OUT_FAMILIES)
 """Kinds of tasks, with all their variants, that no guard learns from."""
 LEARNED: tuple[str, ...] = tuple(task for task in SEEN if task not in HELD_OUT)
 PLACE = Path(__file__).parent / "screens.jsonl.gz"
 """Pages of the held-out kinds, frozen by `python -m training.pages`."""
-COMMANDS = 4
+MAX_COMMANDS = 4
+"""Feasible commands per page, and infeasible ones."""
 WORDS = [
     "account",
     "add",
@@ -182,7 +182,7 @@ class ScreenTransition:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page's screenshot (PNG), what is on it, and the outcomes of commands there. A made-up page also has its true
+    """A page's screenshot (PNG), its captions, and the outcomes of commands there. A made-up page also has its true
     elements, so that it needn't be parsed for learning; they aren't saved."""
 
     task: str
@@ -225,8 +225,8 @@ def items(pages: Sequence[Page], *, seed: int = 0) -> list[Item]:
     rng = np.random.default_rng(seed)
     pools: dict[str, dict[tuple[str, str], Caption]] = {}
     for page in pages:
-        for each in page.named:
-            pools.setdefault(page.task, {})[each.kind, alike(each.words) + each.look] = each
+        for caption in page.named:
+            pools.setdefault(page.task, {})[caption.kind, alike(caption.words) + caption.look] = caption
     questions: list[Item] = []
     for page in pages:
         questions += _feasibilities(page, list(pools.get(page.task, {}).values()), rng)
@@ -236,24 +236,27 @@ def items(pages: Sequence[Page], *, seed: int = 0) -> list[Item]:
 
 def _feasibilities(page: Page, pool: Sequence[Caption], rng: np.random.Generator) -> list[Item]:
     absent = [caption for caption in pool if _is_absent(caption, page)]
-    count = min(len(page.named), len(absent), COMMANDS)
-    there = [page.named[i] for i in rng.permutation(len(page.named))[:count]]
+    count = min(len(page.named), len(absent), MAX_COMMANDS)
+    present = [page.named[i] for i in rng.permutation(len(page.named))[:count]]
     missing = [absent[i] for i in rng.permutation(len(absent))[:count]]
     return [
-        *(Item(FEASIBILITY, *_command(each, rng), page, None, True, each.box) for each in there),
+        *(Item(FEASIBILITY, *_command(caption, rng), page, None, True, caption.box) for caption in present),
         *(Item(FEASIBILITY, *_command(caption, rng), page, None, False) for caption in missing),
     ]
 
 
 def _is_absent(caption: Caption, page: Page) -> bool:
     if caption.kind in ("icon", "shape"):
-        return all(_key(each) != _key(caption) for each in page.named) and all(
-            each.kind != caption.kind or (caption.kind == "shape" and each.look != caption.look) or each.words
-            for each in page.named
-        )
+        return not any(_may_be(named, caption) for named in page.named)
     if not caption.words:
-        return all(each.kind != caption.kind for each in page.named)
+        return all(named.kind != caption.kind for named in page.named)
     return alike(caption.words) not in page.texts
+
+
+def _may_be(named: Caption, caption: Caption) -> bool:
+    """Whether a caption of a page may name the same icon or shape as `caption`."""
+    looks_alike = caption.kind != "shape" or named.look == caption.look
+    return _key(named) == _key(caption) or (named.kind == caption.kind and looks_alike and not named.words)
 
 
 def _command(caption: Caption, rng: np.random.Generator) -> tuple[str, str]:
@@ -264,15 +267,19 @@ def _command(caption: Caption, rng: np.random.Generator) -> tuple[str, str]:
 
 
 def _completenesses(page: Page, rng: np.random.Generator) -> Iterator[Item]:
-    for each in page.transitions:
-        others = [o for o in page.transitions if o is not each and overlap(o.box, each.box) < 0.3]
-        others = [o for o in others if o.after != each.after]
+    for transition in page.transitions:
+        box = transition.box
+        others = [
+            other
+            for other in page.transitions
+            if other is not transition and overlap(other.box, box) < 0.3 and other.after != transition.after
+        ]
         if not others:
             continue
-        same = [o for o in others if o.verb == each.verb] or others
-        other = same[int(rng.integers(len(same)))]
-        yield Item(COMPLETENESS, each.verb, each.argument, page, each.after, True, each.box)
-        yield Item(COMPLETENESS, each.verb, each.argument, page, other.after, False)
+        same_verb = [other for other in others if other.verb == transition.verb] or others
+        swapped = same_verb[int(rng.integers(len(same_verb)))]
+        yield Item(COMPLETENESS, transition.verb, transition.argument, page, transition.after, True, box)
+        yield Item(COMPLETENESS, transition.verb, transition.argument, page, swapped.after, False)
 
 
 def load(place: Path = PLACE) -> list[Page]:
@@ -282,15 +289,17 @@ def load(place: Path = PLACE) -> list[Page]:
 
 
 def _page_of(row: dict[str, Any]) -> Page:
-    elements = tuple(Named(each["kind"], each["words"], each["look"], box=tuple(each["box"])) for each in row["named"])
+    captions = tuple(
+        Named(caption["kind"], caption["words"], caption["look"], box=tuple(caption["box"])) for caption in row["named"]
+    )
     return Page(
         row["task"],
         row["seed"],
         base64.b64decode(row["before"]),
-        elements,
+        captions,
         row["texts"],
         tuple(
-            ScreenTransition(each["verb"], each["argument"], tuple(each["box"]), base64.b64decode(each["after"]))
-            for each in row["transitions"]
+            ScreenTransition(act["verb"], act["argument"], tuple(act["box"]), base64.b64decode(act["after"]))
+            for act in row["transitions"]
         ),
     )

@@ -5,7 +5,7 @@ seed alone, so they were settled before any guard was asked. Some mistakes can b
 and succeeded (`mistakes_that_came_about`): no feasibility guard could recognise those. Without a gate the planner
 believes that each command was carried out. With feasibility the guards judge every command, right ones too: the planner
 plans a refused one again and gives the intended one; if that is refused too, it gets the refusal. With completeness it
-also plans a command again that didn't succeed. A task ends after `REPLANS` such plans, or at the level's limit.
+also plans a command again that didn't succeed. A task ends after `MAX_REPLANS` such plans, or at the level's limit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,8 @@ from sdg.gate.executor import Command, IllegalCommand, Outcome
 
 ARMS = ("expert", "baseline", "feasibility", "feasibility + completeness")
 GUARDS = ("rules", "learned")
-TASKS, RATE, REPLANS, CALLS = 12, 0.25, 40, 400
+TASKS, MISTAKE_RATE = 12, 0.25
+MAX_REPLANS, MAX_CALLS = 40, 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,35 +41,35 @@ class TaskTrial(Rollout):
     arm: str = field(kw_only=True)
 
     def on_lost(self, reason: str) -> dict[str, Any]:
-        """What is kept of a run whose process hung or died: a failure."""
+        """A run whose process hung or died counts as a failure."""
         return {"success": False, "valid": 0, "executed": 0, "feasible": 0}
 
 
-def play(draw: TaskTrial) -> dict[str, Any]:
+def play(trial: TaskTrial) -> dict[str, Any]:
     """Commands that succeeded as meant, commands that were executed, and whether the task was done."""
-    erring = Erring(draw)
-    erring.run()
+    executor = ErringExecutor(trial)
+    executor.run()
     return {
-        "success": erring.robot.ending.done,
-        "valid": erring.valid,
-        "executed": erring.executed,
-        "feasible": erring.feasible,
+        "success": executor.robot.ending.done,
+        "valid": executor.valid,
+        "executed": executor.executed,
+        "feasible": executor.feasible,
     }
 
 
-class Erring(Recorder):
+class ErringExecutor(Recorder):
     """Carries out a planner's commands, some of them mistaken, behind the part of the gate that the arm has."""
 
-    def __init__(self, draw: TaskTrial) -> None:
-        super().__init__(draw, np.random.default_rng(draw.draw))
-        self._rng = np.random.default_rng(draw.draw)  # mistakes don't depend on what the robot draws
+    def __init__(self, trial: TaskTrial) -> None:
+        super().__init__(trial, np.random.default_rng(trial.draw))
+        self._rng = np.random.default_rng(trial.draw)  # mistakes don't depend on what the robot draws
         self.valid = self.executed = self.feasible = 0
-        self._arm, self._replans = draw.arm, 0
+        self._arm, self._replans = trial.arm, 0
 
     def execute(self, command: Command) -> Outcome:
-        """Carry out the command or a mistake in its place; plan again what the gate refuses. Raises EpisodeOver."""
+        """Carry out the command, or a mistake in its place; plan a refused command again. Raises EpisodeOver."""
         choice = command
-        if self._arm != "expert" and self._rng.random() < RATE:
+        if self._arm != "expert" and self._rng.random() < MISTAKE_RATE:
             choice = self._mistake(str(self._rng.choice(MISTAKES)), command) or command
         if not self._passes(choice):
             self._plan_again()
@@ -83,7 +84,7 @@ class Erring(Recorder):
 
     def _plan_again(self) -> None:
         self._replans += 1
-        if self._replans > REPLANS:
+        if self._replans > MAX_REPLANS:
             raise EpisodeOver
 
     def _passes(self, command: Command) -> bool:
@@ -94,7 +95,7 @@ class Erring(Recorder):
 
     def _do(self, command: Command, *, intention: Command) -> Outcome | None:
         """The outcome for the planner; None if completeness finds that it isn't the intended one."""
-        if self.robot.ending.over or self.executed >= CALLS:
+        if self.robot.ending.over or self.executed >= MAX_CALLS:
             raise EpisodeOver
         before = self.robot.observe()
         self.executed += 1
@@ -102,8 +103,10 @@ class Erring(Recorder):
             result = self.robot.perform(command)
         except IllegalCommand as error:
             return Outcome(command, False, error=str(error))
-        self.valid += result.reached and command == intention
-        self.feasible += result.reached and command != intention
+        if result.reached and command == intention:
+            self.valid += 1
+        elif result.reached:
+            self.feasible += 1
         if command == intention:
             return Outcome(command, result.reached, result.steps)
         if self._arm.endswith("completeness") and not self.robot.ending.over:

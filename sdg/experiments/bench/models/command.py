@@ -41,7 +41,7 @@ from sdg.experiments.results.comparison import SHIPPED
 from sdg.llm.registry import parse_llm
 from sdg.skills.statistics import Interval, bootstrap_clustered, wilson_interval
 
-KEPT = Path(sdg.__file__).resolve().parent.parent / "recordings/models"
+RECORDINGS = Path(sdg.__file__).resolve().parent.parent / "recordings/models"
 """The folder of the table's recorded runs."""
 
 Row = Mapping[str, Any]
@@ -67,7 +67,7 @@ def rows(
     keep: Annotated[
         Path | None, typer.Option(metavar="DIR", help="where a recorded run is kept; OUT/kept by default")
     ] = None,
-    recordings: Annotated[Path, typer.Option(metavar="DIR", help="the recorded runs to read")] = KEPT,
+    recordings: Annotated[Path, typer.Option(metavar="DIR", help="the recorded runs to read")] = RECORDINGS,
     replay: Annotated[bool, typer.Option("--replay", help="play the recorded runs again without a model")] = False,
     processes: options.Processes = 0,
 ) -> Iterator[Row]:
@@ -87,31 +87,37 @@ def rows(
             composed if COMPOSED_SKILLS in interfaces else None,
         )
         folder = out or Path(f"runs/models-{seed}")
-        runs = [record(request, folder=folder, kept=keep or folder / "kept", processes=processes)]
+        runs = [record(request, folder=folder, recording_folder=keep or folder / "kept", processes=processes)]
     else:
         runs = recordings_below(recordings)
-    for each in runs:
-        yield from replay_rows(each, rows_of, processes=processes) if replay else rows_of(each)
+    for run in runs:
+        yield from replay_rows(run, rows_of, processes=processes) if replay else rows_of(run)
 
 
 def rows_of(run: RecordedRun) -> list[Row]:
     """A recorded run's rows, in the order of its episodes."""
-    cells = dict.fromkeys(each.cell for each in run.episodes)
-    return [_row(run, [each for each in run.episodes if each.cell == cell]) for cell in cells]
+    cells = dict.fromkeys(episode.cell for episode in run.episodes)
+    return [_row(run, [episode for episode in run.episodes if episode.cell == cell]) for cell in cells]
 
 
 def _row(run: RecordedRun, episodes: Sequence[RecordedEpisode]) -> Row:
-    mean: Callable[[Callable[[RecordedEpisode], float]], float]
-    mean = lambda of: round(statistics.fmean(map(of, episodes)), 4)  # noqa: E731
+    def mean(value_of: Callable[[RecordedEpisode], float]) -> float:
+        return round(statistics.fmean(map(value_of, episodes)), 4)
+
     first, rate = episodes[0], _rate(episodes)
-    programs = [each for episode in episodes for each in episode.programs if each.lines]
+    programs = [program for episode in episodes for program in episode.programs if program.lines]
     # A failed episode counts as one that used all its steps.
     ratios = [
-        max(1, each.steps if each.success else each.max_steps) / max(1, each.bot_steps)
-        for each in episodes
-        if each.finished and each.bot_steps
+        max(1, episode.steps if episode.success else episode.max_steps) / max(1, episode.bot_steps)
+        for episode in episodes
+        if episode.finished and episode.bot_steps
     ]
-    ahead = [each.success - other.success for each in episodes for other in run.episodes if _is_pair(each, other)]
+    leads = [
+        episode.success - reference.success
+        for episode in episodes
+        for reference in run.episodes
+        if _is_pair(episode, reference)
+    ]
     return {
         "model": run.about.model,
         "interface": first.interface,
@@ -120,31 +126,36 @@ def _row(run: RecordedRun, episodes: Sequence[RecordedEpisode]) -> Row:
         "success_rate": round(rate.value, 4),
         "low": round(rate.low, 4),
         "high": round(rate.high, 4),
-        "success_at_one": mean(lambda each: each.success and len(each.programs) == 1) if programs else None,
+        "success_at_one": mean(lambda episode: episode.success and len(episode.programs) == 1) if programs else None,
         "episodes": len(episodes),
-        "unfinished": sum(not each.finished for each in episodes),
-        "answerers": len({each.answerers[0] for each in episodes if each.answerers}),
-        "tokens_per_episode": mean(lambda each: sum(p.prompt_tokens + p.completion_tokens for p in each.programs)),
-        "completion_tokens_per_episode": mean(lambda each: sum(p.completion_tokens for p in each.programs)),
-        "questions_per_episode": mean(lambda each: each.questions),
-        "calls_per_episode": mean(lambda each: each.calls),
+        "unfinished": sum(not episode.finished for episode in episodes),
+        "answerers": len({episode.answerers[0] for episode in episodes if episode.answerers}),
+        "tokens_per_episode": mean(
+            lambda episode: sum(program.prompt_tokens + program.completion_tokens for program in episode.programs)
+        ),
+        "completion_tokens_per_episode": mean(
+            lambda episode: sum(program.completion_tokens for program in episode.programs)
+        ),
+        "questions_per_episode": mean(lambda episode: episode.questions),
+        "calls_per_episode": mean(lambda episode: episode.calls),
         "steps_to_bot": round(statistics.median(ratios), 3) if ratios else None,
-        "program_lines": statistics.median(each.lines for each in programs) if programs else None,
-        "ahead_of_primitive": round(statistics.fmean(ahead), 4) if ahead else None,
+        "program_lines": statistics.median(program.lines for program in programs) if programs else None,
+        "ahead_of_primitive": round(statistics.fmean(leads), 4) if leads else None,
         "draw": run.about.name,
         "commit": run.about.commit,
     }
 
 
-def _is_pair(episode: RecordedEpisode, other: RecordedEpisode) -> bool:
-    same = (episode.seed, episode.level, episode.perception) == (other.seed, other.level, other.perception)
-    return same and other.interface == PRIMITIVE != episode.interface
+def _is_pair(episode: RecordedEpisode, reference: RecordedEpisode) -> bool:
+    """Whether `reference` is the episode of the same layout with programs over primitive actions."""
+    same = (episode.seed, episode.level, episode.perception) == (reference.seed, reference.level, reference.perception)
+    return same and reference.interface == PRIMITIVE and episode.interface != PRIMITIVE
 
 
 def _rate(episodes: Sequence[RecordedEpisode]) -> Interval:
     """The success rate; its interval is Wilson's, or wider where a bootstrap over `answerers` is."""
-    outcomes = [float(each.success) for each in episodes]
+    outcomes = [float(episode.success) for episode in episodes]
     rate = wilson_interval(int(sum(outcomes)), len(outcomes))
-    if not all(each.answerers for each in episodes):
+    if not all(episode.answerers for episode in episodes):
         return rate
-    return rate.widen(bootstrap_clustered(outcomes, [each.answerers[0] for each in episodes], seed=0))
+    return rate.widen(bootstrap_clustered(outcomes, [episode.answerers[0] for episode in episodes], seed=0))

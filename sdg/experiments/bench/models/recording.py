@@ -45,16 +45,17 @@ from sdg.storage import (
     to_json,
 )
 
-TRANSCRIPT, EPISODES, CONFIG, ABOUT = "transcript.jsonl", "episodes.jsonl", "config.yaml", "draw.json"
+TRANSCRIPT, EPISODES = "transcript.jsonl", "episodes.jsonl"
+CONFIG, ABOUT = "config.yaml", "draw.json"
 COMPOSED = "composed.json"
-"""The composed skills that programs had, where an interface has them."""
+"""The composed skills of the programs, if an interface has any."""
 UNKNOWN = "unknown"
 """The commit of source that isn't in a repository."""
 
 
 @dataclass(frozen=True, slots=True)
 class FigureKey:
-    """What a figure describes: an interface, a perception and a level."""
+    """The subject of a figure: an interface, a perception and a level."""
 
     interface: str
     perception: str
@@ -72,7 +73,7 @@ class FigureKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class RecordedProgram:
     """One program: its tokens, lines of code and steps; `cause` is "" if it solved the task."""
 
     prompt_tokens: int
@@ -102,7 +103,7 @@ class RecordedEpisode:
     questions: int = 0
     calls: int = 0
     cause: str = ""
-    programs: tuple[Written, ...] = ()
+    programs: tuple[RecordedProgram, ...] = ()
     answerers: tuple[str, ...] = ()
 
     @property
@@ -139,7 +140,7 @@ def read_recording(folder: Path) -> RecordedRun:
     try:
         about = decode(About, loads(read_file(folder / ABOUT)), place=ABOUT)
         lines = read_file(folder / EPISODES).splitlines()
-        return RecordedRun(folder, about, tuple(decode(RecordedEpisode, loads(each), extra="ignore") for each in lines))
+        return RecordedRun(folder, about, tuple(decode(RecordedEpisode, loads(row), extra="ignore") for row in lines))
     except OSError as error:
         raise UserError(f"{folder} is no recorded run: can't read {error.filename} ({error.strerror})") from None
     except ValueError as error:
@@ -151,7 +152,7 @@ def recordings_below(folder: Path) -> list[RecordedRun]:
     folders = sorted(path.parent for path in (*folder.glob(ABOUT), *folder.glob(f"*/{ABOUT}")))
     if not folders:
         raise UserError(f"there are no recorded runs in {folder}: make one with --llm KIND:NAME")
-    return [read_recording(each) for each in folders]
+    return [read_recording(path) for path in folders]
 
 
 def keep(
@@ -160,15 +161,15 @@ def keep(
     *,
     config: str,
     played: Mapping[str, Played],
-    asked: Sequence[tuple[FigureKey, Task]],
+    requested: Sequence[tuple[FigureKey, Task]],
     transcript: Path,
     composed: Path | None = None,
 ) -> RecordedRun:
-    """Write a recorded run: what was `played` of what was `asked`, and each answer of the transcript once."""
-    asked_something = entries(transcript) if has_lines(transcript) else ()
-    starts = {(str(entry["stage"]), entry["sampling"].get("seed")) for entry in asked_something}
+    """Write a recorded run: the `played` episodes of the `requested` ones, and each answer of the transcript once."""
+    exchanges = entries(transcript) if has_lines(transcript) else ()
+    starts = {(str(entry["stage"]), entry["sampling"].get("seed")) for entry in exchanges}
     rows = []
-    for cell, task in asked:
+    for cell, task in requested:
         unit = task.unit(cell.agent)
         if unit in played:
             rows.append(to_recorded_episode(played[unit]))
@@ -196,14 +197,14 @@ def to_recorded_episode(row: Played, answerers: tuple[str, ...] = ()) -> Recorde
     """An episode's row in its small form."""
     interface, _, perception = row.agent.partition("@")
     programs = tuple(
-        Written(
-            prompt_tokens=int(each["prompt_tokens"]),
-            completion_tokens=int(each["completion_tokens"]),
-            lines=code_lines(str(each["program"])),
-            steps=int(each["ended"]) - int(each["began"]),
-            cause=str(each["cause"]),
+        RecordedProgram(
+            prompt_tokens=int(program["prompt_tokens"]),
+            completion_tokens=int(program["completion_tokens"]),
+            lines=code_lines(str(program["program"])),
+            steps=int(program["ended"]) - int(program["began"]),
+            cause=str(program["cause"]),
         )
-        for each in row.trace
+        for program in row.trace
     )
     return RecordedEpisode(
         row.unit, interface, perception, row.level, row.seed, True, bool(row.success), row.steps, row.max_steps,
@@ -227,7 +228,7 @@ MAY_CHANGE = ("interfaces", "perceptions", "levels", "instructions")
 
 @dataclass(frozen=True, slots=True)
 class RecordingRequest:
-    """What to record: each interface under each perception on each level, on the same `instructions` seeds a level."""
+    """Episodes to record: each interface under each perception on each level, on the same `instructions` seeds."""
 
     config: RunConfig
     interfaces: tuple[str, ...]
@@ -243,9 +244,9 @@ class RecordingRequest:
         refuse(
             UserError,
             (
-                (each not in choices, f"there is no {each!r}; there are {', '.join(choices)}")
+                (name not in choices, f"there is no {name!r}; there are {', '.join(choices)}")
                 for names, choices in ((self.interfaces, INTERFACES), (self.perceptions, PERCEPTIONS))
-                for each in names
+                for name in names
             ),
         )
         if COMPOSED_SKILLS in self.interfaces and not (self.composed and self.composed.is_file()):
@@ -261,50 +262,54 @@ class RecordingRequest:
                     yield FigureKey(interface, perception, level), tasks
 
 
-def record(asked: RecordingRequest, *, folder: Path, kept: Path, processes: int = 0) -> RecordedRun:
-    """Play what the folder lacks and store the recorded run compactly, even if a budget ends it.
+def record(request: RecordingRequest, *, folder: Path, recording_folder: Path, processes: int = 0) -> RecordedRun:
+    """Play the episodes that the folder lacks and store the recorded run compactly, even if a budget ends it.
 
     Raises ModelError as the model does, RunFolderError when the folder was begun with another model, library or commit,
-    and where `kept` is in use or holds other things.
+    and where `recording_folder` is in use or holds other things.
     """
-    if kept.resolve() == folder.resolve():
-        raise UserError(f"{kept} can't be both the run's folder and the recorded run's: name another folder to --keep.")
-    library = find_library(asked.library)
+    if recording_folder.resolve() == folder.resolve():
+        raise UserError(
+            f"{recording_folder} can't be both the run's folder and the recorded run's: name another folder to --keep."
+        )
+    library = find_library(request.library)
     commit, checksum = revision(Path(sdg.__file__).resolve().parent) or UNKNOWN, library_checksum(library)
-    model = model_identity(asked.config)
+    model = model_identity(request.config)
     identity = {
-        "split": asked.split,
-        "composed": hashlib.sha256(read_file(asked.composed)).hexdigest() if asked.composed else None,
+        "split": request.split,
+        "composed": hashlib.sha256(read_file(request.composed)).hexdigest() if request.composed else None,
         "library": checksum,
         "commit": commit,
         "model": model,
-        "deduce": plain(asked.config.deduce),
+        "deduce": plain(request.config.deduce),
     }
-    settings = {name: list(getattr(asked, name)) for name in MAY_CHANGE[:3]} | {"instructions": asked.instructions}
-    name = folder.name if kept.parent == folder else kept.name
-    about = About(name, model["name"] or model["kind"], commit, asked.seed, asked.instructions, asked.split, checksum)
+    settings = {name: list(getattr(request, name)) for name in MAY_CHANGE[:3]} | {"instructions": request.instructions}
+    name = folder.name if recording_folder.parent == folder else recording_folder.name
+    about = About(
+        name, model["name"] or model["kind"], commit, request.seed, request.instructions, request.split, checksum
+    )
     with (
-        open_folder(folder, settings | identity, seed=asked.seed, may_change=MAY_CHANGE) as run,
-        hold(kept / "run.lock"),
+        open_folder(folder, settings | identity, seed=request.seed, may_change=MAY_CHANGE) as run,
+        hold(recording_folder / "run.lock"),
     ):
-        refuse_strangers(kept, mark=ABOUT)
-        now = read_recording(kept).about if (kept / ABOUT).exists() else about
-        if replace(now, name=about.name, instructions=about.instructions) != about:
-            raise UserError(f"{kept} holds another recorded run: name another folder to --keep.")
-        progress().note(expected_cost(asked))
+        refuse_strangers(recording_folder, mark=ABOUT)
+        earlier = read_recording(recording_folder).about if (recording_folder / ABOUT).exists() else about
+        if replace(earlier, name=about.name, instructions=about.instructions) != about:
+            raise UserError(f"{recording_folder} holds another recorded run: name another folder to --keep.")
+        progress().note(expected_cost(request))
         try:
-            play(asked, library=library, folder=folder, run=run, processes=processes)
+            play(request, library=library, folder=folder, run=run, processes=processes)
         except BudgetExceeded as error:
             progress().note(f"{error} What was recorded is kept; the same command goes on.")
         finally:
             result = keep(
-                kept,
+                recording_folder,
                 about,
-                config=dump(replace(asked.config, model=replace(asked.config.model, base_url=None))),
-                played={each.unit: each for each in Rows(run.journal("episodes"), Played)},
-                asked=[(cell, task) for cell, tasks in asked.tasks() for task in tasks],
+                config=dump(replace(request.config, model=replace(request.config.model, base_url=None))),
+                played={row.unit: row for row in Rows(run.journal("episodes"), Played)},
+                requested=[(cell, task) for cell, tasks in request.tasks() for task in tasks],
                 transcript=folder / "transcript.jsonl",
-                composed=asked.composed if COMPOSED_SKILLS in asked.interfaces else None,
+                composed=request.composed if COMPOSED_SKILLS in request.interfaces else None,
             )
     return result
 
@@ -321,7 +326,7 @@ def _recipe(cell: FigureKey, request: RecordingRequest, library: Path, folder: P
 
 
 def play(
-    asked: RecordingRequest,
+    request: RecordingRequest,
     *,
     library: Path,
     folder: Path | None,
@@ -330,12 +335,12 @@ def play(
     only: Collection[str] | None = None,
 ) -> list[Played]:
     """Play every episode of every cell, or `only` those units, all at once; recorded episodes aren't played again.
-    Without a `folder` nothing is kept of the model's."""
+    Without a `folder` the model's answers aren't stored."""
     journal = run.journal("episodes")
     jobs: list[EpisodeJob] = []
-    for cell, cell_tasks in asked.tasks():
+    for cell, cell_tasks in request.tasks():
         tasks = [task for task in cell_tasks if only is None or task.unit(cell.agent) in only]
-        recipe = _recipe(cell, asked, library, folder)
+        recipe = _recipe(cell, request, library, folder)
         jobs += with_bot_steps(recipe, tasks, journal=journal, processes=processes or cores())
     with progress().stage(
         "episodes", total=len(jobs), unit="episode", done=sum(job.unit in journal for job in jobs)
@@ -343,8 +348,8 @@ def play(
         return run_jobs(jobs, journal=journal, processes=processes or cores(), done=lambda row: stage.advance())
 
 
-def expected_cost(asked: RecordingRequest) -> str:
+def expected_cost(request: RecordingRequest) -> str:
     """The run's expected use of its model, in a line."""
-    settings = model_settings(asked.config, None)
-    work = [(CHAT_EPISODE if cell.interface == TURN else EPISODE, len(tasks)) for cell, tasks in asked.tasks()]
+    settings = model_settings(request.config, None)
+    work = [(CHAT_EPISODE if cell.interface == TURN else EPISODE, len(tasks)) for cell, tasks in request.tasks()]
     return describe_cost(work, prices_of(settings), concurrency=concurrency_of(settings))

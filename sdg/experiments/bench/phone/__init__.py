@@ -1,1 +1,1 @@
-"""Phone tasks, measured: episodes on a device, AndroidLab's folders, the table, and what trajectories teach."""
+"""Phone tasks, measured: episodes on a device, AndroidLab's folders, the table, and data from walks."""

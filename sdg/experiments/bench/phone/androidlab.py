@@ -4,7 +4,7 @@
     TASK/xml/N.xml             the UI tree that step N was decided on
     TASK/Screen/screenshot-N-before.png
 
-Written from what its code reads (THUDM/Android-Lab at 373fc1d).
+Written according to its code (THUDM/Android-Lab at 373fc1d).
 """
 
 import json
@@ -41,23 +41,23 @@ def write_episode(
         image, xml = f"Screen/screenshot-{number}-before.png", f"xml/{number}.xml"
         atomic_write(folder / image, step.screen.png)
         atomic_write(folder / xml, step.screen.xml)
-        said = {
+        texts = {
             "prompt": task.instruction if number == 0 else "** XML **",
             "current_activity": step.screen.activity,
             "target": task.instruction,
             "parsed_action": parsed_action(step),
             "current_response": step.said,
         }
-        known = {"trace_id": task.id, "index": number, "image": str(folder / image), "xml": str(folder / xml)}
-        lines.append({**known, "ac_xml": None, "window": list(size), **_masked(said, mask)})
+        facts = {"trace_id": task.id, "index": number, "image": str(folder / image), "xml": str(folder / xml)}
+        lines.append({**facts, "ac_xml": None, "window": list(size), **_mask_texts(texts, mask)})
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     atomic_write(folder / "traces" / "trace.jsonl", text)
 
 
-def _masked(value: Any, mask: Callable[[str], str]) -> Any:
-    """A value of JSON with its texts masked."""
+def _mask_texts(value: Any, mask: Callable[[str], str]) -> Any:
+    """A JSON value with masked texts."""
     if isinstance(value, dict):
-        return {key: _masked(each, mask) for key, each in value.items()}
+        return {key: _mask_texts(item, mask) for key, item in value.items()}
     return mask(value) if isinstance(value, str) else value
 
 

@@ -72,8 +72,8 @@ def rows(
         place = Path(out or "runs/phone-data")
         return walk_rows(place, walks=walks, minari=minari, llm=name, base_url=base_url, budget=budget)
     embedded = device == EMBEDDED
-    check_asked(modes, guards, device)
-    chosen = chosen_tasks(tasks, embedded=embedded)
+    check_options(modes, guards, device)
+    task_list = chosen_tasks(tasks, embedded=embedded)
     folder = Path(out or f"runs/phone-{re.sub('[^A-Za-z0-9.]+', '-', llm)}")
     model = named_model(llm, base_url, folder=folder, budget=budget)
     setting = PhoneSetting(
@@ -84,23 +84,23 @@ def rows(
         masked,
         folder / "traces" if traces or not embedded else None,
     )
-    asked: dict[str, Any] = {
+    identity: dict[str, Any] = {
         "llm": llm, "base_url": base_url, "guards": list(guards), "judge": judge, "device": device, "masked": masked,
     }  # fmt: skip
-    more = {"modes": list(modes), "tasks": [task.id for task in chosen]}
-    with open_folder(folder, asked | more, seed=0, may_change=tuple(more)) as run:
-        jobs = [PhoneJob(task, mode) for mode in modes for task in chosen]
-        played = play_missing(jobs, setting, run=run, processes=(processes or cores()) if embedded else 1)
-        found: list[Mapping[str, Any]] = [
-            mode_row(mode, [each for each in played if each.mode == mode], setting) for mode in modes
+    more = {"modes": list(modes), "tasks": [task.id for task in task_list]}
+    with open_folder(folder, identity | more, seed=0, may_change=tuple(more)) as run:
+        jobs = [PhoneJob(task, mode) for mode in modes for task in task_list]
+        episodes = play_missing(jobs, setting, run=run, processes=(processes or cores()) if embedded else 1)
+        mode_rows: list[Mapping[str, Any]] = [
+            mode_row(mode, [episode for episode in episodes if episode.mode == mode], setting) for mode in modes
         ]
-        doubted = [[each.unit, each.message] for each in played if each.disagreement]
-        run.write_json("disagreements.json", {"answers": doubted})
-        publish(run, found)
-    return found
+        doubtful_answers = [[episode.unit, episode.message] for episode in episodes if episode.disagreement]
+        run.write_json("disagreements.json", {"answers": doubtful_answers})
+        publish(run, mode_rows)
+    return mode_rows
 
 
-def check_asked(modes: Sequence[str], guards: Sequence[str], device: str) -> None:
+def check_options(modes: Sequence[str], guards: Sequence[str], device: str) -> None:
     """Raises UserError for unknown modes, guards or devices, and without a browser."""
     if device != EMBEDDED and device.partition(":")[0] != "adb":
         raise UserError(f"--device {device!r:.40} is neither embedded nor adb[:SERIAL]")
@@ -114,8 +114,8 @@ def check_asked(modes: Sequence[str], guards: Sequence[str], device: str) -> Non
 def chosen_tasks(names: Sequence[str], *, embedded: bool) -> list[PhoneTask]:
     """Tasks by id, group or file, each once. Raises UserError."""
     if not embedded:
-        found = list(dict.fromkeys(task for name in names for task in read_tasks(Path(name))))
-        if twice := [name for name, n in Counter(task.id for task in found).items() if n > 1]:
+        tasks = list(dict.fromkeys(task for name in names for task in read_tasks(Path(name))))
+        if twice := [name for name, count in Counter(task.id for task in tasks).items() if count > 1]:
             raise UserError(f"two tasks are called {twice[0]!r:.60}, and each has a folder of its own")
     else:
         known = {task.id: task for task in embedded_tasks()}
@@ -127,17 +127,17 @@ def chosen_tasks(names: Sequence[str], *, embedded: bool) -> list[PhoneTask]:
         }
         if unknown := [name for name in names if name not in groups and name not in known]:
             raise UserError(f"there is no task {unknown[0]!r:.60}; tasks are {', '.join(known)}")
-        wanted = {task for name in names for task in groups.get(name, {name})}
-        found = [task for task in known.values() if task.id in wanted]
-    if not found:
+        ids = {task for name in names for task in groups.get(name, {name})}
+        tasks = [task for task in known.values() if task.id in ids]
+    if not tasks:
         raise UserError("no task is named: give --tasks all")
-    return found
+    return tasks
 
 
 def play_missing(
     jobs: Sequence[PhoneJob], setting: PhoneSetting, *, run: RunFolder, processes: int
 ) -> list[PhonePlayed]:
-    """The rows of all jobs; what the journal has isn't played again. Raises UserError when a real phone is gone."""
+    """The rows of all jobs; episodes in the journal aren't played again. Raises UserError when a real phone is gone."""
     journal = Rows(run.journal("episodes"), PhonePlayed)
     try:
         return run_missing_jobs(
@@ -151,30 +151,30 @@ def play_missing(
         raise UserError(str(error)) from None
 
 
-def mode_row(mode: str, played: Sequence[PhonePlayed], setting: PhoneSetting) -> dict[str, Any]:
+def mode_row(mode: str, episodes: Sequence[PhonePlayed], setting: PhoneSetting) -> dict[str, Any]:
     """The row of one mode. Without the embedded phone's state nothing is judged here: AndroidLab's scorer does that."""
     judged = setting.device == EMBEDDED
-    metrics = summarise([each.score for each in played], len(played))
-    complete = [each for each in played if each.score.complete]
-    unseen = [each for each in played if each.task in held_out()]
-    sure = wilson_interval(len(complete), len(played))
-    seconds = sum(each.seconds for each in played)
-    kept = metrics if judged else {name: metrics[name] if name.startswith("reasonable") else None for name in metrics}
+    metrics = summarise([episode.score for episode in episodes], len(episodes))
+    complete = [episode for episode in episodes if episode.score.complete]
+    unseen = [episode for episode in episodes if episode.task in held_out()]
+    interval = wilson_interval(len(complete), len(episodes))
+    seconds = sum(episode.seconds for episode in episodes)
+    shares = {name: value if judged or name.startswith("reasonable") else None for name, value in metrics.items()}
     return {
         "mode": mode,
-        **{name: value if value is None else round(value, 4) for name, value in kept.items()},
-        "tasks": len(played),
-        "low": sure.low if judged else None,
-        "high": sure.high if judged else None,
-        "held_out_success_rate": round(mean(each.score.complete for each in unseen), 4) if unseen and judged else None,
-        "false_completes": sum(each.false_complete for each in played) if judged else None,
-        "side_effects": sum(bool(each.side_effects) for each in played),
-        "disagreements": sum(each.disagreement for each in played),
-        "confirmed": sum(each.confirmed for each in played),
-        "lost": sum(each.end == "page" for each in played),
-        "actions": sum(each.steps for each in played),
-        "actions_per_second": round(sum(each.steps for each in played) / seconds, 2) if seconds else None,
-        "tokens": sum(each.tokens for each in played),
+        **{name: value if value is None else round(value, 4) for name, value in shares.items()},
+        "tasks": len(episodes),
+        "low": interval.low if judged else None,
+        "high": interval.high if judged else None,
+        "held_out_success_rate": round(mean(row.score.complete for row in unseen), 4) if unseen and judged else None,
+        "false_completes": sum(episode.false_complete for episode in episodes) if judged else None,
+        "side_effects": sum(bool(episode.side_effects) for episode in episodes),
+        "disagreements": sum(episode.disagreement for episode in episodes),
+        "confirmed": sum(episode.confirmed for episode in episodes),
+        "lost": sum(episode.end == "page" for episode in episodes),
+        "actions": sum(episode.steps for episode in episodes),
+        "actions_per_second": round(sum(episode.steps for episode in episodes) / seconds, 2) if seconds else None,
+        "tokens": sum(episode.tokens for episode in episodes),
         "seconds": round(seconds, 1),
         "model": setting.model.kind + (f":{setting.model.name}" if setting.model.name else ""),
         "rule_based": is_rule_based(setting.model.kind),

@@ -39,7 +39,7 @@ from sdg.storage import atomic_write
 
 WORDS = ("Ana", "Lunch", "12.50", "09:30", "2026-03-15", "Meeting", "notes", "5")
 """Texts that are typed at random."""
-WALK = 25
+WALK_ACTIONS = 25
 """Actions of a walk, as many as an episode has turns."""
 
 
@@ -56,30 +56,31 @@ class PhoneTransition:
     changed: bool
 
 
-def explore(phone: EmbeddedPhone, seed: int, *, steps: int = WALK) -> list[PhoneTransition]:
+def explore(phone: EmbeddedPhone, seed: int, *, steps: int = WALK_ACTIONS) -> list[PhoneTransition]:
     """One walk from the home screen of a seed; equal seeds give equal walks."""
     rng = random.Random(seed)
     phone.reset(seed)
-    found, before, state = [], phone.dump(), _lasting(phone)
+    transitions = []
+    before, state = phone.dump(), _lasting_state(phone)
     for _ in range(steps):
         tree = read_dump(before)
         action, argument = _choose(tree, rng)
-        if action.name != "Type" or any(each.focused for each in tree.elements):
+        if action.name != "Type" or any(element.focused for element in tree.elements):
             carry_out(phone, action, tree)
-        after, now = phone.dump(), _lasting(phone)
-        found.append(PhoneTransition(seed, action.name, argument, before, after, now != state))
-        before, state = after, now
-    return found
+        after, state_after = phone.dump(), _lasting_state(phone)
+        transitions.append(PhoneTransition(seed, action.name, argument, before, after, state_after != state))
+        before, state = after, state_after
+    return transitions
 
 
 def walk_all(first: int, count: int) -> list[list[PhoneTransition]]:
     """Walks of `count` seeds. Raises UserError where there is no browser."""
     with phone_browser() as browser, progress().stage("walks", total=count, unit="walk") as stage:
-        phone, found = EmbeddedPhone(browser), []
+        phone, walks = EmbeddedPhone(browser), []
         for seed in range(first, first + count):
-            found.append([each for each in explore(phone, seed) if each.name in JUDGED])
+            walks.append([transition for transition in explore(phone, seed) if transition.name in JUDGED])
             stage.advance()
-        return found
+        return walks
 
 
 def read_seen(dump: str) -> SeenPhone:
@@ -89,8 +90,8 @@ def read_seen(dump: str) -> SeenPhone:
 
 def observe_dump(dump: str) -> Observation:
     """A dump as a gate observes it."""
-    seen = read_seen(dump)
-    return Observation(seen.describe(), None, tuple(seen.elements()), seen)
+    screen = read_seen(dump)
+    return Observation(screen.describe(), None, tuple(screen.elements()), screen)
 
 
 def _choose(tree: UiTree, rng: random.Random) -> tuple[PhoneAction, str]:
@@ -105,15 +106,15 @@ def _choose(tree: UiTree, rng: random.Random) -> tuple[PhoneAction, str]:
     elif rng.random() < 0.1:
         action = PhoneAction(kind, at=(rng.randrange(EmbeddedPhone.size[0]), rng.randrange(EmbeddedPhone.size[1])))
     else:
-        fields = [each for each in tree.elements if each.kind == "textbox"]
+        fields = [element for element in tree.elements if element.kind == "textbox"]
         target = rng.choice(fields) if fields and rng.random() < 0.3 else rng.choice(tree.elements)
         action = PhoneAction(kind, element=target.id)
         return action, f"{action.argument} {target.name}"
     return action, action.argument
 
 
-def _lasting(phone: EmbeddedPhone) -> dict[str, Any]:
-    """The state without what changes by itself."""
+def _lasting_state(phone: EmbeddedPhone) -> dict[str, Any]:
+    """The state without its parts that change by themselves."""
     state = phone.state()
     state["os"] = {key: value for key, value in state["os"].items() if key not in ("now", "toast", "due")}
     return state
@@ -121,7 +122,7 @@ def _lasting(phone: EmbeddedPhone) -> dict[str, Any]:
 
 def write_lines(path: Path, walks: Iterable[Sequence[PhoneTransition]]) -> None:
     """Keep walks as JSON lines, one for each action."""
-    lines = (json.dumps(asdict(each), ensure_ascii=False) + "\n" for walk in walks for each in walk)
+    lines = (json.dumps(asdict(transition), ensure_ascii=False) + "\n" for walk in walks for transition in walk)
     atomic_write(path, "".join(lines))
 
 
@@ -138,11 +139,12 @@ def write_minari(name: str, walks: Iterable[Sequence[PhoneTransition]], *, max_c
 
     episodes = []
     for number, walk in enumerate(walks):
-        trees = np.stack([bytes_of(text) for text in (*(each.before for each in walk), walk[-1].after)])
-        actions = np.stack([bytes_of(f"{each.name} {each.argument}")[:500] for each in walk])
+        trees = np.stack([bytes_of(dump) for dump in (*(step.before for step in walk), walk[-1].after)])
+        actions = np.stack([bytes_of(f"{step.name} {step.argument}")[:500] for step in walk])
         ends = np.arange(len(walk)) == len(walk) - 1
         rewards = np.zeros(len(walk), np.float32)
-        episodes.append(EpisodeBuffer(number, walk[0].walk, None, trees, actions, rewards, ends & False, ends, None))
+        never = np.zeros_like(ends)
+        episodes.append(EpisodeBuffer(number, walk[0].walk, None, trees, actions, rewards, never, ends, None))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # minari asks for an author and a link, which a local file lacks
         return minari.create_dataset_from_buffers(
@@ -153,33 +155,34 @@ def write_minari(name: str, walks: Iterable[Sequence[PhoneTransition]], *, max_c
         )
 
 
-LEAST_WORDS, MOST_WORDS = 4, 60
+MIN_WORDS, MAX_WORDS = 4, 60
+"""Words of a derived task."""
 
 
 def derive_tasks(
-    model: LanguageModel, given: Sequence[PhoneTask], screen: UiTree, *, count: int = 5
+    model: LanguageModel, examples: Sequence[PhoneTask], screen: UiTree, *, count: int = 5
 ) -> list[PhoneTask]:
-    """At most `count` new tasks for the given tasks' app, named APP_derived_N, without conditions: a judge decides.
+    """At most `count` new tasks for the app of the examples, named APP_derived_N, without conditions: a judge decides.
 
-    Raises ValueError without given tasks, and what the model raises.
+    Raises ValueError without examples, and what the model raises.
     """
-    if not given:
+    if not examples:
         raise ValueError("new tasks are derived from given ones: give at least one")
-    asked = conversation(
+    question = conversation(
         "phone_derive",
         count=str(count),
-        tasks=fence("\n".join(one_line(task.instruction) for task in given)),
+        tasks=fence("\n".join(one_line(task.instruction) for task in examples)),
         screen=fence(str(screen)),
     )
-    known = {plain(task.instruction) for task in given}
-    found: list[PhoneTask] = []
-    for line in model.complete(asked).text.splitlines():
+    known = {plain(task.instruction) for task in examples}
+    derived: list[PhoneTask] = []
+    for line in model.complete(question).text.splitlines():
         text = one_line(re.sub(r"^\s*(?:[-*•]|\d+[.)])\s*", "", line), 400)
         words = plain(text).split()
-        if LEAST_WORDS <= len(words) <= MOST_WORDS and " ".join(words) not in known and len(found) < count:
+        if MIN_WORDS <= len(words) <= MAX_WORDS and " ".join(words) not in known and len(derived) < count:
             known.add(" ".join(words))
-            found.append(PhoneTask(f"{given[0].app}_derived_{len(found) + 1}", text))
-    return found
+            derived.append(PhoneTask(f"{examples[0].app}_derived_{len(derived) + 1}", text))
+    return derived
 
 
 FIRST_SEED = 5000
@@ -192,34 +195,34 @@ def walk_rows(
     """A row for each app: actions in it, those whose effect the judge sees, and tasks that `llm` ("": none) derives
     from given ones. Raises UserError."""
     with open_folder(folder, {"walks": walks, "llm": llm, "base_url": base_url}, seed=0):
-        found, guard = walk_all(FIRST_SEED, walks), LearnedPhoneGuard()
-        write_lines(folder / "walks.jsonl", found)
+        all_walks, guard = walk_all(FIRST_SEED, walks), LearnedPhoneGuard()
+        write_lines(folder / "walks.jsonl", all_walks)
         if minari:
-            write_minari("phone/walks-v0", [walk for walk in found if walk])
-        acted, accepted = Counter[str](), Counter[str]()
-        for each in (each for walk in found for each in walk):
-            before = observe_dump(each.before)
-            app = read_dump(each.before).package.rpartition(".")[2]
-            acted[app] += 1
-            command = Command(each.name, each.argument)
-            accepted[app] += guard.complete(command, before, observe_dump(each.after)).passed
-        derived = _derived(build(named_model(llm, base_url, folder=folder, budget=budget)), folder) if llm else []
+            write_minari("phone/walks-v0", [walk for walk in all_walks if walk])
+        actions, accepted = Counter[str](), Counter[str]()
+        for transition in (transition for walk in all_walks for transition in walk):
+            before = observe_dump(transition.before)
+            app = read_dump(transition.before).package.rpartition(".")[2]
+            actions[app] += 1
+            command = Command(transition.name, transition.argument)
+            accepted[app] += guard.complete(command, before, observe_dump(transition.after)).passed
+        derived = _derive_all(build(named_model(llm, base_url, folder=folder, budget=budget)), folder) if llm else []
     tasks = Counter(task.app for task in derived)
-    apps = sorted(acted.keys() | tasks.keys())
-    return [{"app": app, "actions": acted[app], "accepted": accepted[app], "tasks": tasks[app]} for app in apps]
+    apps = sorted(actions.keys() | tasks.keys())
+    return [{"app": app, "actions": actions[app], "accepted": accepted[app], "tasks": tasks[app]} for app in apps]
 
 
-def _derived(model: LanguageModel, folder: Path) -> list[PhoneTask]:
+def _derive_all(model: LanguageModel, folder: Path) -> list[PhoneTask]:
     """New tasks of each app, from those that aren't held out and the app's first screen; kept in the folder."""
-    found: list[PhoneTask] = []
-    seen = [task for task in embedded_tasks() if task.id not in held_out()]
+    derived: list[PhoneTask] = []
+    examples = [task for task in embedded_tasks() if task.id not in held_out()]
     with phone_browser() as browser:
         phone = EmbeddedPhone(browser)
-        for app in sorted({task.app for task in seen}):
+        for app in sorted({task.app for task in examples}):
             phone.reset(FIRST_SEED)
-            icon = next(each for each in read_dump(phone.dump()).elements if each.text.lower() == app)
+            icon = next(element for element in read_dump(phone.dump()).elements if element.text.lower() == app)
             phone.tap(icon.middle)
-            found += derive_tasks(model, [task for task in seen if task.app == app], read_dump(phone.dump()))
-    lines = [{"id": task.id, "instruction": task.instruction} for task in found]
+            derived += derive_tasks(model, [task for task in examples if task.app == app], read_dump(phone.dump()))
+    lines = [{"id": task.id, "instruction": task.instruction} for task in derived]
     atomic_write(folder / "tasks.json", json.dumps(lines, ensure_ascii=False, indent=1) + "\n")
-    return found
+    return derived

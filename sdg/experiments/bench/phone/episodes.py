@@ -64,8 +64,8 @@ class PhoneJob:
 
 @dataclass(frozen=True, slots=True)
 class PhonePlayed:
-    """An episode as the journal keeps it: AndroidLab's flags and counts (`TaskScore`), how it ended, and whether
-    success was claimed falsely, what else was changed, and whether comparison and judge disagree."""
+    """An episode's row in the journal: AndroidLab's flags and counts (`TaskScore`), how it ended, whether success was
+    claimed falsely, its side effects, and whether comparison and judge disagree."""
 
     unit: str
     task: str
@@ -95,7 +95,8 @@ class PhoneEpisode:
     """A job on a phone, turn by turn (`sdg.experiments.play.together.Turns`); only BudgetExceeded is raised."""
 
     def __init__(self, job: PhoneJob, setting: PhoneSetting, phone: Device, model: LanguageModel) -> None:
-        self.task, self.job, self.setting, self.phone = job.task, job, setting, phone
+        self.task, self.job = job.task, job
+        self.setting, self.phone = setting, phone
         self.mask: Callable[[str], str] = str
         self.judge, self.began = TaskProgress(job.task), time.monotonic()
         self.looks: list[dict[str, bool]] = []
@@ -120,7 +121,7 @@ class PhoneEpisode:
             self.lost = str(error)
 
     def question(self) -> tuple[Message, ...] | None:
-        """What the model is asked next; None when the episode is over."""
+        """The next question to the model; None when the episode is over."""
         return None if self.lost else self.work.question()
 
     def hear(self, reply: Callable[[], Completion]) -> None:
@@ -129,22 +130,22 @@ class PhoneEpisode:
 
     def row(self) -> PhonePlayed:
         """Write the traces and return the row."""
-        played = UIEpisode(self.task.instruction, "page", (), 0, detail=self.lost) if self.lost else self.work.result()
+        episode = UIEpisode(self.task.instruction, "page", (), 0, detail=self.lost) if self.lost else self.work.result()
         if self.setting.traces is not None:
             folder = self.setting.traces / self.job.mode / self.task.id
             write_episode(folder, self.task, self.desktop.steps, self.desktop.size, mask=self.mask)
         steps, message = self.desktop.steps, self.desktop.message
 
-        def same(one: int, other: int) -> bool:
-            before, after = steps[one].screen, steps[other].screen
+        def is_same(first: int, second: int) -> bool:
+            before, after = steps[first].screen, steps[second].screen
             return before.png == after.png or same_screen(before.image, after.image)
 
         score = score_steps(
-            self.looks[: len(steps)], [str(parsed_action(each)) for each in steps], same, shortest=self.task.shortest
+            self.looks[: len(steps)], [str(parsed_action(step)) for step in steps], is_same, shortest=self.task.shortest
         )
-        changed: tuple[str, ...] = ()
-        if isinstance(self.phone, EmbeddedPhone) and played.end != "page":
-            changed = side_effects(self.task, initial_state(self.task.seed), self.phone.state())
+        effects: tuple[str, ...] = ()
+        if isinstance(self.phone, EmbeddedPhone) and episode.end != "page":
+            effects = side_effects(self.task, initial_state(self.task.seed), self.phone.state())
         return PhonePlayed(
             self.job.unit,
             self.task.id,
@@ -153,16 +154,16 @@ class PhoneEpisode:
             score.steps,
             score.unchanged,
             self.task.shortest,
-            played.end,
-            played.detail,
+            episode.end,
+            episode.detail,
             message,
             message is not None and not score.complete,
-            changed,
+            effects,
             self.disagreement,
             self.confirmed,
-            played.prompt_tokens + played.completion_tokens,
+            episode.prompt_tokens + episode.completion_tokens,
             round(time.monotonic() - self.began, 2),
-            tuple(f"{step.command}: {step.outcome}"[:200] for step in played.steps),
+            tuple(f"{step.command}: {step.outcome}"[:200] for step in episode.steps),
         )
 
     def _confirm(self, question: str) -> bool:
@@ -179,8 +180,9 @@ class PhoneEpisode:
         if self.task.is_question:
             right = is_right(message, self.task.answers)
             if self.setting.judge is not None:
-                judged = judge_answer(build(self.setting.judge), self.task, message)
-                self.disagreement, right = judged != right, judged
+                judgement = judge_answer(build(self.setting.judge), self.task, message)
+                self.disagreement = judgement != right
+                right = judgement
             self.judge.answer(right)
         self.looks[-1] = self.judge.flags
         return self.judge.flags["complete"]
@@ -188,7 +190,7 @@ class PhoneEpisode:
 
 def judge_answer(model: LanguageModel, task: PhoneTask, answer: str) -> bool:
     """Whether a model judges an answer right; a model that says neither True nor False in six tries doesn't."""
-    asked = conversation(
+    question = conversation(
         "phone_judge",
         question=fence(task.instruction),
         reference=fence(" or ".join(task.answers)),
@@ -196,16 +198,16 @@ def judge_answer(model: LanguageModel, task: PhoneTask, answer: str) -> bool:
     )
     for _ in range(MAX_JUDGEMENTS):
         try:
-            said = model.complete(asked).text
+            verdict = model.complete(question).text
         except ModelError:
             continue
-        if ("True" in said) != ("False" in said):
-            return "True" in said
+        if ("True" in verdict) != ("False" in verdict):
+            return "True" in verdict
     return False
 
 
 def play_all(jobs: Sequence[PhoneJob], setting: PhoneSetting, *, processes: int) -> Iterator[PhonePlayed]:
-    """Rows as they finish. Raises what isn't an episode's fault: NoBrowser, BudgetExceeded, ModelError of settings.
+    """Rows as they finish. Raises errors that no episode causes: NoBrowser, BudgetExceeded, ModelError of settings.
 
     A model that answers over a network is asked about many episodes at once, on pages of one Chromium.
     """
@@ -223,7 +225,10 @@ def play(
     """Play the jobs in this process, on a phone or on pages of one Chromium; rows as they finish."""
     kind, _, serial = setting.device.partition(":")
     model = build(setting.model)
-    begin = lambda job, phone: PhoneEpisode(job, setting, phone, model)  # noqa: E731
+
+    def begin(job: PhoneJob, phone: Device) -> PhoneEpisode:
+        return PhoneEpisode(job, setting, phone, model)
+
     if kind != EMBEDDED:
         yield from play_together(jobs, [AdbPhone(serial)], begin, model, begun=begun, waiting=waiting)
         return

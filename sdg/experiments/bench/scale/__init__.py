@@ -1,1 +1,1 @@
-"""What running on many machines costs and loses: `sdg bench scale`."""
+"""Costs and losses of running on many machines: `sdg bench scale`."""

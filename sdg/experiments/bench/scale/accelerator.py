@@ -50,12 +50,12 @@ def rows() -> Iterator[dict[str, Any]]:
                 np.random.seed(0)
                 began = time.perf_counter()
                 ppo.train()
-                parameters = {name: each.cpu() for name, each in ppo.policy.state_dict().items()}
+                parameters = {name: tensor.cpu() for name, tensor in ppo.policy.state_dict().items()}
                 seconds = time.perf_counter() - began
             reference = reference or parameters
-            apart = distance(parameters, reference)
-            yield {"engine": device, "workers": 1, "units": UPDATES, "equal": apart <= 1e-4,
-                   "note": f"{width} wide: {seconds:.3f} s, {apart:.1e} from a core's"}  # fmt: skip
+            difference = distance(parameters, reference)
+            yield {"engine": device, "workers": 1, "units": UPDATES, "equal": difference <= 1e-4,
+                   "note": f"{width} wide: {seconds:.3f} s, {difference:.1e} from a core's"}  # fmt: skip
 
 
 def _learner(width: int, device: str) -> Any:
@@ -67,7 +67,7 @@ def _learner(width: int, device: str) -> Any:
     return SB3Learner(rows, settings, seed=0).ppo
 
 
-def distance(found: Mapping[str, Any], expected: Mapping[str, Any]) -> float:
+def distance(parameters: Mapping[str, Any], expected: Mapping[str, Any]) -> float:
     """Distance of parameters from the expected ones, as a share of the expected ones' norm."""
-    apart = sum(float((found[name] - each).double().square().sum()) for name, each in expected.items())
-    return (apart / sum(float(each.double().square().sum()) for each in expected.values())) ** 0.5
+    squares = sum(float((parameters[name] - tensor).double().square().sum()) for name, tensor in expected.items())
+    return (squares / sum(float(tensor.double().square().sum()) for tensor in expected.values())) ** 0.5

@@ -132,7 +132,7 @@ def _result(row: Any) -> Row:
 
 
 def _busy(workers: int) -> Iterator[Row]:
-    """Sleeping units on many workers: the share of their time in which they have a unit."""
+    """Sleeping units on many workers: the share of time in which workers have a unit."""
     jobs = [Nap(number, UNIT_SECONDS) for number in range(workers * 6)]
     with cluster(1, threads=workers) as (pool, _), use_workers(engine=pool):
         _run_and_time(Workers(1), [Nap(number, UNIT_SECONDS) for number in range(workers * 2)])
@@ -179,13 +179,13 @@ def _deaths(units: int) -> Iterator[Row]:
         for name, engine in (("local", None), ("dask", pool)):
             with use_workers(engine=engine):
                 seconds, results = _run_and_time(Workers(2), jobs)
-            reports = [f"lost {job.number}" if str(each).startswith("lost:") else each
-                    for job, each in zip(jobs, results, strict=True)]  # fmt: skip
+            reports = [f"lost {job.number}" if str(result).startswith("lost:") else result
+                    for job, result in zip(jobs, results, strict=True)]  # fmt: skip
             yield {
                 "engine": name,
                 "workers": 2,
                 "units": units,
-                "lost_units": sum(str(each).startswith("lost ") for each in reports),
+                "lost_units": sum(str(report).startswith("lost ") for report in reports),
                 "equal": reports == right_results,
                 "note": f"{seconds:.0f} s",
             }

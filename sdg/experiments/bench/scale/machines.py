@@ -45,7 +45,8 @@ def cluster(nodes: int, *, threads: int = 1, namespaces: bool = False) -> Iterat
         stack.enter_context(_process(["distributed.cli.dask_scheduler", *arguments], folder / "scheduler"))
         worker_nodes = []
         for name in (f"{BRIDGE}{number}" for number in range(nodes)):
-            place, inside = folder / name, ["ip", "netns", "exec", name] if namespaces else []
+            place = folder / name
+            inside = ["ip", "netns", "exec", name] if namespaces else []
             worker = ["distributed.cli.dask_worker", f"tcp://{address}", "--nthreads", str(threads), "--no-dashboard"]
             worker += ["--local-directory", str(place / "dask")]
             cache = {"SDG_CACHE_DIR": str(place / "cache")}
@@ -57,7 +58,7 @@ def cluster(nodes: int, *, threads: int = 1, namespaces: bool = False) -> Iterat
 
 
 def kill(process: Process) -> None:
-    """End a process with all that it started as a power cut does, without notice."""
+    """Kill a process with all that it started, without notice, like a power cut."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 
@@ -66,7 +67,7 @@ def kill(process: Process) -> None:
 def _process(
     module: list[str], place: Path, *, inside: Sequence[str] = (), environment: Mapping[str, str] = {}
 ) -> Iterator[Process]:
-    """`python -m MODULE` in a session of its own, ended with all that it started."""
+    """Run `python -m MODULE` in a new session; at the end kill it with all processes that it started."""
     place.mkdir(parents=True, exist_ok=True)
     with (place / "log").open("wb") as log:
         process = subprocess.Popen(

@@ -28,22 +28,23 @@ def _hub(folder: Path) -> dict[str, Any]:
     from huggingface_hub import ModelCard, load_state_dict_from_file
 
     export_library(SHIPPED, folder)
-    then, now = load_library(SHIPPED), load_library(folder)
+    shipped, exported = load_library(SHIPPED), load_library(folder)
     data = ModelCard.load(folder / CARD).data
-    weights = {skill.name: load_state_dict_from_file(folder / skill.weights_file) for skill in now.skills}
+    weights = {skill.name: load_state_dict_from_file(folder / skill.weights_file) for skill in exported.skills}
     equal = (
-        then.skills == now.skills
-        and {result.metric_value for result in data.eval_results} == {round(s.success_rate, 4) for s in then.skills}
+        shipped.skills == exported.skills
+        and {result.metric_value for result in data.eval_results}
+        == {round(skill.success_rate, 4) for skill in shipped.skills}
         and all(
             np.array_equal(array, weights[name][key])
-            for name, arrays in then.weights.items()
+            for name, arrays in shipped.weights.items()
             for key, array in arrays.items()
         )
     )
     return {
         "engine": "hub",
         "workers": 1,
-        "units": len(now.skills),
+        "units": len(exported.skills),
         "equal": bool(equal),
         "note": "read by huggingface_hub",
     }

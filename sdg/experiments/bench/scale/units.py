@@ -20,7 +20,7 @@ class Nap:
         return f"nap/{self.number}"
 
     def on_lost(self, reason: str) -> str:
-        """What is reported when its worker is lost."""
+        """Its result when its worker is lost."""
         return f"lost: {reason}"
 
 

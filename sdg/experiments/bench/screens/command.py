@@ -49,7 +49,9 @@ GROUPS: Mapping[str, tuple[str, ...]] = {"all": TASKS, "seen": SEEN, "unseen": U
 """Names that stand for many tasks."""
 PATIENCE = ("timeout_seconds", "reply_seconds", "retries", "concurrency")
 """Settings of a model that `--set` takes: how long to wait for it and how often to ask it."""
-MOST_SHOWN = 300
+MAX_SEEDS = 100_000
+"""Seeds beyond the first of a range."""
+MAX_SHOWN = 300
 """Failures that the report shows."""
 
 
@@ -70,7 +72,7 @@ def rows(
     out: options.Out = None,
 ) -> list[Mapping[str, Any]]:
     """The rows. Raises UserError for unknown tasks, seeds, guards or eyes, and without a browser."""
-    chosen, numbers = chosen_tasks(tasks), chosen_seeds(seeds)
+    task_names, numbers = chosen_tasks(tasks), chosen_seeds(seeds)
     faults = (
         (eyes not in (SCREENSHOT, TRUE), f"--eyes {eyes!r:.40} is neither {SCREENSHOT} nor {TRUE}"),
         (mode not in MODES, f"--mode {mode!r:.40} is none of {', '.join(MODES)}"),
@@ -79,7 +81,7 @@ def rows(
     require_browser("the benchmark needs")
     check_guards(guards)
     folder = Path(out or f"runs/miniwob-{re.sub('[^A-Za-z0-9.]+', '-', llm)}{'-true' if eyes == TRUE else ''}")
-    model = waited_for(named_model(llm, base_url, folder=folder, budget=budget), assignments or ())
+    model = with_patience(named_model(llm, base_url, folder=folder, budget=budget), assignments or ())
     setting = Setting(
         model,
         tuple(guards),
@@ -88,30 +90,32 @@ def rows(
         mode=mode,
         failures=folder / "failures",
     )
-    asked = {"llm": llm, "base_url": base_url, "guards": list(guards), "eyes": eyes, "mode": mode}
-    with open_folder(folder, asked | {"tasks": chosen, "seeds": seeds}, seed=0, may_change=("tasks", "seeds")) as run:
-        played = run_missing_jobs(
-            [ScreenJob(task, seed) for task in chosen for seed in numbers],
+    identity = {"llm": llm, "base_url": base_url, "guards": list(guards), "eyes": eyes, "mode": mode}
+    with open_folder(
+        folder, identity | {"tasks": task_names, "seeds": seeds}, seed=0, may_change=("tasks", "seeds")
+    ) as run:
+        episodes = run_missing_jobs(
+            [ScreenJob(task, seed) for task in task_names for seed in numbers],
             Rows(run.journal("episodes"), ScreenEpisode),
             lambda missing: play_in_processes(play, lose, missing, setting, processes=processes or cores()),
             name="episodes",
             unit="episode",
         )
-        found: list[Mapping[str, Any]] = [
-            task_row(task, [each for each in played if each.task == task], setting) for task in chosen
+        task_rows: list[Mapping[str, Any]] = [
+            task_row(task, [episode for episode in episodes if episode.task == task], setting) for task in task_names
         ]
-        means = mean_rows(found)
+        means = mean_rows(task_rows)
         (folder / "report.html").unlink(missing_ok=True)
-        atomic_write(folder / "report.html", report(found, means, played, folder))
-        publish(run, [*found, *means])
+        atomic_write(folder / "report.html", report(task_rows, means, episodes, folder))
+        publish(run, [*task_rows, *means])
     for row in means:
         progress().note(f"{row['task']}: {100 * row['success_rate']:.1f} % over {row['tasks']} tasks")
-    return found
+    return task_rows
 
 
-def waited_for(model: ModelSettings, assignments: Sequence[str]) -> ModelSettings:
+def with_patience(model: ModelSettings, assignments: Sequence[str]) -> ModelSettings:
     """The model with its PATIENCE settings from `model.KEY=VALUE`. Raises UserError for any other key."""
-    keys = [each.partition("=")[0].removeprefix("model.") for each in assignments]
+    keys = [assignment.partition("=")[0].removeprefix("model.") for assignment in assignments]
     if wrong := [key for key in keys if key not in PATIENCE]:
         raise UserError(f"--set {wrong[0]!r:.60} isn't model.{', model.'.join(PATIENCE)}; the rest are options here")
     config = load(find_config("models"), overlay=list(assignments)).model
@@ -120,56 +124,58 @@ def waited_for(model: ModelSettings, assignments: Sequence[str]) -> ModelSetting
 
 def chosen_tasks(names: Sequence[str]) -> list[str]:
     """Tasks by name or group, each once, in the order of the table. Raises UserError."""
-    named = {task for name in names for task in GROUPS.get(name) or (task_name(name),)}
-    if not named:
+    chosen = {task for name in names for task in GROUPS.get(name) or (task_name(name),)}
+    if not chosen:
         raise UserError("no task is named: give --tasks all")
-    return [task for task in TASKS if task in named]
+    return [task for task in TASKS if task in chosen]
 
 
 def chosen_seeds(text: str) -> list[int]:
     """`A-B` or `A` or `A,B` as numbers. Raises UserError."""
-    found: list[int] = []
-    for part in str(text).split(","):
-        match = re.fullmatch(r"\s*(\d{1,9})(?:-(\d{1,9}))?\s*", part)
-        if match is None or int(match[2] or match[1]) < int(match[1]) or int(match[2] or 0) - int(match[1]) > 100_000:
+    numbers: set[int] = set()
+    for span in str(text).split(","):
+        match = re.fullmatch(r"\s*(\d{1,9})(?:-(\d{1,9}))?\s*", span)
+        first = int(match[1]) if match else 0
+        last = int(match[2] or first) if match else -1
+        if not first <= last <= first + MAX_SEEDS:
             raise UserError(f"--seeds {text!r:.40} isn't A-B, such as 0-49")
-        found += range(int(match[1]), int(match[2] or match[1]) + 1)
-    return sorted(set(found))
+        numbers.update(range(first, last + 1))
+    return sorted(numbers)
 
 
-def task_row(task: str, played: Sequence[ScreenEpisode], setting: Setting) -> dict[str, Any]:
+def task_row(task: str, episodes: Sequence[ScreenEpisode], setting: Setting) -> dict[str, Any]:
     """The row of one task."""
-    solved = [each for each in played if each.success]
-    sure = wilson_interval(len(solved), len(played))
+    solved = [episode for episode in episodes if episode.success]
+    interval = wilson_interval(len(solved), len(episodes))
     return {
         "task": task,
-        "success_rate": round(len(solved) / len(played), 4),
-        "low": sure.low,
-        "high": sure.high,
-        "episodes": len(played),
-        "cause_counts": dict(sorted(Counter(each.cause for each in played if not each.success).items())),
+        "success_rate": round(len(solved) / len(episodes), 4),
+        "low": interval.low,
+        "high": interval.high,
+        "episodes": len(episodes),
+        "cause_counts": dict(sorted(Counter(episode.cause for episode in episodes if not episode.success).items())),
         "unseen": task in UNSEEN,
         "guessed": task == GUESSED,
-        "steps": "one" if median([each.completions for each in solved or played]) <= 1 else "many",
-        "answers": round(mean(each.completions for each in played), 2),
-        "commands": round(mean(each.commands for each in played), 2),
-        "confirmed": sum(each.confirmed for each in played),
-        "tokens": sum(each.tokens for each in played),
-        "seconds": round(mean(each.seconds for each in played), 2),
+        "steps": "one" if median([episode.completions for episode in solved or episodes]) <= 1 else "many",
+        "answers": round(mean(episode.completions for episode in episodes), 2),
+        "commands": round(mean(episode.commands for episode in episodes), 2),
+        "confirmed": sum(episode.confirmed for episode in episodes),
+        "tokens": sum(episode.tokens for episode in episodes),
+        "seconds": round(mean(episode.seconds for episode in episodes), 2),
         "model": setting.model.kind + (f":{setting.model.name}" if setting.model.name else ""),
         "rule_based": is_rule_based(setting.model.kind),
         "eyes": setting.eyes,
     }
 
 
-def mean_rows(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def mean_rows(task_rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Means over tasks: all, used in development, unseen, with one answer, with more."""
     groups = {
-        "(mean over all)": found,
-        "(mean over looked-at)": [row for row in found if not row["unseen"]],
-        "(mean over unseen)": [row for row in found if row["unseen"]],
-        "(mean over one-step)": [row for row in found if row["steps"] == "one"],
-        "(mean over n-step)": [row for row in found if row["steps"] == "many"],
+        "(mean over all)": task_rows,
+        "(mean over looked-at)": [row for row in task_rows if not row["unseen"]],
+        "(mean over unseen)": [row for row in task_rows if row["unseen"]],
+        "(mean over one-step)": [row for row in task_rows if row["steps"] == "one"],
+        "(mean over n-step)": [row for row in task_rows if row["steps"] == "many"],
     }
     return [
         {
@@ -186,34 +192,37 @@ def mean_rows(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def report(
-    found: Sequence[Mapping[str, Any]],
+    task_rows: Sequence[Mapping[str, Any]],
     means: Sequence[Mapping[str, Any]],
-    played: Sequence[ScreenEpisode],
+    episodes: Sequence[ScreenEpisode],
     folder: Path,
 ) -> str:
-    """One offline page: the table, then failures with their screenshots. What pages and models said is escaped.
+    """One offline page: the table, then failures with their screenshots. Texts of pages and models are escaped.
 
     Failures of unseen tasks are only counted.
     """
     lines = "".join(
         f"<tr><td>{html.escape(row['task'])}</td><td>{100 * row['success_rate']:.1f}</td><td>{row['episodes']}</td>"
         f"<td>{html.escape(str(row['cause_counts']))}</td></tr>"
-        for row in (*means, *found)
+        for row in (*means, *task_rows)
     )
-    failures = [each for each in played if not each.success and each.task not in UNSEEN][:MOST_SHOWN]
-    shown = "".join(_failure(each, folder / "failures" / f"{each.task}-{each.seed}.png") for each in failures)
+    failures = [episode for episode in episodes if not episode.success and episode.task not in UNSEEN][:MAX_SHOWN]
+    figures = "".join(
+        _failure(episode, folder / "failures" / f"{episode.task}-{episode.seed}.png") for episode in failures
+    )
     policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
-    note = "A rule-based planner, no language model." if found and found[0]["rule_based"] else ""
+    note = "A rule-based planner, no language model." if task_rows and task_rows[0]["rule_based"] else ""
     return (
         f'<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
         "<title>MiniWoB++</title><style>body{font:14px sans-serif;margin:2em}td{padding:0 1em 0 0}"
         "figure{display:inline-block;width:22em;vertical-align:top}img{width:160px;border:1px solid}</style>"
-        f"<h1>MiniWoB++ from screenshots</h1><p>{html.escape(found[0]['model']) if found else ''} {note}</p>"
-        f"<table><tr><th>task<th>%<th>episodes<th>causes</tr>{lines}</table><h2>Failures</h2>{shown}\n"
+        f"<h1>MiniWoB++ from screenshots</h1><p>{html.escape(task_rows[0]['model']) if task_rows else ''} {note}</p>"
+        f"<table><tr><th>task<th>%<th>episodes<th>causes</tr>{lines}</table><h2>Failures</h2>{figures}\n"
     )
 
 
-def _failure(each: ScreenEpisode, picture: Path) -> str:
+def _failure(episode: ScreenEpisode, picture: Path) -> str:
     image = f'<img alt="" src="{data_address("image/png", picture.read_bytes())}">' if picture.is_file() else ""
-    said = html.escape(f"{each.unit}: {each.instruction} [{each.end}, {each.cause}] {each.detail}")
-    return f"<figure>{image}<figcaption>{said}<br>{'<br>'.join(map(html.escape, each.past[:12]))}</figcaption></figure>"
+    caption = html.escape(f"{episode.unit}: {episode.instruction} [{episode.end}, {episode.cause}] {episode.detail}")
+    steps = "<br>".join(map(html.escape, episode.past[:12]))
+    return f"<figure>{image}<figcaption>{caption}<br>{steps}</figcaption></figure>"

@@ -33,8 +33,8 @@ from sdg.screen_agent.modes import MODES, TEXT
 from sdg.storage import atomic_write
 
 SCREENSHOT, TRUE = "screenshot", "true"
-MOST_KEPT = 1200
-"""Most characters kept of a command and its outcome; the longest typed text fits."""
+MAX_KEPT = 1200
+"""Characters kept of a command and its outcome; the longest typed text fits."""
 VISION, REASONING, MODEL, OTHER = "vision", "reasoning", "model", "other"
 
 
@@ -66,7 +66,7 @@ class ScreenJob:
 
 @dataclass(frozen=True, slots=True)
 class ScreenEpisode:
-    """An episode as the journal keeps it; `cause` is "" for one that was solved."""
+    """An episode's row in the journal; `cause` is "" for one that was solved."""
 
     unit: str
     task: str
@@ -118,11 +118,12 @@ class _Episode:
 
     def _confirm(self, question: str) -> bool:
         """Before a press that can't be undone: the benchmark says yes and counts."""
-        self.confirmed += self.first is None
+        if self.first is None:
+            self.confirmed += 1
         return True
 
     def question(self) -> tuple[Message, ...] | None:
-        """What the model is asked next; None when all is played."""
+        """The next question to the model; None when all is played."""
         while self.work is not None:
             question = self.work.question()
             if question is not None:
@@ -167,22 +168,22 @@ class _Episode:
 
     def row(self) -> ScreenEpisode:
         """How it ended."""
-        played = self.first
-        assert played is not None
+        episode = self.first
+        assert episode is not None
         return ScreenEpisode(
             unit=self.job.unit,
             task=self.job.task,
             seed=self.job.seed,
-            success=played.success,
-            end=played.end,
+            success=episode.success,
+            end=episode.end,
             cause=self.cause,
-            detail=played.detail,
-            instruction=played.instruction,
-            completions=played.completions,
-            commands=len(played.steps),
-            tokens=played.prompt_tokens + played.completion_tokens,
+            detail=episode.detail,
+            instruction=episode.instruction,
+            completions=episode.completions,
+            commands=len(episode.steps),
+            tokens=episode.prompt_tokens + episode.completion_tokens,
             seconds=round(time.monotonic() - self.began, 2),
-            past=tuple(f"{step.command}: {step.outcome}"[:MOST_KEPT] for step in played.steps),
+            past=tuple(f"{step.command}: {step.outcome}"[:MAX_KEPT] for step in episode.steps),
             confirmed=self.confirmed,
         )
 

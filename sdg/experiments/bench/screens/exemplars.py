@@ -16,8 +16,8 @@ from typing import Any
 from sdg.envs.ui.tasks import UNSEEN
 from sdg.prompts.fill import fence
 
-LEAST_ALIKE = 0.15
-"""Least likeness (`_alike`) of two instructions at which an example of one serves the other."""
+MIN_LIKENESS = 0.15
+"""Least `_likeness` of two instructions at which an example of one serves the other."""
 PLACE = Path(__file__).parent / "exemplars.json"
 
 
@@ -41,14 +41,15 @@ def write_out(exemplar: Exemplar) -> str:
 
 def exemplar_for(task: str, instruction: str) -> str:
     """The example for an episode: the task's own, or the one whose instruction is nearest in words; "" if no likeness
-    reaches `LEAST_ALIKE`."""
+    reaches `MIN_LIKENESS`."""
     known = exemplars()
     if task in known and task not in UNSEEN:
         return write_out(known[task])
     likeness, nearest = max(
-        ((_alike(each["instruction"], instruction), each["task"]) for each in known.values()), default=(0, "")
+        ((_likeness(example["instruction"], instruction), example["task"]) for example in known.values()),
+        default=(0, ""),
     )
-    return write_out(known[nearest]) if likeness >= LEAST_ALIKE else ""
+    return write_out(known[nearest]) if likeness >= MIN_LIKENESS else ""
 
 
 @cache
@@ -60,17 +61,17 @@ def exemplars() -> Mapping[str, Exemplar]:
 @cache
 def _weights() -> Mapping[str, float]:
     """The weight of each word: words in few instructions weigh more."""
-    texts = [set(_words(each["instruction"])) for each in exemplars().values()]
-    seen = Counter(word for text in texts for word in text)
-    return {word: math.log((1 + len(texts)) / count) for word, count in seen.items()}
+    texts = [set(_words(example["instruction"])) for example in exemplars().values()]
+    counts = Counter(word for text in texts for word in text)
+    return {word: math.log((1 + len(texts)) / count) for word, count in counts.items()}
 
 
 def _words(text: str) -> list[str]:
     return re.findall(r"[a-z]+", re.sub(r'"[^"]*"', "", text.lower()))
 
 
-def _alike(one: str, other: str) -> float:
+def _likeness(first: str, second: str) -> float:
     """Weighted share of the words of two instructions that both have, in [0, 1]."""
-    a, b = set(_words(one)), set(_words(other))
-    told = sum(_weights().get(word, 1.0) for word in a | b)
-    return sum(_weights().get(word, 1.0) for word in a & b) / told if told else 0.0
+    first_words, second_words = set(_words(first)), set(_words(second))
+    total = sum(_weights().get(word, 1.0) for word in first_words | second_words)
+    return sum(_weights().get(word, 1.0) for word in first_words & second_words) / total if total else 0.0

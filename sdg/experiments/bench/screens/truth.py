@@ -22,15 +22,16 @@ def true_parser(browser: Browser) -> Callable[[np.ndarray], Screen]:
 
 def screen_of(elements: Sequence[TrueElement]) -> Screen:
     """True elements in the form that an agent sees; a text that lies in an element belongs to it."""
-    rest = [each for each in elements if each.kind != "text"]
-    alone = [
-        each
-        for each in elements
-        if each.kind == "text" and not any(lies_in(each.box, other.box) and each.text in other.text for other in rest)
+    holders = [element for element in elements if element.kind != "text"]
+    texts_alone = [
+        text
+        for text in elements
+        if text.kind == "text"
+        and not any(lies_in(text.box, holder.box) and text.text in holder.text for holder in holders)
     ]
-    found = [_as_element(each) for each in (*rest, *alone)]
-    found.sort(key=lambda each: (each.box[1], each.box[0]))
-    return Screen(tuple(replace(each, id=number) for number, each in enumerate(found, 1)))
+    screen_elements = [_as_element(element) for element in (*holders, *texts_alone)]
+    screen_elements.sort(key=lambda element: (element.box[1], element.box[0]))
+    return Screen(tuple(replace(element, id=number) for number, element in enumerate(screen_elements, 1)))
 
 
 def _as_element(element: TrueElement) -> ScreenElement:
@@ -47,18 +48,18 @@ def _as_element(element: TrueElement) -> ScreenElement:
 
 def _ink(code: str) -> str:
     """The name of a colour written as rgb(1, 2, 3): its own where it has one, or else that of its hue; "" for none."""
-    parts = [float(part) for part in re.findall(r"[\d.]+", code)] if code.startswith("rgb") else []
-    if len(parts) < 3 or (len(parts) == 4 and parts[3] == 0):
+    channels = [float(number) for number in re.findall(r"[\d.]+", code)] if code.startswith("rgb") else []
+    if len(channels) < 3 or (len(channels) == 4 and channels[3] == 0):
         return ""
-    rgb = np.array(parts[:3])
-    name, near = min(
+    rgb = np.array(channels[:3])
+    name, difference = min(
         ((name, float(np.abs(rgb - ink).sum())) for name, ink in (*INKS.items(), ("white", (255, 255, 255)))),
         key=lambda pair: pair[1],
     )
-    if near < 12:
+    if difference < 12:
         return name
     hue, saturation, _ = colorsys.rgb_to_hsv(*(rgb / 255))
     if saturation < 0.1:
         return "grey"
     hues = {"red": 0, "orange": 30, "yellow": 60, "green": 120, "cyan": 180, "blue": 240, "magenta": 300, "red ": 360}
-    return min(hues, key=lambda each: abs(hues[each] - 360 * hue)).strip()
+    return min(hues, key=lambda colour: abs(hues[colour] - 360 * hue)).strip()

@@ -60,10 +60,10 @@ def play(world_name: str, skills: Mapping[str, CalledSkill], level: str, seed: i
 def success_of(world: str, skills: Mapping[str, CalledSkill], level: str, *, episodes: int, seed: int) -> int:
     """How many of `episodes` unseen episodes of a level the hand-written program solves with these skills."""
     layouts = seeds("evaluation", count=episodes, seed=seed, level=level)
-    return sum(play(world, skills, level, each).ending.done for each in layouts)
+    return sum(play(world, skills, level, layout).ending.done for layout in layouts)
 
 
-RECORDED = "recorded.json"
+RECORDED_ROWS = "recorded.json"
 """The rows that are kept beside this file."""
 BY_HAND, RANDOM = "by-hand", "random-skills"
 FLAT = ("flat-ppo", "sac", "sac-her")
@@ -71,7 +71,7 @@ FLAT = ("flat-ppo", "sac", "sac-her")
 
 @dataclass(frozen=True, slots=True)
 class WorldFigures:
-    """A row, as the folder keeps it: a level's success rate in [0, 1] with its interval, and what training took."""
+    """A stored row: a level's success rate in [0, 1] with its interval, and the costs of training."""
 
     unit: str
     world: str
@@ -109,45 +109,47 @@ def rows(
     if run and not measure:
         raise UserError("a run's words are played anew: add --measure to --run")
     if not measure:
-        return list(json.loads((Path(__file__).parent / RECORDED).read_text("utf-8"))["rows"])
+        return list(json.loads((Path(__file__).parent / RECORDED_ROWS).read_text("utf-8"))["rows"])
     if unknown := (set(worlds) - set(WORDS)) | (set(agents) - {BY_HAND, RANDOM, *FLAT}):
         raise UserError(f"there is no {', '.join(sorted(unknown))}; agents are {', '.join((BY_HAND, RANDOM, *FLAT))}")
-    folder, names = Path(out or ("runs/worlds-words" if run else "runs/worlds")), {"levels": list(levels)}
-    asked: dict[str, Any] = {"episodes": episodes}
+    folder = Path(out or ("runs/worlds-words" if run else "runs/worlds"))
+    names, question = {"levels": list(levels)}, dict[str, Any](episodes=episodes)
     if run:
         words = RunWords.open(Path(run), folder, llm=llm, base_url=base_url, assignments=assignments or ())
         worlds, agents, numbers = (words.config.world,), (words.agent,), range(1)
-        asked |= words.question
+        question |= words.question
     else:
         numbers = range(first_training_seed, first_training_seed + training_seeds)
         names |= {"worlds": list(worlds), "agents": list(agents)}
-        asked |= {"training_seeds": training_seeds, "first_training_seed": first_training_seed, "steps": steps}
+        question |= {"training_seeds": training_seeds, "first_training_seed": first_training_seed, "steps": steps}
 
     def success(world: str, level: str, agent: str, number: int) -> tuple[int, int]:
         if run:
             return words.success_of(level, episodes=episodes, seed=seed), words.steps()
         return _success(world, agent, level, number, folder=folder, steps=steps, episodes=episodes, seed=seed)
 
-    with open_folder(folder, names | asked, seed=seed, may_change=tuple(names)) as kept:
-        journal = Rows(kept.journal("rows"), WorldFigures)
+    with open_folder(folder, names | question, seed=seed, may_change=tuple(names)) as run_folder:
+        journal = Rows(run_folder.journal("rows"), WorldFigures)
         units = [(world, level, agent) for world in worlds for agent in agents for level in _levels(world, levels)]
-        found = [
+        figures = [
             journal.get("/".join(unit))
-            or journal.append(_measured(unit, [success(*unit, number) for number in numbers], episodes=episodes))
+            or journal.append(_figures_of(unit, [success(*unit, number) for number in numbers], episodes=episodes))
             for unit in units
         ]
-    return [{name: getattr(row, name) for name in FIELDS} for row in found]
+    return [{name: getattr(row, name) for name in FIELDS} for row in figures]
 
 
 def _levels(world: str, levels: Sequence[str]) -> list[str]:
     return [domain(world).level_name(level) for level in levels or domain(world).levels()]
 
 
-def _measured(unit: tuple[str, str, str], results: Sequence[tuple[int, int]], *, episodes: int) -> WorldFigures:
-    """The row of how many episodes were solved after each training, and the environment steps of each."""
-    sure = wilson_interval(sum(count for count, _ in results), episodes * len(results))
+def _figures_of(unit: tuple[str, str, str], results: Sequence[tuple[int, int]], *, episodes: int) -> WorldFigures:
+    """The row of a unit from its results: solved episodes and environment steps, for each training."""
+    interval = wilson_interval(sum(count for count, _ in results), episodes * len(results))
     steps = round(float(np.mean([steps for _, steps in results])))
-    return WorldFigures("/".join(unit), *unit, sure.value, sure.low, sure.high, episodes, steps, len(results))
+    return WorldFigures(
+        "/".join(unit), *unit, interval.value, interval.low, interval.high, episodes, steps, len(results)
+    )
 
 
 def _success(

@@ -49,12 +49,12 @@ class RunWords:
 
     @property
     def question(self) -> dict[str, Any]:
-        """What decides the figures beside the levels: the run's skills, its episodes and its config, with the model."""
+        """Everything that decides the figures beside the levels: the run's skills, its episodes and its config."""
         known = line(read_journal(self.run / "episodes.jsonl"))
         return {
             "library": library_checksum(self.library),
             "known": hashlib.sha256(known.encode()).hexdigest(),
-            "config": {key: each for key, each in plain(self.config).items() if key not in ("budget", "processes")},
+            "config": {key: value for key, value in plain(self.config).items() if key not in ("budget", "processes")},
         }
 
     @property

@@ -84,9 +84,9 @@ def program():
 
 
 def ant_program(mission: str) -> str:
-    """Follow a shortest path over cells, one short walk after another; a fall, which nothing here mends, ends it."""
-    other = f"not {mission.split()[-1]} spot"
-    return WALK.substitute(names=[other] if "isn't" in mission else domain("ant").language.mentions(mission))
+    """Follow a shortest path over cells, one short walk after another, until the goal or a fall."""
+    other_spot = f"not {mission.split()[-1]} spot"
+    return WALK.substitute(names=[other_spot] if "isn't" in mission else domain("ant").language.mentions(mission))
 
 
 ANT = Words(
@@ -130,16 +130,18 @@ def table_program(mission: str) -> str:
     from sdg.envs.table.world import AWAY, BESIDE, ON, TOUCH
 
     near = {"touch": TOUCH, "to": ON - 0.01, "next": BESIDE, "away": AWAY}
-    actions = [(a.verb, THINGS[a.block], THINGS[a.other], near[a.verb]) for a in actions_of(mission)]
+    actions = [
+        (action.verb, THINGS[action.block], THINGS[action.other], near[action.verb]) for action in actions_of(mission)
+    ]
     return PUSH.substitute(actions=actions)
 
 
 _PAIRS = tuple(
-    f"{one} block {how} {other} {kind}"
+    f"{colour} block {how} {other_colour} {kind}"
     for how, kind in (("to", "spot"), ("to", "block"), ("from", "block"))
-    for one in COLOURS
-    for other in COLOURS
-    if kind == "spot" or one != other
+    for colour in COLOURS
+    for other_colour in COLOURS
+    if kind == "spot" or colour != other_colour
 )
 TABLE = Words(
     skills=(

@@ -14,21 +14,21 @@ from sdg.console import UserError
 from sdg.envs.ui.access import Access
 from sdg.envs.ui.browser import what_is_missing
 from sdg.experiments.bench.gate.screen_tasks import ARMS, rows as table2
-from sdg.experiments.bench.screens.own_pages import APPS, PLACE, obedient, obeys, presses_row, rows
+from sdg.experiments.bench.screens.own_pages import APPS, PAGES, obedient_model, obeys, presses_row, rows
 from sdg.experiments.play.pages import open_page
 from sdg.llm.model import Completion, Message, Sampling
 
 pytestmark = pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
-TASKS = json.loads((PLACE / "tasks.json").read_text("utf-8"))
+TASKS = json.loads((PAGES / "tasks.json").read_text("utf-8"))
 OF_APPS = json.loads((APPS / "apps.json").read_text("utf-8"))
 SEEN_PRESSES = Path(__file__).parents[3] / "data" / "presses"
 """Screens that the words were extended by; those of the benchmark decided nothing."""
-INJECTIONS = json.loads((PLACE / "injections.json").read_text("utf-8"))
+INJECTIONS = json.loads((PAGES / "injections.json").read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[Any]:
-    with open_page(Access(PLACE.as_uri(), (str(PLACE), str(APPS)))) as page:
+    with open_page(Access(PAGES.as_uri(), (str(PAGES), str(APPS)))) as page:
         yield page
 
 
@@ -80,7 +80,7 @@ def take_step(page: Any, step: str) -> None:
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: f"{task['page']}: {task['task'][:30]}")
 def test_a_judge_says_yes_to_the_way_alone(page: Any, task: dict[str, Any]) -> None:
-    page.goto((PLACE / f"{task['page']}.html").as_uri())
+    page.goto((PAGES / f"{task['page']}.html").as_uri())
     assert not page.evaluate(task["judge"])
     for step in task["way"]:
         take_step(page, step)
@@ -129,7 +129,7 @@ def test_what_a_model_calls_final_is_asked_about_beside_what_words_say(tmp_path:
 
 @pytest.mark.parametrize("injection", INJECTIONS[::12], ids=lambda injection: injection["button"])
 def test_a_model_that_obeys_a_page_is_stopped_by_the_gate(injection: dict[str, str]) -> None:
-    assert not obeys(injection, obedient())
+    assert not obeys(injection, obedient_model())
 
 
 @pytest.mark.slow
