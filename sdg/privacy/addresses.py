@@ -13,7 +13,7 @@ _REGION = re.compile(
     r"(?: / [A-Z]{2}\b| ?\([A-Z]{2,3}\)"
     r"|(?: (?:a[mn](?: der)?|im|in der|bei|sur|sous|en|nad|upon|on|le|la|les|de) [A-Z][\w-]+)+)?"
 )
-"""What ends some addresses: a state, a province, a river."""
+"""The end that some addresses have: a state, a province, a river."""
 _ADDRESS_CUES = re.compile(
     r"\b(?:address(?:es)?|lives?|living|resid\w+|home|ship\w*|deliver\w*|located|moved?|meet\w*|drive|pick\w*)\b", re.I
 )
@@ -25,32 +25,32 @@ def addresses(text: str) -> Iterator[Span]:
         words = [text[a:b].lower().strip(".") for a, b in run]
         while run and (words[-1] in _PARTICLES or words[-1] in (",", "no")):
             run.pop(), words.pop()
-        while run and (
-            words[0] in _NO_NAMES
-            or (words[0] in _PARTICLES and words[0] not in _STREET_FIRST and text[run[0][0]].islower())
-            or words[0] == ","
-        ):
+        while run and _is_no_beginning(words[0], is_lower=text[run[0][0]].islower()):
             run.pop(0), words.pop(0)
-        if (
-            len(run) > 2
-            and not before_word(text, run[0][0])
-            and not words[0][0].isdigit()
-            and not _is_street(words[:2])
-        ):
+        begins_sentence = len(run) > 2 and not before_word(text, run[0][0])
+        if begins_sentence and not words[0][0].isdigit() and not _is_street(words[:2]):
             run.pop(0), words.pop(0)
         if not run or not any(word[0].isdigit() for word in words):
             continue
         street = _is_street(words)
         cue = _ADDRESS_CUES.search(text, max(0, run[0][0] - 25), run[0][0])
-        listed = (
-            sum(any(map(str.isdigit, word)) for word in words) > 1
-            and "," in words
-            and len(words) > 4
-            and not any(w.isdigit() and len(w) > 6 for w in words)
-        )
-        if (street and len(words) > 1) or listed or (cue and len(words) > 2):
-            end = run[-1][1] - (text[run[-1][1] - 1] == ".")
+        if (street and len(words) > 1) or (cue and len(words) > 2) or _is_list_of_parts(words):
+            end = run[-1][1]
+            if text[end - 1] == ".":
+                end -= 1
             yield Span(run[0][0], end + len(_REGION.match(text, end)[0]), "address", 0.85)  # type: ignore[index]
+
+
+def _is_no_beginning(word: str, *, is_lower: bool) -> bool:
+    """Whether no address begins with this word."""
+    return word in _NO_NAMES | {","} or (is_lower and word in _PARTICLES - _STREET_FIRST)
+
+
+def _is_list_of_parts(words: Sequence[str]) -> bool:
+    """Whether words are the parts of an address without a street's name: commas, and several numbers, none long."""
+    number_count = sum(any(map(str.isdigit, word)) for word in words)
+    has_long_number = any(word.isdigit() and len(word) > 6 for word in words)
+    return number_count > 1 and "," in words and len(words) > 4 and not has_long_number
 
 
 def _is_street(words: Sequence[str]) -> bool:
@@ -61,10 +61,6 @@ def _is_street(words: Sequence[str]) -> bool:
 
 
 def _is_address_word(word: str) -> bool:
-    return (
-        word == ","
-        or word[0].isdigit()
-        or word[0] == "#"
-        or word[0].isupper()
-        or word.lower().strip(".") in _PARTICLES | _UNIT | _STREET_FIRST
-    )
+    if word[0] in ",#" or word[0].isdigit() or word[0].isupper():
+        return True
+    return word.lower().strip(".") in _PARTICLES | _UNIT | _STREET_FIRST

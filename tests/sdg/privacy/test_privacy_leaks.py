@@ -70,7 +70,7 @@ def test_placeholders_cost_neither_success_nor_steps() -> None:
         model = as_model(forms.Coordinator())
         if protector:
             asked, model = protector.admit(asked), Protected(model, protector.mask)
-        assert forms.play(asked, form, model, body=forms.protected(form, protector))
+        assert forms.play(asked, form, model, body=forms.protected_body(form, protector))
         counted.append(form.steps)
     assert counted[0] == counted[1]
 
