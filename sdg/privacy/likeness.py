@@ -12,12 +12,8 @@ from itertools import islice
 SHORT = 6
 """Fewest letters of a value whose parts are looked for. Shorter values are found only as whole words, so "Ann" isn't
 found in "announce"."""
-RUN = 5
-"""Letters of a value that give it away in a text."""
-APART_RUN = 8
-"""Letters of a value that give it away in texts that stand beside one another."""
-TYPED_RUN = 3
-"""Letters of a value that give it away in a field that it was typed into."""
+RUN, APART_RUN, TYPED_RUN = 5, 8, 3
+"""Letters of a value that give it away: in a text, in texts beside one another, in the field that it was typed into."""
 PIECE = 3
 """Fewest letters of a piece of a value that is cut up and shown among other words."""
 MISREAD = 5
@@ -77,8 +73,7 @@ class Likeness:
     def owners_of_all(self, texts: Sequence[str]) -> list[list[str]]:
         """The `owners` of texts that stand beside one another: a value may go on from one text to the next, or stand in
         pieces in order, whatever stands between them."""
-        joined_owners = iter(self.owners(" ".join(texts)))
-        owners_by_text = []
+        joined_owners, owners_by_text = iter(self.owners(" ".join(texts))), []
         for text in texts:
             owners_by_text.append(list(islice(joined_owners, len(text))))
             next(joined_owners, "")
@@ -106,17 +101,15 @@ class Likeness:
             for start in range(len(letters) - size + 1):
                 if name := self._runs.get(letters[start : start + size]):
                     yield start, start + size - 1, name
-        if not misread:
-            return
-        for name, value in self._values.items():
+        misread_values = self._values if misread else {}
+        for name, value in misread_values.items():
             for last in _ends(value, letters, len(value) // MISREAD):
                 yield max(last - len(value), letters.rfind(OUTSIDE, 0, last)) + 1, last, name
 
 
 def _pieces(text: str) -> Iterable[tuple[tuple[int, int], str]]:
     """A text's numbers, and its words between signs: where they stand, and folded; short ones are left out."""
-    matches = [*_WORDS.finditer(text), *_NUMBER.finditer(text)]
-    pieces = {(match.span(), fold(match[0])[0]) for match in matches}
+    pieces = {(match.span(), fold(match[0])[0]) for form in (_WORDS, _NUMBER) for match in form.finditer(text)}
     return sorted((place, letters) for place, letters in pieces if len(letters) >= PIECE)
 
 
@@ -129,8 +122,7 @@ def _ends(value: str, text: str, max_edits: int) -> Iterator[int]:
     places: dict[str, int] = {}
     for n, letter in enumerate(value):
         places[letter] = places.get(letter, 0) | 1 << n
-    edits = len(value)
-    more, fewer = every, 0
+    more, fewer, edits = every, 0, len(value)
     for place, letter in enumerate(text):
         same = places.get(letter, 0)
         across = (((same & more) + more) ^ more) | same

@@ -6,9 +6,8 @@ import json
 import os
 import re
 import stat
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -92,11 +91,11 @@ class Placeholders:
         masked = [self._mask(text) for text in texts]
         outside = [_outside(text) for text in masked]
         masked_parts = []
-        spread_owners = self._spread_likeness.owners_of_all(outside)
-        for text, bare_text, spread in zip(masked, outside, spread_owners, strict=True):
+        for text, bare_text, spread in zip(masked, outside, self._spread_likeness.owners_of_all(outside), strict=True):
             owners = [own or joint for own, joint in zip(self._parts_likeness.owners(bare_text), spread, strict=True)]
-            pieces = groupby(zip(owners, text, strict=True), key=itemgetter(0))
-            masked_parts.append("".join(_mask_piece(name, piece) for name, piece in pieces))
+            pieces = groupby(zip(owners, text, strict=True), key=lambda pair: pair[0])
+            parts = [(name, "".join(letter for _, letter in piece)) for name, piece in pieces]
+            masked_parts.append("".join(f"{{{name}}}" if name else letters for name, letters in parts))
         return masked_parts
 
     def mask_screen(
@@ -118,10 +117,8 @@ class Placeholders:
                 names[n].update(owners)
         for own_names, owners in zip(names, self._spread_likeness.owners_of_all(outside), strict=True):
             own_names.update(owners)
-        return [self._placeholders_of(own_names) or text for own_names, text in zip(names, masked, strict=True)]
-
-    def _placeholders_of(self, names: Collection[str]) -> str:
-        return "".join(f"{{{name}}}" for name in self._values if name in names)
+        wholes = ["".join(f"{{{name}}}" for name in self._values if name in own_names) for own_names in names]
+        return [whole or text for whole, text in zip(wholes, masked, strict=True)]
 
     def fill(self, text: str) -> str:
         """The text with its placeholders filled in. Raises PrivacyError for an unknown one."""
@@ -177,11 +174,6 @@ class Placeholders:
         )
         self._parts_likeness = Likeness(self._values, RUN)
         self._spread_likeness = Likeness(self._values, APART_RUN)
-
-
-def _mask_piece(name: str, piece: Iterable[tuple[str, str]]) -> str:
-    """The placeholder of a piece's value; the piece's own letters where it belongs to none."""
-    return f"{{{name}}}" if name else "".join(letter for _, letter in piece)
 
 
 def _outside(text: str) -> str:

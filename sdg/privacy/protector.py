@@ -35,8 +35,7 @@ class Protector:
     """Masks texts and fills placeholders with the values of one memory, which is saved whenever it learns one."""
 
     def __init__(self, recognisers: Sequence[Recogniser], memory: Placeholders, *, path: Path | None = None) -> None:
-        self.memory = memory
-        self.mask, self.fill = memory.mask, memory.fill
+        self.memory, self.mask, self.fill = memory, memory.mask, memory.fill
         self._recognisers, self._path = tuple(recognisers), path
 
     def admit(self, instruction: str) -> str:
@@ -68,8 +67,7 @@ class Protector:
             if values.setdefault(name, value.strip()) != value.strip():
                 raise PrivacyError(f"two values are named {{{name}}}: give each a name of its own")
         text = _NAMED_VALUE.sub(lambda match: f"{{{_name_of(match[1])}}}", instruction)
-        has_stray_brace = re.search("[{}]", re.sub(r"\{[^{}]*\}", "", text))
-        if _NAME_BEGINNING.search(text) or (values and has_stray_brace):
+        if _NAME_BEGINNING.search(text) or (values and re.search("[{}]", re.sub(r"\{[^{}]*\}", "", text))):
             raise PrivacyError("the value in {name=value} is one line without braces, and no others stand beside it")
         for name, value in values.items():
             self.memory.name(name, value)

@@ -67,11 +67,9 @@ def find(text: str, recognisers: Sequence[Recogniser]) -> list[Span]:
         owner[span.start : span.end] = [span] * (span.end - span.start)
     settled: list[Span] = []
     for place, own in enumerate(owner):
-        if own is None:
-            continue
-        if settled and settled[-1].end == place and owner[place - 1] is own:
+        if own is not None and place > 0 and owner[place - 1] is own:
             settled[-1] = replace(settled[-1], end=place + 1)
-        else:
+        elif own is not None:
             settled.append(replace(own, start=place, end=place + 1))
     return [span for span in settled if any(letter.isalnum() for letter in text[span.start : span.end])]
 

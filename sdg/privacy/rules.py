@@ -329,8 +329,7 @@ def context(text: str) -> Iterable[Span]:
         by_start = {match.start(): _secret(match, kind, sure=False) for match in direct.finditer(text)}
         for match in marked.finditer(text):
             by_start[match.start()] = by_start.get(match.start()) or _secret(match, kind, sure=True)
-        yield from filter(None, by_start.values())
-        yield from filter(None, (_secret(match, kind, sure=False) for match in before.finditer(text)))
+        yield from filter(None, [*by_start.values(), *(_secret(m, kind, sure=False) for m in before.finditer(text))])
     yield from filter(None, (span for rule in RULES for span in rule.spans(text)))
     for cue in _BIRTH.finditer(text):
         date = _DATE.match(text, cue.end()) or _DATE.search(text, cue.end(), cue.end() + 40)
@@ -346,8 +345,7 @@ def _is_random(word: str) -> bool:
     kinds = sum(any(test(letter) for letter in word) for test in (str.isupper, str.islower, str.isdigit))
     switches = sum(a.islower() != b.islower() for a, b in pairwise(filter(str.isalpha, word)))
     signs = any(letter in "!$%^&*#+=?~" for letter in word[:-1].rstrip("?!"))
-    ends_with_sign = word[-1] in "!*$#" and word[-2].isdigit()
-    return kinds == 3 or switches > 3 or (kinds > 1 and (signs or ends_with_sign))
+    return kinds == 3 or switches > 3 or (kinds > 1 and (signs or (word[-1] in "!*$#" and word[-2].isdigit())))
 
 
 def _secret(match: re.Match[str], kind: str, *, sure: bool) -> Span | None:

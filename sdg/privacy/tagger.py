@@ -11,7 +11,6 @@ is kept.
 """
 
 import re
-from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -37,6 +36,7 @@ MIN_SURE_SCORE = 0.75
 EVIDENCE: tuple[Recogniser, ...] = (presidio, context, names)
 
 _TOKEN = re.compile(r"[\"“”‘()<>\[\],;:]|[^\s\"“”‘()<>\[\],;:]+")
+_SORTS = ((str.isupper, "X"), (str.isalpha, "x"), (str.isdigit, "d"))
 _TAIL = re.compile(r"(?:['’]s)?[.!?'’]*$")
 ANY = "word"
 """A fact of every word."""
@@ -71,25 +71,21 @@ def facts(text: str, words: Sequence[tuple[int, int]], rule_spans: Sequence[Span
         [
             *(ANY, f"length {min(len(token), 12)}", f"digits {min(sum(map(str.isdigit, token)), 9)}"),
             *(f"word {word[n]}", f"shape {shape[n]}", f"kind {kind[n]}", f"rule {rules[n]} {kind[n]}"),
-            *(f"common {commonness(lower[n])}", *(f"list {sign}" for sign in lists_of(lower[n]))),
+            *(f"common {commonness(low)}", *(f"list {sign}" for sign in lists_of(low))),
             *(f"rule{k} {rules.at(n + k)}" for k in (-1, 0, 1)),
             *(f"word{k} {word.at(n + k)}" for k in (-3, -2, -1, 1, 2)),
             *(f"shape{k} {shape.at(n + k)}" for k in (-2, -1, 1, 2)),
             *(f"kind{k} {kind[n]} {kind.at(n + k)}" for k in (-1, 1)),
             *(f"beside{k} {kind[n]} {word.at(n + k)}" for k in (-1, 1)),
             *(f"two before {word.at(n - 1)} {word.at(n - 2)}", f"between {word.at(n - 1)} {word.at(n + 1)}"),
-            *(_ends_of(lower[n]) if token[0].isalpha() else ()),
+            *((f"first {low[:3]}", f"last {low[-3:]}", f"end {low[-2:]}") if token[0].isalpha() else ()),
             *(f"before {neighbour}" for neighbour in word[max(0, n - 7) : n]),
             *(f"after {neighbour}" for neighbour in word[n + 1 : n + 4]),
             *((f"begins {kind[n]}", "begins") if begins[n] else ()),
             *(() if gaps[n] else ("joined",)),
         ]
-        for n, token in enumerate(tokens)
+        for n, (token, low) in enumerate(pairs)
     ]
-
-
-def _ends_of(word: str) -> tuple[str, str, str]:
-    return f"first {word[:3]}", f"last {word[-3:]}", f"end {word[-2:]}"
 
 
 class _Row(list[str]):
@@ -106,13 +102,12 @@ def _shape(word: str) -> str:
 
 
 def _letter_sort(letter: str) -> str:
-    sorts = ((str.isupper, "X"), (str.isalpha, "x"), (str.isdigit, "d"))
-    return next((sign for is_of_sort, sign in sorts if is_of_sort(letter)), letter)
+    return next((sign for test, sign in _SORTS if test(letter)), letter)
 
 
 def _commonness(word: str) -> str:
     """How common a word is, as a sign: unknown, rare, common, very common."""
-    return "?rcv"[bisect((0.5, 3, 5), commonness(word))]
+    return "?rcv"[sum(commonness(word) >= step for step in (0.5, 3, 5))]
 
 
 def hash_facts(word_facts: Iterable[str]) -> list[int]:
@@ -164,15 +159,13 @@ def spans_of(
         if end and (not is_likely or text[end:a].strip(" ")):
             yield Span(start, end, _kind(text, start, end, rule_spans), score)
             end = 0
-        if is_likely and not end:
-            start, score = a, 0.0
         if is_likely:
-            end, score = b, max(chance, score)
+            start, score = (start, max(chance, score)) if end else (a, chance)
+            end = b
 
 
 def _kind(text: str, start: int, end: int, rule_spans: Sequence[Span]) -> str:
     overlaps = {span: min(end, span.end) - max(start, span.start) for span in rule_spans}
-    nearest = max(overlaps, key=overlaps.__getitem__, default=None)
-    if nearest is not None and overlaps[nearest] > 0:
-        return nearest.kind
+    if max(overlaps.values(), default=0) > 0:
+        return max(overlaps, key=overlaps.__getitem__).kind
     return "person_name" if not any(map(str.isdigit, text[start:end])) else "id_number"

@@ -99,7 +99,7 @@ def _worldwide() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """First names, surnames and words of places in all languages of the package `faker` (MIT), lower case."""
     from faker.providers import address, person
 
-    people, places = _words_of(person), _words_of(address)
+    people, places = list(_words_of(person)), list(_words_of(address))
     first = frozenset(word for name, word in people if "first_name" in name)
     last = frozenset(
         word for name, word in people if "first_name" not in name and ("last_name" in name or "surname" in name)
@@ -107,27 +107,22 @@ def _worldwide() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     return first, last, frozenset(word for name, word in places if name in _PLACES or "countr" in name)
 
 
-def _words_of(package: ModuleType) -> list[tuple[str, str]]:
+def _words_of(package: ModuleType) -> Iterator[tuple[str, str]]:
     """All words of a package of providers, in all languages, each with the name of its list."""
-    modules = [f"{package.__name__}.{module.name}" for module in pkgutil.iter_modules(package.__path__)]
-    return [(name, word) for module in modules for name, words in _lists_of(module) for word in words]
-
-
-def _lists_of(module: str) -> Iterator[tuple[str, set[str]]]:
-    provider = importlib.import_module(module).Provider
-    for name in dir(provider):
-        items = getattr(provider, name)
-        if isinstance(items, list | tuple | dict) and "format" not in name:
-            texts = [plain(item).replace("-", " ") for item in items if isinstance(item, str)]
-            yield name, {word for text in texts for word in text.split() if len(word) > 2}
+    for module in pkgutil.iter_modules(package.__path__):
+        provider = importlib.import_module(f"{package.__name__}.{module.name}").Provider
+        for name in dir(provider):
+            items = getattr(provider, name)
+            if isinstance(items, list | tuple | dict) and "format" not in name:
+                texts = [plain(item).replace("-", " ") for item in items if isinstance(item, str)]
+                yield from ((name, word) for text in texts for word in text.split() if len(word) > 2)
 
 
 @lru_cache(maxsize=10_000)
 def lists_of(word: str) -> str:
     """Which lists have a word, or a part of it: "F" for first names, "L" for surnames, "P" for places."""
     parts = {word, *re.split(r"[-'’]", word)}
-    first, last = census()
-    world_first, world_last, places = _worldwide()
+    (first, last), (world_first, world_last, places) = census(), _worldwide()
     lists = (("F", first), ("F", world_first), ("L", last), ("L", world_last), ("P", places))
     return "".join(dict.fromkeys(sign for sign, listed in lists if not listed.isdisjoint(parts)))
 
@@ -138,8 +133,7 @@ _PARTICLES, _TITLES, _NAME_CUES, _STRONG_CUES, _NO_NAME_CUES = (
 _NO_NAMES, _VERBS, _SMALL_CUES, _SMALL_WORDS, _COMMON_FIRST = (
     LISTS[name] for name in ("no_names", "verbs", "small_cues", "small_words", "common_first")
 )
-_NO_FIRST_NAMES = _COMMON_FIRST | _NO_NAMES | _SMALL_WORDS
-_NO_SURNAMES = _NO_NAMES | _VERBS | _PARTICLES
+_NO_FIRST_NAMES, _NO_SURNAMES = _COMMON_FIRST | _NO_NAMES | _SMALL_WORDS, _NO_NAMES | _VERBS | _PARTICLES
 _GENITIVES = ("'s", "’s")
 _SMALL_NAME = re.compile(
     r"\b(?=(?P<cue>[A-Za-z']{2,12})[:)]? (?P<first>[^\W\d_A-Z]{3,15})\b(?: (?P<last>[^\W\d_A-Z]{3,15})\b)?)"
@@ -167,10 +161,9 @@ def names(text: str) -> Iterable[Span]:
 def _is_subject(text: str, run: list[tuple[int, int]]) -> bool:
     """Whether a run at the beginning of a sentence is its subject, and not part of an order: "Meet Ann"."""
     first_word, end = normalise_word(text, run[0]), run[-1][1]
-    next_words = text[end : end + 20].lower().split()[:1]
-    if text.endswith(_GENITIVES, 0, end) or (len(run) > 1 and not _VERBS.isdisjoint(next_words)):
-        return True
-    return (first_word in census()[0] and first_word not in _COMMON_FIRST) or is_unheard_of(first_word)
+    acts = len(run) > 1 and not _VERBS.isdisjoint(text[end : end + 20].lower().split()[:1])
+    is_name = (first_word in census()[0] and first_word not in _COMMON_FIRST) or is_unheard_of(first_word)
+    return acts or is_name or text.endswith(_GENITIVES, 0, end)
 
 
 def _is_name(words: list[str], before: str) -> bool:
@@ -182,9 +175,8 @@ def _is_name(words: list[str], before: str) -> bool:
         return listed or before not in _NO_NAME_CUES or all(map(is_unheard_of, words))
     if words[0] in _COMMON_FIRST:
         return before in _STRONG_CUES | {"with", "for"}
-    if words[0] in first or before in _STRONG_CUES or (words[0] in last and before in _NAME_CUES):
-        return True
-    return before not in _NO_NAME_CUES and is_unheard_of(words[0])
+    is_announced = before in _STRONG_CUES or (words[0] in last and before in _NAME_CUES)
+    return words[0] in first or is_announced or (before not in _NO_NAME_CUES and is_unheard_of(words[0]))
 
 
 def _without_common_words(text: str, run: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
@@ -208,8 +200,7 @@ def _is_name_here(text: str, span: tuple[int, int], name: list[tuple[int, int]],
     first, last = census()
     word, last_word = normalise_word(text, span), normalise_word(text, run[-1])
     before = normalise_word(text, name[-1]) if name else ""
-    follows_first_name = before in first and before not in _COMMON_FIRST
-    if text[span[0]].isupper() and word in last and follows_first_name:
+    if text[span[0]].isupper() and word in last and before in first and before not in _COMMON_FIRST:
         return True
     ends_with_surname = last_word in last and last_word not in _NO_NAMES and frequency(last_word) < 4.0
     return word in first and ((span != run[-1] and ends_with_surname) or before_word(text, span[0]) in _STRONG_CUES)
@@ -220,8 +211,7 @@ def _small_names(text: str) -> Iterator[Span]:
     first, last = census()
     popular = _census("female.first", 800) | _census("male.first", 800)
     for match in _SMALL_NAME.finditer(text):
-        cue = match["cue"].lower()
-        first_name, surname = match["first"], match["last"]
+        cue, first_name, surname = match["cue"].lower(), match["first"], match["last"]
         if first_name in _VERBS or first_name in _NO_NAME_CUES:
             continue
         is_listed = first_name in first and first_name not in _NO_FIRST_NAMES
