@@ -189,6 +189,7 @@ def act_out(world: World, choose: Callable[[], int | None]) -> Episode:
         actions.append(action)
         if result.done:
             success = result.success
-            cause = "" if success else MISSION_FAILED if result.terminated else OUT_OF_TIME
+            failure = MISSION_FAILED if result.terminated else OUT_OF_TIME
+            cause = "" if success else failure
             break
     return Episode(world.mission, success, cause, tuple(actions), world.max_steps, judged=is_judged(world))
