@@ -32,7 +32,7 @@ from sdg.prompts.fill import conversation, fence, one_line
 from sdg.prompts.replies import tidy
 from sdg.skills.library.composed import ComposedSkill
 
-REMEMBERED = 16
+MAX_SHOWN_TURNS = 16
 """Latest turns that the model is shown, as in BALROG."""
 
 
@@ -197,7 +197,8 @@ def act_out(world: World, choose: Callable[[], int | None]) -> Episode:
         actions.append(action)
         if result.done:
             success = result.success
-            cause = "" if success else MISSION_FAILED if result.terminated else OUT_OF_TIME
+            failure = MISSION_FAILED if result.terminated else OUT_OF_TIME
+            cause = "" if success else failure
             break
     return Episode(world.mission, success, cause, tuple(actions), world.max_steps, judged=is_judged(world))
 
@@ -231,8 +232,8 @@ class ChatAgent:
                     calls=(),
                     began=0,
                     ended=result.steps,
-                    prompt_tokens=sum(each.prompt_tokens for each in chat.replies),
-                    completion_tokens=sum(each.completion_tokens for each in chat.replies),
+                    prompt_tokens=sum(reply.prompt_tokens for reply in chat.replies),
+                    completion_tokens=sum(reply.completion_tokens for reply in chat.replies),
                 ),
             ),
             llm_calls=len(chat.replies),
@@ -243,8 +244,9 @@ class _Chat:
     """One conversation: each turn is a new prompt with only the latest actions, so that prompts stay short."""
 
     def __init__(self, world: World, domain: Domain, model: LanguageModel, sampling: Sampling) -> None:
-        self._world, self._domain, self._model, self._sampling = world, domain, model, sampling
-        self._latest: deque[str] = deque(maxlen=REMEMBERED)
+        self._world, self._domain = world, domain
+        self._model, self._sampling = model, sampling
+        self._latest: deque[str] = deque(maxlen=MAX_SHOWN_TURNS)
         self._before = ""
         self.replies: list[Completion] = []
 
@@ -255,17 +257,17 @@ class _Chat:
 
     def choose(self) -> int | None:
         """The model's next action, or None when no turn is left."""
-        # Time always passes: what is known counts without the step count.
-        known = without_clock(self._world.perception().describe())
-        if self._latest and known == self._before:
+        # Time always passes, so descriptions are compared without the step count.
+        description = without_clock(self._world.perception().describe())
+        if self._latest and description == self._before:
             self._latest[-1] += " (nothing changed)"
         while self.turns_left > 0:
             self.replies.append(self._model.complete(self._prompt(), sampling=self._sampling))
             action = action_named(self.replies[-1].text, self._domain.actions)
-            said = action_text(action) if action else "your answer named no action, or several; the robot waited"
-            self._latest.append(f"turn {len(self.replies)}: {said}")
+            entry = action_text(action) if action else "your answer named no action, or several; the robot waited"
+            self._latest.append(f"turn {len(self.replies)}: {entry}")
             if action:
-                self._before = known
+                self._before = description
                 return action.number
         return None
 
@@ -283,16 +285,16 @@ class _Chat:
 
 
 def action_text(action: Action) -> str:
-    """What the prompt calls an action."""
+    """An action's name in the prompt."""
     return action.spoken or action.name.replace("_", " ")
 
 
 def action_named(reply: str, actions: Sequence[Action]) -> Action | None:
     """The one action that the reply, or else its last line, names; None where that is none or several."""
     for text in (tidy(reply), tidy(reply).strip().rpartition("\n")[2]):
-        named = [each for each in actions if _pattern(each).search(text)]
-        if len(named) == 1:
-            return named[0]
+        matches = [action for action in actions if _pattern(action).search(text)]
+        if len(matches) == 1:
+            return matches[0]
     return None
 
 

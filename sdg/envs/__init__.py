@@ -55,5 +55,5 @@ def register_with_gymnasium() -> None:
     """Register now where gymnasium is imported, else when it is: `gymnasium.register_envs(sdg)` itself does nothing."""
     if hasattr(sys.modules.get("gymnasium"), "register"):
         register()
-    elif not any(isinstance(each, _AfterGymnasium) for each in sys.meta_path):
+    elif not any(isinstance(finder, _AfterGymnasium) for finder in sys.meta_path):
         sys.meta_path.insert(0, _AfterGymnasium())  # type: ignore[arg-type]

@@ -48,7 +48,7 @@ class DomainContract:
 
     def perceive(self, world: World) -> object:
         """Everything that perception says of now."""
-        return world.perception().describe(), [repr(each) for each in world.perception().elements()]
+        return world.perception().describe(), [repr(element) for element in world.perception().elements()]
 
     def test_it_is_found_by_its_name_and_travels_by_reference(self) -> None:
         assert pickle.loads(pickle.dumps(self.domain)) is self.domain, (
@@ -77,18 +77,18 @@ class DomainContract:
             raise AssertionError("level_name must raise ValueError for a level that there isn't")
 
     def test_the_same_seed_is_the_same_episode(self) -> None:
-        one, other = self.open_world(), self.open_world()
-        assert one.mission == other.mission, "reset(seed) must decide the mission: the world forgets its seed"
-        self.play_random(one, self.steps)
-        self.play_random(other, self.steps)
-        assert self.perceive(one) == self.perceive(other), "the same seed and actions must give the same perception"
+        first, second = self.open_world(), self.open_world()
+        assert first.mission == second.mission, "reset(seed) must decide the mission: the world forgets its seed"
+        self.play_random(first, self.steps)
+        self.play_random(second, self.steps)
+        assert self.perceive(first) == self.perceive(second), "the same seed and actions must give the same perception"
 
     def test_a_snapshot_stays_what_it_was(self) -> None:
         world = self.open_world()
         snapshot = world.perception()
-        before = snapshot.describe(), [repr(each) for each in snapshot.elements()]
+        before = snapshot.describe(), [repr(element) for element in snapshot.elements()]
         self.play_random(world, self.steps)
-        after = snapshot.describe(), [repr(each) for each in snapshot.elements()]
+        after = snapshot.describe(), [repr(element) for element in snapshot.elements()]
         assert before == after, "a perception is a snapshot: later steps must not change it"
 
     def test_descriptions_mean_what_they_say(self) -> None:
@@ -132,8 +132,8 @@ class DomainContract:
         targets = np.stack([language.row(language.example), language.row("")])
         out, frames = np.full((2, inputs.size), 7, inputs.dtype), np.zeros(2, np.int64)
         inputs.write(rows.memory, targets, frames, out)
-        one = np.full(inputs.size, 7, inputs.dtype)
-        assert inputs.write_row(rows.memory, 0, targets[0], one) == frames[0]
-        assert np.array_equal(one, out[0]), "write and write_row must say the same"
+        single = np.full(inputs.size, 7, inputs.dtype)
+        assert inputs.write_row(rows.memory, 0, targets[0], single) == frames[0]
+        assert np.array_equal(single, out[0]), "write and write_row must say the same"
         if out.dtype == np.uint8:
             assert set(np.unique(out)) <= {0, 1}, "inputs are bits: 0 or 1 everywhere"

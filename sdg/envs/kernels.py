@@ -120,11 +120,11 @@ def stamp(path: Path) -> str:
 def _closure(path: Path) -> list[Path]:
     sources = [path]
     for source in sources:  # grows as it is walked
-        sources += set(_imported_files(source.read_text(encoding="utf-8"))).difference(sources)
+        sources += set(_files_imported_by(source.read_text(encoding="utf-8"))).difference(sources)
     return sources
 
 
-def _imported_files(text: str) -> list[Path]:
+def _files_imported_by(text: str) -> list[Path]:
     places = [(_ROOT.joinpath(*module.split(".")), names) for module, names in _IMPORT.findall(text)]
     files = [place / f"{name}.py" for place, names in places for name in re.findall(r"\w+", names)]
     return [file for file in (*files, *(place.with_suffix(".py") for place, _ in places)) if file.is_file()]
@@ -157,4 +157,4 @@ class UserWide(_Stamped, UserWideCacheLocator):
     """The user's cache folder, where the package can't be written to."""
 
 
-_LOCATORS = ",".join(f"{each.__module__}.{each.__qualname__}" for each in (Chosen, InTree, UserWide))
+_LOCATORS = ",".join(f"{locator.__module__}.{locator.__qualname__}" for locator in (Chosen, InTree, UserWide))

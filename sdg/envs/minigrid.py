@@ -64,8 +64,9 @@ class GridPerception(PlainPerception):
         began: Any,
         steps: int,
     ) -> None:
-        self.things, self._is_blocked, self._at, self._began, self._steps = tuple(things), blocked, at, began, steps
-        self.walls, self._free, self._heading = tuple(walls), tuple(free), HEADINGS[heading]
+        self.things, self.walls, self._free = tuple(things), tuple(walls), tuple(free)
+        self._is_blocked, self._heading = blocked, HEADINGS[heading]
+        self._at, self._began, self._steps = at, began, steps
 
     def get_things(self) -> list[Thing]:
         """The things in view, nearest first; what is carried isn't among them."""
@@ -110,17 +111,18 @@ class GridPerception(PlainPerception):
     def describe(self) -> str:
         """The snapshot in a few lines, with the view as a map."""
         front = self.get_front()
-        way = "blocked" if self._is_blocked else f"about to enter {front.name}" if front else "free to go forward"
+        free_way = f"about to enter {front.name}" if front else "free to go forward"
+        way = "blocked" if self._is_blocked else free_way
         where = f"The agent is at {self._at}, looks {self._heading} and is {way}."
         lines = [
             f"- {thing.name}, {thing.state + ', ' if thing.state else ''}"
             + ("carried" if thing.held else f"{thing.forward} forward, {thing.right} right")
             for thing in self.things
         ]
-        drawn = dict.fromkeys(self.walls, "#") | dict.fromkeys(self._free, ".")
-        drawn |= {(thing.forward, thing.right): "t" for thing in self.get_things()} | {(0, 0): "A"}
+        signs = dict.fromkeys(self.walls, "#") | dict.fromkeys(self._free, ".")
+        signs |= {(thing.forward, thing.right): "t" for thing in self.get_things()} | {(0, 0): "A"}
         columns = range(-(VIEW // 2), VIEW // 2 + 1)
-        rows = ["".join(drawn.get((ahead, right), "?") for right in columns) for ahead in reversed(range(VIEW))]
+        rows = ["".join(signs.get((ahead, right), "?") for right in columns) for ahead in reversed(range(VIEW))]
         return "\n".join(
             [
                 f"Step {self._steps}.",
@@ -166,10 +168,9 @@ class Grid(PlainWorld):
         return int(x), int(y)
 
     def _show(self, image: np.ndarray) -> None:
-        """Keep what is in a view, u8 (7, 7, 3), because each step asks for it three times."""
-        walls, free = (
-            [_ahead(*each) for each in np.argwhere(np.isin(image[:, :, 0], kinds)).tolist()] for kinds in (WALL, FREE)
-        )
+        """Keep the content of a view, u8 (7, 7, 3), because each step asks for it three times."""
+        walls = [_ahead(*cell) for cell in np.argwhere(image[:, :, 0] == WALL).tolist()]
+        free = [_ahead(*cell) for cell in np.argwhere(np.isin(image[:, :, 0], FREE)).tolist()]
         self._sight = self._things(image), walls, free
 
     def perception_since(self, began: Cell) -> GridPerception:
@@ -190,17 +191,17 @@ class Grid(PlainWorld):
 
         things = list[Thing]()
         for column, row in np.argwhere(image[:, :, 0] > 0).tolist():
-            code, shade, state = (int(value) for value in image[column, row])
-            kind, colour = IDX_TO_OBJECT[code], IDX_TO_COLOR[shade]
+            code, colour_index, state = image[column, row].tolist()
+            kind, colour = IDX_TO_OBJECT[code], IDX_TO_COLOR[colour_index]
             if kind not in TYPES:
                 continue
-            stands = STATES[state] if kind == "door" else ""
+            door_state = STATES[state] if kind == "door" else ""
             is_held = (column, row) == (VIEW // 2, VIEW - 1)
             place = (0, 0) if is_held else _ahead(column, row)
-            things.append(Thing(VIEW * row + column, f"{colour} {kind}", kind, colour, stands, *place, is_held))
-        if (under := self._env.grid.get(*self._env.agent_pos)) is not None and under.type in TYPES:
-            stands = "open" if under.type == "door" else ""
-            things.append(Thing(HERE, f"{under.color} {under.type}", under.type, under.color, stands, 0, 0))
+            things.append(Thing(VIEW * row + column, f"{colour} {kind}", kind, colour, door_state, *place, is_held))
+        if (below := self._env.grid.get(*self._env.agent_pos)) is not None and below.type in TYPES:
+            door_state = "open" if below.type == "door" else ""
+            things.append(Thing(HERE, f"{below.color} {below.type}", below.type, below.color, door_state, 0, 0))
         return sorted(things, key=lambda thing: (thing.forward + abs(thing.right), thing.id))
 
     def begin_subgoal(self) -> None:
@@ -263,8 +264,8 @@ class GridPersistence(Persistence):
 
 
 class GridInputs(PlainInputs):
-    """For each cell in view: what it is, whether it is what the argument names, how a door stands; the same of the
-    hand and of where the agent stands, and what is right ahead."""
+    """For each cell in view, the hand and the agent's own cell: the kind of thing, whether the argument names it, and
+    the state of a door; last, whether the way ahead is blocked."""
 
     planes = len(TYPES) + 1 + len(STATES) + 1
     size, actions = (HERE + 1) * planes + 1, len(ACTIONS)
@@ -273,9 +274,7 @@ class GridInputs(PlainInputs):
         """Inputs of one row; there is one frame."""
         perception: Any = world_of(memory, row).perception()
         description = GRID_LANGUAGE.description_of(target)
-        target_ids = (
-            {id(each) for each in GRID_LANGUAGE.resolve(description, perception.things)} if description else set()
-        )
+        target_ids = set(map(id, GRID_LANGUAGE.resolve(description, perception.things) if description else ()))
         out[:] = 0
         cells = out[:-1].reshape(HERE + 1, self.planes)
         for forward, right in perception.walls:

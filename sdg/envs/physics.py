@@ -21,7 +21,7 @@ if _RENDERER is None:
 STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 """All that the next step depends on: qpos, qvel, act, the clock and the solver's warm start."""
 
-UNSTABLE = [int(getattr(mujoco.mjtWarning, f"mjWARN_BAD{what}")) for what in ("QPOS", "QVEL", "QACC")]
+UNSTABLE = [int(getattr(mujoco.mjtWarning, f"mjWARN_BAD{quantity}")) for quantity in ("QPOS", "QVEL", "QACC")]
 """Warnings after which MuJoCo has begun the simulation again by itself."""
 
 

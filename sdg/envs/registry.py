@@ -42,7 +42,7 @@ class Registry(Generic[T]):
         The caller vouches for its type. Raises RegistryError for what isn't there, can't be imported or lacks one.
         """
         module_name, colon, attribute = self.entries.get(name, name).partition(":")
-        if not (colon and attribute.isidentifier() and all(part.isidentifier() for part in module_name.split("."))):
+        if not (colon and attribute.isidentifier() and all(map(str.isidentifier, module_name.split(".")))):
             raise RegistryError(
                 f"there is no {self.what} {name!r}; there are {', '.join(self)}, or one of your own as module:attribute"
             )
@@ -50,7 +50,7 @@ class Registry(Generic[T]):
         try:
             value = getattr(module, attribute)
         except AttributeError:
-            public = [each for each in vars(module) if not each.startswith("_")]
+            public = [exported for exported in vars(module) if not exported.startswith("_")]
             hint = f"; it has {', '.join(public[:12])}" if public else ""
             raise RegistryError(f"the {self.what} {name!r}: {module_name} has no {attribute!r}{hint}") from None
         return cast(T, require(value, needs, what=f"the {self.what} {name!r}"))

@@ -106,10 +106,10 @@ class WorldRows:
 
     def put(self, rows: np.ndarray, source: WorldRows, source_rows: np.ndarray) -> None:
         """Replace rows by rows of another batch; worlds that are open and of the same level stay open."""
-        for row, other in zip(rows.tolist(), source_rows.tolist(), strict=True):
-            moment, before, world = source.moment(other), self._moments[row], self._open.get(row)
+        for row, source_row in zip(rows.tolist(), source_rows.tolist(), strict=True):
+            moment, replaced, world = source.moment(source_row), self._moments[row], self._open.get(row)
             self._moments[row] = moment
-            if world is not None and moment is not None and before is not None and before.level == moment.level:
+            if world is not None and moment is not None and replaced is not None and replaced.level == moment.level:
                 world.restore(moment.kept)
             else:
                 self._open.pop(row, None)
@@ -135,8 +135,8 @@ class WorldRows:
 
     def holding(self) -> np.ndarray:
         """i64 (n,): the thing that each agent carries, -1 for none."""
-        things = [self.perception(row).elements() for row in range(len(self))]
-        return np.array([next((thing.id for thing in each if thing.held), -1) for each in things], np.int64)
+        things_by_row = [self.perception(row).elements() for row in range(len(self))]
+        return np.array([next((thing.id for thing in things if thing.held), -1) for things in things_by_row], np.int64)
 
     def spoils(self, actions: np.ndarray) -> np.ndarray:
         """bool (n,): nothing here is known to be broken by an action."""

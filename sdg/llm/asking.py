@@ -61,7 +61,8 @@ class Retried:
     """
 
     def __init__(self, model: LanguageModel, *, retries: int, sleep: Callable[[float], None] = time.sleep) -> None:
-        self.name, self._model, self._retries, self._sleep = model.name, model, retries, sleep
+        self.name, self._model = model.name, model
+        self._retries, self._sleep = retries, sleep
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The model's reply in the end. Raises ModelError."""
@@ -71,9 +72,9 @@ class Retried:
             try:
                 return self._model.complete(messages, sampling=sampling)
             except Unavailable as error:
-                wait = error.after_seconds
-                if attempt == self._retries or (wait or 0.0) > MAX_WAIT_SECONDS:
+                wish = error.after_seconds
+                if attempt == self._retries or (wish or 0.0) > MAX_WAIT_SECONDS:
                     raise ModelError(f"{error} Tried {attempt + 1} times.") from None
-                wait = FIRST_WAIT_SECONDS * 2**attempt * (1 + jitter.random()) if wait is None else wait
+                wait = FIRST_WAIT_SECONDS * 2**attempt * (1 + jitter.random()) if wish is None else wish
                 self._sleep(min(wait, MAX_WAIT_SECONDS))
                 attempt += 1

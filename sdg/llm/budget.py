@@ -44,7 +44,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class BudgetLimits:
-    """What may be spent; None means no limit. `minutes` count from when the model was made, in each process."""
+    """The most that may be spent; None means no limit. `minutes` count from the model's making, in each process."""
 
     tokens: int | None = None
     money: float | None = None
@@ -53,7 +53,7 @@ class BudgetLimits:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What was spent so far."""
+    """Tokens and money that were spent."""
 
     tokens: int = 0
     money: float = 0.0
@@ -65,9 +65,9 @@ class Spent:
 
 class Budgeted:
     """A model that refuses to go on when the budget is spent. Cached replies cost nothing; an answer that broke off
-    costs what was sent of it.
+    costs the tokens that were sent.
 
-    `ledger` is a file that keeps what was spent, shared by the processes of a run and by its resumptions.
+    `ledger` is a file of the spending, shared by the processes of a run and by its resumptions.
     """
 
     def __init__(
@@ -89,9 +89,9 @@ class Budgeted:
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The model's reply. Once a limit is reached, raises BudgetExceeded instead of asking."""
         prompt_tokens, _ = exchange.tokens_of(messages, Completion("", ""))
-        most = Spent(prompt_tokens + sampling.max_tokens, self._prices.of(prompt_tokens, sampling.max_tokens))
+        max_cost = Spent(prompt_tokens + sampling.max_tokens, self._prices.of(prompt_tokens, sampling.max_tokens))
         with self._turn:
-            self._turn.wait_for(lambda: not self._under_way or self._fits_budget(most))
+            self._turn.wait_for(lambda: not self._under_way or self._fits_budget(max_cost))
             self._check(self.spending)
             self._under_way += 1
         cost = Spent()
@@ -115,13 +115,12 @@ class Budgeted:
         prompt, reply = exchange.tokens_of(messages, completion)
         return Spent(prompt + reply, self._prices.of(prompt, reply, cached_tokens=completion.cached_tokens))
 
-    def _fits_budget(self, most: Spent) -> bool:
-        """Whether the questions under way and one more may all cost `most` within the limits."""
-        spending, questions = self.spending, self._under_way + 1
-        tokens, money = self._limits.tokens, self._limits.money
-        return (tokens is None or spending.tokens + questions * most.tokens <= tokens) and (
-            money is None or spending.money + questions * most.money <= money
-        )
+    def _fits_budget(self, max_cost: Spent) -> bool:
+        """Whether the questions under way and one more may all cost `max_cost` within the limits."""
+        limits, spending, questions = self._limits, self.spending, self._under_way + 1
+        if limits.tokens is not None and spending.tokens + questions * max_cost.tokens > limits.tokens:
+            return False
+        return limits.money is None or spending.money + questions * max_cost.money <= limits.money
 
     def _check(self, spending: Spent) -> None:
         limits, minutes = self._limits, (time.monotonic() - self._began) / 60
@@ -140,7 +139,7 @@ class Budgeted:
             return self._spending.plus(more)
         try:
             with lock_to_append(self._ledger) as file:
-                self._read_new(file)
+                self._read_additions(file)
                 total = self._total
                 if more.tokens:
                     file.write(json.dumps({"tokens": more.tokens, "money": more.money}).encode() + b"\n")
@@ -149,8 +148,8 @@ class Budgeted:
             raise ModelError(f"The ledger {self._ledger} can't be used: {error.strerror or error}.") from error
         return total.plus(more)
 
-    def _read_new(self, file: FileIO) -> None:
-        """Add what was written since the last look to the total."""
+    def _read_additions(self, file: FileIO) -> None:
+        """Add the lines written since the last look to the total."""
         size = file.seek(0, os.SEEK_END)
         if size < self._position:
             self._position, self._total = 0, Spent()
@@ -191,12 +190,12 @@ REPLY_SECONDS = 30.0
 
 
 def describe_cost(work: Iterable[tuple[Typical, int]], prices: Prices, *, concurrency: int) -> str:
-    """One line about so many units of each kind of work: questions, tokens, money where prices are known, and time at
+    """One line about these units of work of each kind: questions, tokens, money where prices are known, and time at
     that concurrency. A guess within a factor of three: whether a run costs cents or hundreds, minutes or days."""
-    asked = [(round(kind.questions * units), kind) for kind, units in work]
-    questions = sum(count for count, _ in asked)
-    prompt = sum(count * kind.prompt_tokens for count, kind in asked)
-    completion = sum(count * kind.completion_tokens for count, kind in asked)
+    counts = [(round(kind.questions * units), kind) for kind, units in work]
+    questions = sum(count for count, _ in counts)
+    prompt = sum(count * kind.prompt_tokens for count, kind in counts)
+    completion = sum(count * kind.completion_tokens for count, kind in counts)
     money = prices.of(prompt, completion)
     cost = f"{money:.2f} in money" if money else "no prices are set (budget.prompt_price, budget.completion_price)"
     minutes = questions * REPLY_SECONDS / max(concurrency, 1) / 60

@@ -9,7 +9,7 @@ from typing import Any
 from sdg.llm.model import COUNTS, Completion, Message, Sampling
 
 IMAGE_CHARS = 4000
-"""What a picture counts as, in characters: some thousand tokens."""
+"""Characters that a picture counts for: some thousand tokens."""
 
 
 def key(model: str, messages: Sequence[Message], sampling: Sampling) -> str:
@@ -32,7 +32,7 @@ def plain_messages(messages: Sequence[Message]) -> list[dict[str, str]]:
 
 
 def plain_sampling(sampling: Sampling) -> dict[str, Any]:
-    """How the completion was drawn, as a dict, without the stage that asked for it."""
+    """The settings that a completion is drawn with, as a dict, without the stage that asks for it."""
     return {name: value for name, value in asdict(sampling).items() if name != "stage"}
 
 

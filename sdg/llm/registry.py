@@ -136,7 +136,7 @@ class Adapted:
         parameters: Mapping[str, inspect.Parameter] = {}
         with suppress(TypeError, ValueError):
             parameters = inspect.signature(complete).parameters
-        takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
         self._takes_sampling = takes_any or "sampling" in parameters
         name = getattr(model, "name", "")
         self.name = name if isinstance(name, str) and name else type(model).__name__

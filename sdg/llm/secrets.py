@@ -21,7 +21,7 @@ def hider(secrets: Collection[str], *, mark: str) -> Callable[[str], str]:
     """A function that replaces each secret in a text by `mark`.
 
     It finds a secret in any case, without its last letter, backwards, spaced, as addresses write it, as hex or base64.
-    Cut a text after this, not before: what is left of a secret isn't found.
+    Cut a text after this, not before: the rest of a secret isn't found.
     """
     return replacer({secret: mark for secret in secrets if len(secret) >= SHORTEST_DISGUISED})
 
@@ -38,9 +38,10 @@ def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = 
         for form in _forms(secret):
             literal = re.escape(form.translate(_plain_letters()))
             forms.setdefault(literal if len(form) >= whole_below else rf"(?<!\w){literal}(?!\w)", mark)
-        digits = [each for each in secret.translate(_plain_letters()) if each.isdecimal()]
+        digits = [letter for letter in secret.translate(_plain_letters()) if letter.isdecimal()]
         if numbers and (len(digits) >= DIGITS or (len(digits) == len(secret) > 2)):
-            between = "[ ().-]{0,2}" if len(digits) >= DIGITS else " ?" if len(digits) >= SHORTEST else ""
+            blank = " ?" if len(digits) >= SHORTEST else ""
+            between = "[ ().-]{0,2}" if len(digits) >= DIGITS else blank
             forms.setdefault(r"(?<!\d)" + between.join(digits) + r"(?!\d)", mark)
     if not forms:
         return lambda text: text
@@ -60,8 +61,8 @@ def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = 
 
 @lru_cache(maxsize=1)
 def _plain_letters() -> dict[int, str]:
-    """What single letters, digits and blanks of other kinds say in plain ones (NFKC), so that texts keep their length:
-    up to the last digits that Unicode has."""
+    """Plain letters, digits and blanks for single ones of other kinds (NFKC), so that texts keep their length; up to
+    the last digits of Unicode."""
     plain = {code: normalize("NFKC", chr(code)) for code in range(128, 0x1FBFA)}
     plain |= {code: str(digit(letter)) for code, letter in plain.items() if len(letter) == 1 and letter.isdecimal()}
     return {code: letter for code, letter in plain.items() if len(letter) == 1 and letter != chr(code)}

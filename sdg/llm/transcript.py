@@ -159,14 +159,13 @@ def _parse(line: bytes) -> dict[str, Any] | None:
     try:
         entry = json.loads(line)
         _reply(entry)
-        texts = [text for each in entry["messages"] for text in (each["role"], each["content"])]
-        known = (
-            all(isinstance(text, str) for text in (*texts, entry["key"], entry["stage"])) and entry["schema"] == SCHEMA
-        )
-        known = known and bool(texts) and isinstance(entry["sampling"].get("seed"), int | None)
+        texts = [text for message in entry["messages"] for text in (message["role"], message["content"])]
+        has_texts = bool(texts) and all(isinstance(text, str) for text in (*texts, entry["key"], entry["stage"]))
+        has_seed = isinstance(entry["sampling"].get("seed"), int | None)
+        is_exchange = has_texts and has_seed and entry["schema"] == SCHEMA
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    return entry if known else None
+    return entry if is_exchange else None
 
 
 def _check_schema(beginning: bytes, path: Path) -> None:
@@ -185,17 +184,16 @@ def _reply(entry: Mapping[str, Any]) -> Completion | str:
 
 def _redact(value: Any, hide: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        return _SECRET.sub(_unless_words, hide(value))
+        return _SECRET.sub(_mark_unless_words, hide(value))
     if isinstance(value, Mapping):
-        return {name: _redact(each, hide) for name, each in value.items()}
-    return [_redact(each, hide) for each in value] if isinstance(value, list | tuple) else value
+        return {name: _redact(item, hide) for name, item in value.items()}
+    return [_redact(item, hide) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _unless_words(found: re.Match[str]) -> str:
+def _mark_unless_words(match: re.Match[str]) -> str:
     """The mark, or the text itself where it is words in one case with at most two digits, such as key-steps_2."""
-    words = _WORD.findall(found[0])
-    plain = all(word.isalpha() and (word.islower() or word.isupper() or word.istitle()) for word in words)
-    return found[0] if plain and sum(map(str.isdigit, found[0])) < 3 else "[redacted]"
+    are_words = all(re.fullmatch("[a-z]+|[A-Z]+|[A-Z][a-z]+", word) for word in _WORD.findall(match[0]))
+    return match[0] if are_words and sum(map(str.isdigit, match[0])) < 3 else "[redacted]"
 
 
 def _file(settings: ModelSettings) -> Path:

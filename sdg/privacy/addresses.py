@@ -9,11 +9,12 @@ from sdg.privacy.words import LISTS, STREET_STEMS, before_word, runs_of
 _STREET, _STREET_FIRST, _UNIT, _PARTICLES, _NO_NAMES = (
     LISTS[name] for name in ("street_last", "street_first", "unit", "particles", "no_names")
 )
+_ADDRESS_WORDS = _PARTICLES | _UNIT | _STREET_FIRST
 _REGION = re.compile(
     r"(?: / [A-Z]{2}\b| ?\([A-Z]{2,3}\)"
     r"|(?: (?:a[mn](?: der)?|im|in der|bei|sur|sous|en|nad|upon|on|le|la|les|de) [A-Z][\w-]+)+)?"
 )
-"""What ends some addresses: a state, a province, a river."""
+"""The end that some addresses have: a state, a province, a river."""
 _ADDRESS_CUES = re.compile(
     r"\b(?:address(?:es)?|lives?|living|resid\w+|home|ship\w*|deliver\w*|located|moved?|meet\w*|drive|pick\w*)\b", re.I
 )
@@ -26,30 +27,24 @@ def addresses(text: str) -> Iterator[Span]:
         while run and (words[-1] in _PARTICLES or words[-1] in (",", "no")):
             run.pop(), words.pop()
         while run and (
-            words[0] in _NO_NAMES
-            or (words[0] in _PARTICLES and words[0] not in _STREET_FIRST and text[run[0][0]].islower())
-            or words[0] == ","
+            words[0] == ","
+            or words[0] in _NO_NAMES
+            or (words[0] in _PARTICLES - _STREET_FIRST and text[run[0][0]].islower())
         ):
             run.pop(0), words.pop(0)
-        if (
-            len(run) > 2
-            and not before_word(text, run[0][0])
-            and not words[0][0].isdigit()
-            and not _is_street(words[:2])
-        ):
+        if len(run) > 2 and not (before_word(text, run[0][0]) or words[0][0].isdigit() or _is_street(words[:2])):
             run.pop(0), words.pop(0)
         if not run or not any(word[0].isdigit() for word in words):
             continue
         street = _is_street(words)
         cue = _ADDRESS_CUES.search(text, max(0, run[0][0] - 25), run[0][0])
-        listed = (
-            sum(any(map(str.isdigit, word)) for word in words) > 1
-            and "," in words
-            and len(words) > 4
-            and not any(w.isdigit() and len(w) > 6 for w in words)
-        )
-        if (street and len(words) > 1) or listed or (cue and len(words) > 2):
-            end = run[-1][1] - (text[run[-1][1] - 1] == ".")
+        numbers = [word for word in words if any(map(str.isdigit, word))]
+        has_long_number = any(number.isdigit() and len(number) > 6 for number in numbers)
+        is_list = len(numbers) > 1 and "," in words and len(words) > 4 and not has_long_number
+        if (street and len(words) > 1) or (cue and len(words) > 2) or is_list:
+            end = run[-1][1]
+            if text[end - 1] == ".":
+                end -= 1
             yield Span(run[0][0], end + len(_REGION.match(text, end)[0]), "address", 0.85)  # type: ignore[index]
 
 
@@ -61,10 +56,4 @@ def _is_street(words: Sequence[str]) -> bool:
 
 
 def _is_address_word(word: str) -> bool:
-    return (
-        word == ","
-        or word[0].isdigit()
-        or word[0] == "#"
-        or word[0].isupper()
-        or word.lower().strip(".") in _PARTICLES | _UNIT | _STREET_FIRST
-    )
+    return word[0] in ",#" or word[0].isdigit() or word[0].isupper() or word.lower().strip(".") in _ADDRESS_WORDS

@@ -1,4 +1,4 @@
-"""What looks like a kept value without being equal to it: a part of one, or one that was misread in a letter or two.
+"""Finds near copies of kept values: parts of one, or one with a letter or two misread.
 
 A narrow field shows the end of a value, a page wraps it over two lines, and who reads a picture takes I for l. So texts
 are compared by runs of letters and by edits, with case, accents, blanks, signs and look-alikes folded.
@@ -13,22 +13,21 @@ SHORT = 6
 """Fewest letters of a value whose parts are looked for. Shorter values are found only as whole words, so "Ann" isn't
 found in "announce"."""
 RUN, APART_RUN, TYPED_RUN = 5, 8, 3
-"""Letters of a value that give it away: in a text, in texts that stand beside one another, in a field that it was
-typed into."""
+"""Letters of a value that give it away: in a text, in texts beside one another, in the field that it was typed into."""
 PIECE = 3
 """Fewest letters of a piece of a value that is cut up and shown among other words."""
 MISREAD = 5
-"""At most one of so many letters is misread."""
+"""A likeness may have one wrong letter for every `MISREAD` letters of the value."""
 OUTSIDE = "\0"
 """Stands in a text for what can't be a part of a value."""
 _LETTER = re.compile(rf"rn|vv|cl|[^\W_]|[|!()\[\]{{}}{OUTSIDE}]", re.IGNORECASE)
 _WORDS, _NUMBER = re.compile(r"\w+(?:\s+\w+)*"), re.compile(r"\d+")
 _ALIKE: Mapping[str, str] = {"rn": "m", "vv": "w", "cl": "d"} | {
-    letter: said
-    for said, letters in {"1": "iljı|!()[]{}", "0": "oq", "5": "s$", "2": "z", "8": "b", "9": "g", "v": "u"}.items()
+    letter: stand_in
+    for stand_in, letters in {"1": "iljı|!()[]{}", "0": "oq", "5": "s$", "2": "z", "8": "b", "9": "g", "v": "u"}.items()
     for letter in letters
 }
-"""Letters that are taken for one another, by what stands for them."""
+"""Letters that are mistaken for one another, each with the letter that stands for all of them."""
 _LOOKS = str.maketrans(
     "аеорсухіјѕһԁԛԝӏкмтвнгпьАЕОРСУХІЈЅҺԀԚԜӀКМТВНαοεινκρτυχωβηΑΒΕΖΗΙΚΜΝΟΡΤΥΧɑɡɩօոսհ",
     "aeopcyxijshdqwlkmtbhrnbAEOPCYXIJSHDQWLKMTBHaoeivkptuxwbnABEZHIKMNOPTYXagionuh",
@@ -38,11 +37,11 @@ _LOOKS = str.maketrans(
 
 def fold(text: str) -> tuple[str, list[tuple[int, int]]]:
     """The letters and digits of a text with look-alikes folded, and where each stands: from, to."""
-    found = [(_folded(each[0]), each.span()) for each in _LETTER.finditer(text.translate(_LOOKS))]
-    return "".join(letter for letter, _ in found), [place for _, place in found]
+    matches = list(_LETTER.finditer(text.translate(_LOOKS)))
+    return "".join(_fold_letter(match[0]) for match in matches), [match.span() for match in matches]
 
 
-def _folded(letter: str) -> str:
+def _fold_letter(letter: str) -> str:
     plain = letter.lower() if len(letter) > 1 else unicodedata.normalize("NFKD", letter)[0].lower()[0]
     return _ALIKE.get(plain, str(unicodedata.digit(plain, plain)) if len(plain) == 1 else plain)
 
@@ -66,25 +65,25 @@ class Likeness:
         """
         owners = [""] * len(text)
         letters, places = fold(text) if self._values else ("", [])
-        for first, last, name in self._found(letters, misread):
+        for first, last, name in self._matches(letters, misread):
             start, end = places[first][0], places[last][1]
             owners[start:end] = [name] * (end - start)
         return owners
 
     def owners_of_all(self, texts: Sequence[str]) -> list[list[str]]:
-        """As `owners`, of texts that stand beside one another: a value may go on from one text to the next, or stand in
+        """The `owners` of texts that stand beside one another: a value may go on from one text to the next, or stand in
         pieces in order, whatever stands between them."""
-        every, found = iter(self.owners(" ".join(texts))), []
+        joined_owners, owners_by_text = iter(self.owners(" ".join(texts))), []
         for text in texts:
-            found.append(list(islice(every, len(text))))
-            next(every, "")
+            owners_by_text.append(list(islice(joined_owners, len(text))))
+            next(joined_owners, "")
         for n, (start, end), name in self._spread(texts):
-            found[n][start:end] = [name] * (end - start)
-        return found
+            owners_by_text[n][start:end] = [name] * (end - start)
+        return owners_by_text
 
     def _spread(self, texts: Sequence[str]) -> Iterator[tuple[int, tuple[int, int], str]]:
         """Pieces of a value that make up a run together: the text's place, the piece's place in it, and the name."""
-        pieces = [(n, *each) for n, text in enumerate(texts) for each in _pieces(text)] if self._values else []
+        pieces = [(n, *piece) for n, text in enumerate(texts) for piece in _pieces(text)] if self._values else []
         for name, value in self._values.items():
             chains: dict[int, tuple[int, tuple[tuple[int, tuple[int, int]], ...]]] = {}  # by their end: begin, pieces
             for n, place, piece in pieces:
@@ -94,26 +93,28 @@ class Likeness:
                     if begin <= chains.get(at + len(piece), (begin, ()))[0]:
                         chains[at + len(piece)] = begin, chain
                     if at + len(piece) - begin >= min(self._run, len(value)):
-                        yield from ((*each, name) for each in chain)
+                        yield from ((*located_piece, name) for located_piece in chain)
 
-    def _found(self, letters: str, misread: bool) -> Iterator[tuple[int, int, str]]:
-        for size in {len(each) for each in self._runs}:
+    def _matches(self, letters: str, misread: bool) -> Iterator[tuple[int, int, str]]:
+        """Where folded letters look like a value: the first and the last place, and the value's name."""
+        for size in {len(run) for run in self._runs}:
             for start in range(len(letters) - size + 1):
                 if name := self._runs.get(letters[start : start + size]):
                     yield start, start + size - 1, name
-        for name, value in self._values.items() if misread else ():
+        misread_values = self._values if misread else {}
+        for name, value in misread_values.items():
             for last in _ends(value, letters, len(value) // MISREAD):
                 yield max(last - len(value), letters.rfind(OUTSIDE, 0, last)) + 1, last, name
 
 
 def _pieces(text: str) -> Iterable[tuple[tuple[int, int], str]]:
     """A text's numbers, and its words between signs: where they stand, and folded; short ones are left out."""
-    found = {(each.span(), fold(each[0])[0]) for what in (_WORDS, _NUMBER) for each in what.finditer(text)}
-    return sorted(each for each in found if len(each[1]) >= PIECE)
+    pieces = {(match.span(), fold(match[0])[0]) for form in (_WORDS, _NUMBER) for match in form.finditer(text)}
+    return sorted((place, letters) for place, letters in pieces if len(letters) >= PIECE)
 
 
-def _ends(value: str, text: str, most: int) -> Iterator[int]:
-    """Where texts end that differ from the value in at most `most` letters, added and left out ones too.
+def _ends(value: str, text: str, max_edits: int) -> Iterator[int]:
+    """Where pieces of the text end that are at most `max_edits` edits from the value: letters changed, added, left out.
 
     By Myers' bit vectors (1999), a bit for each letter of the value, so that the time is linear in the text.
     """
@@ -126,8 +127,11 @@ def _ends(value: str, text: str, most: int) -> Iterator[int]:
         same = places.get(letter, 0)
         across = (((same & more) + more) ^ more) | same
         added, dropped = fewer | (~(across | more) & every), more & across
-        edits += bool(added & last) - bool(dropped & last)
+        if added & last:
+            edits += 1
+        if dropped & last:
+            edits -= 1
         added, dropped = added << 1 & every, dropped << 1 & every
         more, fewer = dropped | (~(same | fewer | added) & every), added & (same | fewer)
-        if edits <= most:
+        if edits <= max_edits:
             yield place

@@ -31,8 +31,8 @@ class Placeholders:
         self._values: dict[str, str] = {}
         for name, value in (values or {}).items():
             self._keep(name, value)
-        self._read = dict(self._values)
-        """What its file holds, as far as is known."""
+        self._on_disk = dict(self._values)
+        """The values that its file held when it was last read or written."""
         self._remask()
 
     def __repr__(self) -> str:
@@ -51,9 +51,9 @@ class Placeholders:
         self._remask()
 
     def _keep(self, name: str, value: str) -> None:
-        named = PLACEHOLDER.fullmatch(f"{{{name}}}")
+        is_name = PLACEHOLDER.fullmatch(f"{{{name}}}")
         faults = (
-            (not named, f"{name!r:.60} is no name of a placeholder: small letters, digits and _, at most 41"),
+            (not is_name, f"{name!r:.60} is no name of a placeholder: small letters, digits and _, at most 41"),
             (
                 not value.strip() or PLACEHOLDER.search(value),
                 f"the value of {{{name}}} is empty or holds a placeholder itself",
@@ -68,7 +68,7 @@ class Placeholders:
 
     def remember(self, value: str, kind: str, *, taken: frozenset[str] = frozenset()) -> str:
         """The name of the value's placeholder; if it has none, a new one of this kind that isn't in `taken`."""
-        for name in (name for name, known in self._values.items() if known == value):
+        for name in (name for name, kept_value in self._values.items() if kept_value == value):
             return name
         names = (kind if number == 1 else f"{kind}_{number}" for number in range(1, MAX_VALUES + 2))
         free = next(name for name in names if name not in self._values and name not in taken)
@@ -83,18 +83,20 @@ class Placeholders:
         return self._mask(text)
 
     def mask_parts(self, text: str) -> str:
-        """As `mask`, with parts of values hidden, too: for words that may quote a page."""
+        """The text masked as by `mask`, with parts of values hidden, too: for words that may quote a page."""
         return self.mask_lines([text])[0]
 
     def mask_lines(self, texts: Sequence[str]) -> list[str]:
-        """As `mask_parts`, of texts that are read together: a value may be spread over them."""
-        masked, found = [self._mask(text) for text in texts], []
+        """Mask texts that are read together as `mask_parts` does; a value may be spread over them."""
+        masked = [self._mask(text) for text in texts]
         outside = [_outside(text) for text in masked]
-        for text, seen, spread in zip(masked, outside, self._apart.owners_of_all(outside), strict=True):
-            owners = [one or other for one, other in zip(self._parts.owners(seen), spread, strict=True)]
-            pieces = groupby(zip(owners, text, strict=True), key=lambda each: each[0])
-            found.append("".join(f"{{{name}}}" if name else "".join(said for _, said in part) for name, part in pieces))
-        return found
+        masked_parts = []
+        for text, bare_text, spread in zip(masked, outside, self._spread_likeness.owners_of_all(outside), strict=True):
+            owners = [own or joint for own, joint in zip(self._parts_likeness.owners(bare_text), spread, strict=True)]
+            pieces = groupby(zip(owners, text, strict=True), key=lambda pair: pair[0])
+            parts = [(name, "".join(letter for _, letter in piece)) for name, piece in pieces]
+            masked_parts.append("".join(f"{{{name}}}" if name else letters for name, letters in parts))
+        return masked_parts
 
     def mask_screen(
         self, texts: Sequence[str], *, fields: Collection[int] = (), typed: Collection[str] = ()
@@ -107,23 +109,24 @@ class Placeholders:
         """
         masked = [self._mask(text) for text in texts]
         outside = [_outside(text) for text in masked]
-        names = [set(self._parts.owners(text, misread=True)) for text in outside]
+        names = [set(self._parts_likeness.owners(text, misread=True)) for text in outside]
         short = Likeness({name: value for name, value in self._values.items() if name in typed}, TYPED_RUN, shortest=2)
         for n in fields:
             owners = [name for name, at in zip(short.owners(outside[n]), outside[n], strict=True) if at.isalnum()]
-            names[n] |= set(owners) if 2 * sum(map(bool, owners)) >= len(owners) else set()
-        for each, owners in zip(names, self._apart.owners_of_all(outside), strict=True):
-            each.update(owners)
-        found = ["".join(f"{{{name}}}" for name in self._values if name in each) for each in names]
-        return [whole or text for whole, text in zip(found, masked, strict=True)]
+            if 2 * sum(map(bool, owners)) >= len(owners):
+                names[n].update(owners)
+        for own_names, owners in zip(names, self._spread_likeness.owners_of_all(outside), strict=True):
+            own_names.update(owners)
+        wholes = ["".join(f"{{{name}}}" for name in self._values if name in own_names) for own_names in names]
+        return [whole or text for whole, text in zip(wholes, masked, strict=True)]
 
     def fill(self, text: str) -> str:
         """The text with its placeholders filled in. Raises PrivacyError for an unknown one."""
         unknown = [name for name in PLACEHOLDER.findall(text) if name not in self._values]
         if unknown:
-            known = ", ".join(f"{{{name}}}" for name in self._values) or "none"
-            raise PrivacyError(f"no value is kept for the placeholder {{{unknown[0]}}}; there are: {known}")
-        return PLACEHOLDER.sub(lambda found: self._values[found[1]], text)
+            placeholders = ", ".join(f"{{{name}}}" for name in self._values) or "none"
+            raise PrivacyError(f"no value is kept for the placeholder {{{unknown[0]}}}; there are: {placeholders}")
+        return PLACEHOLDER.sub(lambda match: self._values[match[1]], text)
 
     def save(self, path: Path) -> None:
         """Write it encrypted, readable only by its owner, with what other processes kept there meanwhile. Raises
@@ -132,11 +135,11 @@ class Placeholders:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with lock_to_append(path.with_name(f"{path.name}.lock")):
                 for name, value in Placeholders.load(path)._values.items():
-                    if value not in (self._values.setdefault(name, value), self._read.get(name)):
+                    if value not in (self._values.setdefault(name, value), self._on_disk.get(name)):
                         raise PrivacyError(f"another process keeps another value for {{{name}}}: use another name")
                 plain = json.dumps({"schema": SCHEMA, "values": self._values}).encode()
                 atomic_write_private(path, _cipher(path, create=True).encrypt(plain))
-                self._read = dict(self._values)
+                self._on_disk = dict(self._values)
                 self._remask()
         except OSError as error:
             raise PrivacyError(f"the memory {path} can't be written: {error.strerror or error}") from None
@@ -169,13 +172,13 @@ class Placeholders:
             whole_below=SHORT,
             numbers=True,
         )
-        self._parts = Likeness(self._values, RUN)
-        self._apart = Likeness(self._values, APART_RUN)
+        self._parts_likeness = Likeness(self._values, RUN)
+        self._spread_likeness = Likeness(self._values, APART_RUN)
 
 
 def _outside(text: str) -> str:
     """A masked text without its placeholders, as long as before."""
-    return PLACEHOLDER.sub(lambda found: OUTSIDE * len(found[0]), text)
+    return PLACEHOLDER.sub(lambda match: OUTSIDE * len(match[0]), text)
 
 
 def atomic_write_private(path: Path, data: bytes) -> None:

@@ -25,9 +25,10 @@ from sdg.privacy.recognisers import PrivacyError, Recogniser, find, recognisers_
 
 OFF, ON = "off", "on"
 MEMORY_VARIABLE = "SDG_MEMORY"
-_NAMED = re.compile(r"\{([^{}=\n\"“”:;,<>()]{0,100})=([^{}\n]*)\}")
-_BEGUN = re.compile(r"\{\s{0,9}[\w-]{1,41}\s{0,9}=")
-"""What names a value, `{name=value}`, and what was meant to."""
+_NAMED_VALUE = re.compile(r"\{([^{}=\n\"“”:;,<>()]{0,100})=([^{}\n]*)\}")
+"""A value with its name, `{name=value}`."""
+_NAME_BEGINNING = re.compile(r"\{\s{0,9}[\w-]{1,41}\s{0,9}=")
+"""The beginning of `{name=value}`: left in a text whose value can't be read."""
 
 
 class Protector:
@@ -44,42 +45,45 @@ class Protector:
         must have one. Raises PrivacyError if it has none, for a name or a value that can't be read, and for a text that
         can't be searched.
         """
-        known = len(tuple(self.memory))
-        text = self.memory.mask(self._named(instruction))
+        count_before = len(tuple(self.memory))
+        text = self.memory.mask(self._take_named_values(instruction))
         self.memory.fill(text)
         taken = frozenset(PLACEHOLDER.findall(text))
         pieces, end = [], 0
         for span in find(text, self._recognisers):
-            pieces += [text[end : span.start], self._masked(text[span.start : span.end], span.kind, taken)]
+            pieces += [text[end : span.start], self._mask_span(text[span.start : span.end], span.kind, taken)]
             end = span.end
-        if self._path is not None and len(tuple(self.memory)) != known:
+        if self._path is not None and len(tuple(self.memory)) != count_before:
             self.memory.save(self._path)
         return "".join([*pieces, text[end:]])
 
-    def _named(self, instruction: str) -> str:
-        """The instruction with the values that it names kept, and their placeholders in their place."""
+    def _take_named_values(self, instruction: str) -> str:
+        """Keep the values that the instruction names; the instruction with their placeholders in their place."""
         values: dict[str, str] = {}
-        for said, value in _NAMED.findall(instruction):
-            name = _name_of(said)
+        for label, value in _NAMED_VALUE.findall(instruction):
+            name = _name_of(label)
             if not name:
-                raise PrivacyError(f"{said.strip()!r:.60} is no name of a value: write letters, such as {{code=...}}")
+                raise PrivacyError(f"{label.strip()!r:.60} is no name of a value: write letters, such as {{code=...}}")
             if values.setdefault(name, value.strip()) != value.strip():
                 raise PrivacyError(f"two values are named {{{name}}}: give each a name of its own")
-        text = _NAMED.sub(lambda found: f"{{{_name_of(found[1])}}}", instruction)
-        if _BEGUN.search(text) or (values and re.search("[{}]", re.sub(r"\{[^{}]*\}", "", text))):
+        text = _NAMED_VALUE.sub(lambda match: f"{{{_name_of(match[1])}}}", instruction)
+        if _NAME_BEGINNING.search(text) or (values and re.search("[{}]", re.sub(r"\{[^{}]*\}", "", text))):
             raise PrivacyError("the value in {name=value} is one line without braces, and no others stand beside it")
         for name, value in values.items():
             self.memory.name(name, value)
-        return re.sub(
-            r"\{[^{}\n]+\}", lambda found: f"{{{name}}}" if (name := _name_of(found[0])) in values else found[0], text
-        )
 
-    def _masked(self, said: str, kind: str, taken: frozenset[str]) -> str:
+        def normalise(match: re.Match[str]) -> str:
+            name = _name_of(match[0])
+            return f"{{{name}}}" if name in values else match[0]
+
+        return re.sub(r"\{[^{}\n]+\}", normalise, text)
+
+    def _mask_span(self, text: str, kind: str, taken: frozenset[str]) -> str:
         """The text of a span, masked; placeholders in it stay as they are."""
-        pieces = re.split(r"(\{[a-z][a-z0-9_]{0,40}\})", said)
-        return "".join(piece if n % 2 else self._placed(piece, kind, taken) for n, piece in enumerate(pieces))
+        pieces = re.split(r"(\{[a-z][a-z0-9_]{0,40}\})", text)
+        return "".join(piece if n % 2 else self._mask_piece(piece, kind, taken) for n, piece in enumerate(pieces))
 
-    def _placed(self, piece: str, kind: str, taken: frozenset[str]) -> str:
+    def _mask_piece(self, piece: str, kind: str, taken: frozenset[str]) -> str:
         value = piece.strip()
         if len(value) < 2 or not any(letter.isalnum() for letter in value):
             return piece  # a single letter isn't masked, because on screens the agent must be able to choose it
@@ -87,14 +91,14 @@ class Protector:
         return piece.replace(value, f"{{{name}}}", 1)
 
 
-def _name_of(said: str) -> str:
-    """A placeholder's name for what a user calls a value: "Wi-Fi code" is wi_fi_code; "" where no letter is left."""
-    plain = unicodedata.normalize("NFKD", said.lower()).encode("ascii", "ignore").decode()
+def _name_of(label: str) -> str:
+    """A placeholder's name from a label: "Wi-Fi code" gives wi_fi_code; "" where no letter is left."""
+    plain = unicodedata.normalize("NFKD", label.lower()).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "_", plain).lstrip("_0123456789")[:41].strip("_")
 
 
 class Protected:
-    """A model whose conversations are masked before it, its cache or its transcript sees them; replies are too."""
+    """A model behind a mask: neither it nor its cache or transcript sees values; its replies are masked too."""
 
     def __init__(self, model: LanguageModel, mask: Callable[[str], str]) -> None:
         self.name, self._model, self._mask = model.name, model, mask
@@ -103,12 +107,12 @@ class Protected:
         """The model's masked reply to the masked conversation. Raises the model's errors, masked."""
         masked = [replace(message, content=self._mask(message.content)) for message in messages]
         try:
-            said = self._model.complete(masked, sampling=sampling)
+            reply = self._model.complete(masked, sampling=sampling)
         except ModelError as error:
             error.args = (self._mask(str(error)), *error.args[1:])
             raise
-        extra = {name: self._mask(text) for name, text in said.extra.items()}
-        return replace(said, text=self._mask(said.text), extra=extra)
+        extra = {name: self._mask(text) for name, text in reply.extra.items()}
+        return replace(reply, text=self._mask(reply.text), extra=extra)
 
 
 class ProtectedBody:
@@ -122,16 +126,18 @@ class ProtectedBody:
 
     def observe(self) -> Observation:
         """What the body observes, masked; unchanged while there is no value. Raises RuntimeError if it fails."""
-        seen: Observation = self._try(self._body.observe)
+        observation: Observation = self._try(self._body.observe)
         if not any(self._protector.memory):
-            return seen
-        elements = tuple(_masked_element(each, self._protector.mask) for each in seen.elements)
-        return Observation(self._protector.mask(seen.text), None, elements)
+            return observation
+        elements = tuple(_mask_element(element, self._protector.mask) for element in observation.elements)
+        return Observation(self._protector.mask(observation.text), None, elements)
 
     def perform(self, command: Command) -> SkillResult:
         """Carry out a command with its values. Raises IllegalCommand for an unknown placeholder."""
-        done = self._try(lambda: self._body.perform(replace(command, argument=self._protector.fill(command.argument))))
-        return replace(done, note=self._protector.mask(done.note))
+        result = self._try(
+            lambda: self._body.perform(replace(command, argument=self._protector.fill(command.argument)))
+        )
+        return replace(result, note=self._protector.mask(result.note))
 
     def _try(self, act: Callable[[], Any]) -> Any:
         """The result; errors are rebuilt without frames and causes, because their locals hold values."""
@@ -146,25 +152,25 @@ class ProtectedBody:
 
 
 def masked_record(record: Any, mask: Callable[[str], str]) -> Any:
-    """A copy of a text, a frozen record, a named tuple, or plain containers of them with the texts masked; numbers are
-    kept themselves, and of the rest its text."""
+    """A copy of a text, a frozen record, a named tuple, or plain containers of them with the texts masked. Numbers stay
+    as they are; any other object becomes its masked text."""
     if isinstance(record, str):
         return mask(record)
     if isinstance(record, dict):
         return {masked_record(key, mask): masked_record(value, mask) for key, value in record.items()}
     if isinstance(record, tuple) and hasattr(record, "_make"):
-        return record._make(masked_record(each, mask) for each in record)
+        return record._make(masked_record(item, mask) for item in record)
     if type(record) in (list, tuple, set, frozenset):
-        return type(record)(masked_record(each, mask) for each in record)
+        return type(record)(masked_record(item, mask) for item in record)
     if not is_dataclass(record) or isinstance(record, type):
         numbers = getattr(getattr(record, "dtype", None), "kind", "O") in "biufc"
         return record if numbers or isinstance(record, int | float | complex | Enum | None) else mask(str(record))
-    values = {each.name: getattr(record, each.name) for each in fields(record) if each.init}
-    return replace(record, **{name: masked_record(value, mask) for name, value in values.items()})
+    names = [field.name for field in fields(record) if field.init]
+    return replace(record, **{name: masked_record(getattr(record, name), mask) for name in names})
 
 
-def _masked_element(element: Any, mask: Callable[[str], str]) -> Any:
-    """As `masked_record`; an object of another class is copied with its attributes masked."""
+def _mask_element(element: Any, mask: Callable[[str], str]) -> Any:
+    """A copy of an element as by `masked_record`; an object of another class is copied with its attributes masked."""
     if is_dataclass(element) or not hasattr(element, "__dict__") or isinstance(element, str | dict | tuple):
         return masked_record(element, mask)
     copied = copy(element)

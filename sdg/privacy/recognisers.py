@@ -61,13 +61,13 @@ def find(text: str, recognisers: Sequence[Recogniser]) -> list[Span]:
     """
     if len(text) > MAX_CHARS:
         raise PrivacyError(f"a text to protect has at most {MAX_CHARS} characters, not {len(text)}: shorten it")
-    found = [span for recogniser in recognisers for span in _find_spans(recogniser, text)]
+    spans = [span for recogniser in recognisers for span in _find_spans(recogniser, text)]
     owner: list[Span | None] = [None] * len(text)
-    for span in sorted(found, key=lambda each: (each.score, each.end - each.start)):
+    for span in sorted(spans, key=lambda span: (span.score, span.end - span.start)):
         owner[span.start : span.end] = [span] * (span.end - span.start)
     settled: list[Span] = []
     for place, own in enumerate(owner):
-        if own is not None and settled and settled[-1].end == place and owner[place - 1] is own:
+        if own is not None and place > 0 and owner[place - 1] is own:
             settled[-1] = replace(settled[-1], end=place + 1)
         elif own is not None:
             settled.append(replace(own, start=place, end=place + 1))
@@ -117,5 +117,5 @@ def _presidio() -> tuple[Any, ...]:
             return bool(domains(pattern_text).fqdn) or None  # type: ignore[return-value]
 
     plain = ("CreditCard", "Crypto", "Iban", "Ip", "Mac", "UsSsn")
-    made = [getattr(shipped, f"{name}Recognizer")() for name in plain if hasattr(shipped, f"{name}Recognizer")]
-    return (EmailRecognizer(), shipped.PhoneRecognizer(), *made)
+    classes = [getattr(shipped, f"{name}Recognizer", None) for name in plain]
+    return (EmailRecognizer(), shipped.PhoneRecognizer(), *(recogniser() for recogniser in classes if recogniser))

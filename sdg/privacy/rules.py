@@ -89,7 +89,7 @@ _BIRTH = re.compile(
 
 
 class Rule(NamedTuple):
-    """What a pattern finds: by group ("" for the whole match) the kind of value there, and how sure that is.
+    """A pattern and the kind of value in each of its groups ("" for the whole match), with the score of its finds.
 
     With a score of None the value must look like an announced secret. Matches that fail `test` are dropped, without a
     match of `given` the text isn't searched, `quoted` values may be in quotation marks.
@@ -103,7 +103,7 @@ class Rule(NamedTuple):
     quoted: bool = False
 
     def spans(self, text: str) -> Iterator[Span | None]:
-        """What it finds in a text."""
+        """The values that it finds in a text; None for one that doesn't look like a secret."""
         for match in filter(self.test, self.pattern.finditer(text) if self.given.search(text) else ()):
             for group, kind in self.kinds.items():
                 start, end = match.span(group or 0)
@@ -326,13 +326,15 @@ RULES = (
 def context(text: str) -> Iterable[Span]:
     """Secrets, long numbers, dates of birth and addresses."""
     for kind, (direct, marked, before) in _PATTERNS.items():
-        said = {match.start(): _secret(match, kind, sure=False) for match in direct.finditer(text)}
-        said |= {m.start(): said.get(m.start()) or _secret(m, kind, sure=True) for m in marked.finditer(text)}
-        yield from filter(None, [*said.values(), *(_secret(m, kind, sure=False) for m in before.finditer(text))])
+        by_start = {match.start(): _secret(match, kind, sure=False) for match in direct.finditer(text)}
+        for match in marked.finditer(text):
+            by_start[match.start()] = by_start.get(match.start()) or _secret(match, kind, sure=True)
+        yield from filter(None, [*by_start.values(), *(_secret(m, kind, sure=False) for m in before.finditer(text))])
     yield from filter(None, (span for rule in RULES for span in rule.spans(text)))
     for cue in _BIRTH.finditer(text):
         date = _DATE.match(text, cue.end()) or _DATE.search(text, cue.end(), cue.end() + 40)
-        yield from [Span(*date.span(), "date_of_birth", 0.8)] if date else []
+        if date:
+            yield Span(*date.span(), "date_of_birth", 0.8)
     yield from addresses(text)
 
 
@@ -349,17 +351,16 @@ def _is_random(word: str) -> bool:
 def _secret(match: re.Match[str], kind: str, *, sure: bool) -> Span | None:
     """The value of an announced secret; unless it is `sure`, it must look unlike any ordinary word."""
     start = match.start("value")
-    said = match["value"]
-    if said[0] in "\"'“‘`" and len(said) > 2 and said[-1] in "\"'”’`":
-        if kind in _NEEDS_DIGIT and sum(letter.isdigit() for letter in said) < 4:
+    value = match["value"]
+    if value[0] in "\"'“‘`" and len(value) > 2 and value[-1] in "\"'”’`":
+        if kind in _NEEDS_DIGIT and sum(letter.isdigit() for letter in value) < 4:
             return None
-        return Span(start + 1, start + len(said) - 1, kind, 0.9)
-    said = said.rstrip(".,;:" if kind == "password" else ".,;:!?)\"'”’")
-    digit = any(letter.isdigit() for letter in said)
-    odd = digit or not said.replace("-", "").isalpha() or not (said.islower() or said.istitle() or said.isupper())
-    sure = sure or kind in ("user_name", "password")
-    if said.lower() in _NO_NAMES | _PARTICLES | _NAME_CUES | _NO_SECRETS or not said or said[0] in "<{":
+        return Span(start + 1, start + len(value) - 1, kind, 0.9)
+    value = value.rstrip(".,;:" if kind == "password" else ".,;:!?)\"'”’")
+    if value.lower() in _NO_NAMES | _PARTICLES | _NAME_CUES | _NO_SECRETS or not value or value[0] in "<{":
         return None
-    if not digit if kind in _NEEDS_DIGIT else not (sure or odd):
-        return None
-    return Span(start, start + len(said), kind, 0.8)
+    has_digit = any(letter.isdigit() for letter in value)
+    has_word_case = value.islower() or value.istitle() or value.isupper()
+    is_odd = has_digit or not value.replace("-", "").isalpha() or not has_word_case
+    is_secret = has_digit if kind in _NEEDS_DIGIT else sure or is_odd or kind in ("user_name", "password")
+    return Span(start, start + len(value), kind, 0.8) if is_secret else None

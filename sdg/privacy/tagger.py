@@ -27,15 +27,16 @@ SHIPPED = Path(__file__).parent / "shipped" / "privacy.npz"
 """The weights that come with the package; `python -m training.text` makes them again."""
 SIZE = 2**17
 """How many weights: one for each hash of a fact."""
-LEAST_CHANCE = 0.3
+MIN_CHANCE = 0.3
 """Chance from which a word is hidden: low, because hiding too much costs a placeholder, too little a secret."""
-TOLD = 0.7
+MIN_CHANCE_EVERYWHERE = 0.7
 """Chance from which a word is hidden everywhere in the text."""
-SURE = 0.75
-"""Score from which a rule's finding is hidden whatever was learned; names never reach it."""
+MIN_SURE_SCORE = 0.75
+"""Score from which a rule's span is hidden without regard to the weights; names never reach it."""
 EVIDENCE: tuple[Recogniser, ...] = (presidio, context, names)
 
 _TOKEN = re.compile(r"[\"“”‘()<>\[\],;:]|[^\s\"“”‘()<>\[\],;:]+")
+_SORTS = ((str.isupper, "X"), (str.isalpha, "x"), (str.isdigit, "d"))
 _TAIL = re.compile(r"(?:['’]s)?[.!?'’]*$")
 ANY = "word"
 """A fact of every word."""
@@ -43,47 +44,47 @@ ANY = "word"
 
 def tokens(text: str) -> list[tuple[int, int]]:
     """Words and marks of a text as (start, end); sentence endings and genitive endings are separate."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for match in _TOKEN.finditer(text):
         start, end = match.span()
         cut = start + _TAIL.search(match[0]).start()  # type: ignore[union-attr]
-        found += [(start, cut), (cut, end)] if start < cut < end else [(start, end)]
-    return found
+        spans.extend([(start, cut), (cut, end)] if start < cut < end else [(start, end)])
+    return spans
 
 
-def facts(text: str, words: Sequence[tuple[int, int]], told: Sequence[Span]) -> list[list[str]]:
-    """What is known of each word; `told` are the spans that rules found."""
+def facts(text: str, words: Sequence[tuple[int, int]], rule_spans: Sequence[Span]) -> list[list[str]]:
+    """The facts of each word; `rule_spans` are the spans that rules found."""
     owner = ["-"] * len(text)
-    for span in told:
+    for span in rule_spans:
         owner[span.start : span.end] = [span.kind] * (span.end - span.start)
     rules = _Row([owner[a] if owner[a] != "-" else owner[b - 1] for a, b in words])
-    said = [text[a:b] for a, b in words]
+    tokens = [text[a:b] for a, b in words]
     lower = [normalise_word(text, word) for word in words]
-    shape = _Row([_shape(each) for each in said])
+    shape = _Row([_shape(token) for token in tokens])
     # A rare word is known by its shape alone, because only its place can be learned, not the word.
-    pairs = list(zip(said, lower, strict=True))
-    word = _Row([low if commonness(low) > 3 or not a[0].isalnum() else "#" + _shape(a) for a, low in pairs])
-    kind = _Row([lists_of(low) + _commonness(low) + _shape(a) for a, low in pairs])
+    pairs = list(zip(tokens, lower, strict=True))
+    word = _Row([low if commonness(low) > 3 or not token[0].isalnum() else "#" + _shape(token) for token, low in pairs])
+    kind = _Row([lists_of(low) + _commonness(low) + _shape(token) for token, low in pairs])
     gaps = ["\n", *(text[a[1] : b[0]] for a, b in pairwise(words))]
-    begins = ["\n" in gap or said[n - 1][-1] in ".!?" for n, gap in enumerate(gaps)]
+    begins = ["\n" in gap or tokens[n - 1][-1] in ".!?" for n, gap in enumerate(gaps)]
     return [
         [
-            *(ANY, f"length {min(len(a), 12)}", f"digits {min(sum(map(str.isdigit, a)), 9)}"),
+            *(ANY, f"length {min(len(token), 12)}", f"digits {min(sum(map(str.isdigit, token)), 9)}"),
             *(f"word {word[n]}", f"shape {shape[n]}", f"kind {kind[n]}", f"rule {rules[n]} {kind[n]}"),
-            *(f"common {commonness(lower[n])}", *(f"list {each}" for each in lists_of(lower[n]))),
+            *(f"common {commonness(low)}", *(f"list {sign}" for sign in lists_of(low))),
             *(f"rule{k} {rules.at(n + k)}" for k in (-1, 0, 1)),
             *(f"word{k} {word.at(n + k)}" for k in (-3, -2, -1, 1, 2)),
             *(f"shape{k} {shape.at(n + k)}" for k in (-2, -1, 1, 2)),
             *(f"kind{k} {kind[n]} {kind.at(n + k)}" for k in (-1, 1)),
             *(f"beside{k} {kind[n]} {word.at(n + k)}" for k in (-1, 1)),
             *(f"two before {word.at(n - 1)} {word.at(n - 2)}", f"between {word.at(n - 1)} {word.at(n + 1)}"),
-            *((f"first {lower[n][:3]}", f"last {lower[n][-3:]}", f"end {lower[n][-2:]}") if a[0].isalpha() else ()),
-            *(f"before {each}" for each in word[max(0, n - 7) : n]),
-            *(f"after {each}" for each in word[n + 1 : n + 4]),
+            *((f"first {low[:3]}", f"last {low[-3:]}", f"end {low[-2:]}") if token[0].isalpha() else ()),
+            *(f"before {neighbour}" for neighbour in word[max(0, n - 7) : n]),
+            *(f"after {neighbour}" for neighbour in word[n + 1 : n + 4]),
             *((f"begins {kind[n]}", "begins") if begins[n] else ()),
             *(() if gaps[n] else ("joined",)),
         ]
-        for n, a in enumerate(said)
+        for n, (token, low) in enumerate(pairs)
     ]
 
 
@@ -97,21 +98,25 @@ class _Row(list[str]):
 
 def _shape(word: str) -> str:
     """ "O'Neill-92" is "X'Xx-d": letters and digits by their sort, rows of one sort cut to one sign."""
-    sorts = ("X" if each.isupper() else "x" if each.isalpha() else "d" if each.isdigit() else each for each in word)
-    return re.sub(r"(.)\1+", r"\1+", "".join(sorts))[:12]
+    return re.sub(r"(.)\1+", r"\1+", "".join(map(_letter_sort, word)))[:12]
+
+
+def _letter_sort(letter: str) -> str:
+    return next((sign for test, sign in _SORTS if test(letter)), letter)
 
 
 def _commonness(word: str) -> str:
-    return "?" if commonness(word) <= 0 else "r" if commonness(word) < 3 else "c" if commonness(word) < 5 else "v"
+    """How common a word is, as a sign: unknown, rare, common, very common."""
+    return "?rcv"[sum(commonness(word) >= step for step in (0.5, 3, 5))]
 
 
-def hash_facts(known: Iterable[str]) -> list[int]:
+def hash_facts(word_facts: Iterable[str]) -> list[int]:
     """The facts' places among the weights."""
-    return [crc32(each.encode("utf-8", "surrogatepass")) % SIZE for each in known]
+    return [crc32(fact.encode("utf-8", "surrogatepass")) % SIZE for fact in word_facts]
 
 
 def evidence(text: str) -> list[Span]:
-    """What the rules find in a text."""
+    """The spans that the rules find in a text."""
     return [span for rule in EVIDENCE for span in rule(text)]
 
 
@@ -119,45 +124,48 @@ def evidence(text: str) -> list[Span]:
 def weights() -> np.ndarray:
     """The shipped weights f32 (SIZE,). Raises OSError or ValueError where they can't be read."""
     with np.load(SHIPPED, allow_pickle=False) as stored:
-        found = stored["weights"].astype(np.float32)
-    if found.shape != (SIZE,) or not np.isfinite(found).all():
+        learned = stored["weights"].astype(np.float32)
+    if learned.shape != (SIZE,) or not np.isfinite(learned).all():
         raise ValueError(f"{SHIPPED.name} holds no weights: install sdg again")
-    return found
+    return learned
 
 
 def tag(text: str) -> Iterator[Span]:
-    """What is likely to be sensitive, and what rules are sure of."""
-    words, told = tokens(text), evidence(text)
-    yield from spans_of(text, words, told, chances_of(text, words, told, weights()))
-    yield from (span for span in told if span.score >= SURE)
+    """The spans that are likely to be sensitive, and those that rules are sure of."""
+    words, rule_spans = tokens(text), evidence(text)
+    yield from spans_of(text, words, rule_spans, chances_of(text, words, rule_spans, weights()))
+    yield from (span for span in rule_spans if span.score >= MIN_SURE_SCORE)
 
 
-def chances_of(text: str, words: Sequence[tuple[int, int]], told: Sequence[Span], learned: np.ndarray) -> list[float]:
+def chances_of(
+    text: str, words: Sequence[tuple[int, int]], rule_spans: Sequence[Span], learned: np.ndarray
+) -> list[float]:
     """The chance of each word, in [0, 1]; a word that is likely in one place is so everywhere."""
-    sums = np.array([float(learned[hash_facts(known)].sum()) for known in facts(text, words, told)])
-    found = (1 / (1 + np.exp(-np.clip(sums, -30, 30)))).tolist()
-    said = [text[a:b].lower() for a, b in words]
-    likely = {word: chance for word, chance in sorted(zip(said, found, strict=True)) if chance > TOLD and len(word) > 2}
-    return [max(chance, likely.get(word, 0.0)) for word, chance in zip(said, found, strict=True)]
+    sums = np.array([float(learned[hash_facts(word_facts)].sum()) for word_facts in facts(text, words, rule_spans)])
+    own_chances = (1 / (1 + np.exp(-np.clip(sums, -30, 30)))).tolist()
+    pairs = list(zip((text[a:b].lower() for a, b in words), own_chances, strict=True))
+    likely = {word: chance for word, chance in sorted(pairs) if chance > MIN_CHANCE_EVERYWHERE and len(word) > 2}
+    return [max(chance, likely.get(word, 0.0)) for word, chance in pairs]
 
 
 def spans_of(
-    text: str, words: Sequence[tuple[int, int]], told: Sequence[Span], chances: Sequence[float]
+    text: str, words: Sequence[tuple[int, int]], rule_spans: Sequence[Span], chances: Sequence[float]
 ) -> Iterator[Span]:
-    """Words of at least LEAST_CHANCE, adjacent ones as one span; its kind is that of the rules' span it overlaps."""
+    """Words of at least MIN_CHANCE, adjacent ones as one span; its kind is that of the rules' span it overlaps."""
     start = end = 0
-    most = 0.0
+    score = 0.0
     for (a, b), chance in [*zip(words, chances, strict=True), ((len(text), len(text)), 0.0)]:
-        likely = chance >= LEAST_CHANCE
-        if end and not (likely and not text[end:a].strip(" ")):
-            yield Span(start, end, _kind(text, start, end, told), most)
+        is_likely = chance >= MIN_CHANCE
+        if end and (not is_likely or text[end:a].strip(" ")):
+            yield Span(start, end, _kind(text, start, end, rule_spans), score)
             end = 0
-        if likely:
-            start, end, most = (start if end else a), b, max(chance, most if end else 0.0)
+        if is_likely:
+            start, score = (start, max(chance, score)) if end else (a, chance)
+            end = b
 
 
-def _kind(text: str, start: int, end: int, told: Sequence[Span]) -> str:
-    over = [span for span in told if span.start < end and start < span.end]
-    if over:
-        return max(over, key=lambda span: min(end, span.end) - max(start, span.start)).kind
+def _kind(text: str, start: int, end: int, rule_spans: Sequence[Span]) -> str:
+    overlaps = {span: min(end, span.end) - max(start, span.start) for span in rule_spans}
+    if max(overlaps.values(), default=0) > 0:
+        return max(overlaps, key=overlaps.__getitem__).kind
     return "person_name" if not any(map(str.isdigit, text[start:end])) else "id_number"

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib import resources
+from types import ModuleType
 
 from sdg.privacy.recognisers import Span
 
@@ -31,10 +32,10 @@ def runs_of(text: str, belongs: Callable[[str], bool], between: str = " ()") -> 
     run: list[tuple[int, int]] = []
     for match in _WORD.finditer(text):
         gap = text[run[-1][1] : match.start()] if run else ""
-        near = not gap.strip(between) and "\n" not in gap
+        is_near = not gap.strip(between) and "\n" not in gap
         last = text[slice(*run[-1])] if run else ""
         ended = last.endswith(".") and len(last) > 5 and not STREET_STEMS.search(last.lower().strip("."))
-        if run and (not belongs(match[0]) or not near or ended):
+        if run and (not belongs(match[0]) or not is_near or ended):
             yield run
             run = []
         if belongs(match[0]) and (run or match[0] != ","):
@@ -57,8 +58,8 @@ def normalise_word(text: str, word: tuple[int, int]) -> str:
 
 def plain(word: str) -> str:
     """A word without case and accents."""
-    said = unicodedata.normalize("NFKD", word.lower())
-    return "".join(letter for letter in said if not unicodedata.combining(letter))
+    letters = unicodedata.normalize("NFKD", word.lower())
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
 @lru_cache(maxsize=10_000)
@@ -81,10 +82,10 @@ def commonness(word: str) -> float:
 
 
 @lru_cache(maxsize=8)
-def _census(name: str, most: int | None = None) -> frozenset[str]:
-    """A list of the census, the commonest names first, or `most` of them."""
+def _census(name: str, count: int | None = None) -> frozenset[str]:
+    """A list of the census: all names, or the `count` commonest ones."""
     lines = (resources.files("names") / f"dist.{name}").read_text("ascii").splitlines()
-    return frozenset(line.split()[0].lower() for line in lines[:most])
+    return frozenset(line.split()[0].lower() for line in lines[:count])
 
 
 @lru_cache(maxsize=1)
@@ -98,15 +99,7 @@ def _worldwide() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """First names, surnames and words of places in all languages of the package `faker` (MIT), lower case."""
     from faker.providers import address, person
 
-    people, places = (
-        [
-            (name, word)
-            for module in pkgutil.iter_modules(provider.__path__)
-            for name, said in _lists_of(f"{provider.__name__}.{module.name}")
-            for word in said
-        ]
-        for provider in (person, address)
-    )
+    people, places = list(_words_of(person)), list(_words_of(address))
     first = frozenset(word for name, word in people if "first_name" in name)
     last = frozenset(
         word for name, word in people if "first_name" not in name and ("last_name" in name or "surname" in name)
@@ -114,21 +107,24 @@ def _worldwide() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     return first, last, frozenset(word for name, word in places if name in _PLACES or "countr" in name)
 
 
-def _lists_of(module: str) -> Iterator[tuple[str, set[str]]]:
-    provider = importlib.import_module(module).Provider
-    for name in dir(provider):
-        items = getattr(provider, name)
-        if isinstance(items, list | tuple | dict) and "format" not in name:
-            words = {part for item in items if isinstance(item, str) for part in plain(item).replace("-", " ").split()}
-            yield name, {each for each in words if len(each) > 2}
+def _words_of(package: ModuleType) -> Iterator[tuple[str, str]]:
+    """All words of a package of providers, in all languages, each with the name of its list."""
+    for module in pkgutil.iter_modules(package.__path__):
+        provider = importlib.import_module(f"{package.__name__}.{module.name}").Provider
+        for name in dir(provider):
+            items = getattr(provider, name)
+            if isinstance(items, list | tuple | dict) and "format" not in name:
+                texts = [plain(item).replace("-", " ") for item in items if isinstance(item, str)]
+                yield from ((name, word) for text in texts for word in text.split() if len(word) > 2)
 
 
 @lru_cache(maxsize=10_000)
 def lists_of(word: str) -> str:
     """Which lists have a word, or a part of it: "F" for first names, "L" for surnames, "P" for places."""
-    parts, (first, last), world = {word, *re.split(r"[-'’]", word)}, census(), _worldwide()
-    listed = {"F": (first, world[0]), "L": (last, world[1]), "P": (world[2],)}
-    return "".join(sign for sign, lists in listed.items() if any(not each.isdisjoint(parts) for each in lists))
+    parts = {word, *re.split(r"[-'’]", word)}
+    (first, last), (world_first, world_last, places) = census(), _worldwide()
+    lists = (("F", first), ("F", world_first), ("L", last), ("L", world_last), ("P", places))
+    return "".join(dict.fromkeys(sign for sign, listed in lists if not listed.isdisjoint(parts)))
 
 
 _PARTICLES, _TITLES, _NAME_CUES, _STRONG_CUES, _NO_NAME_CUES = (
@@ -137,6 +133,8 @@ _PARTICLES, _TITLES, _NAME_CUES, _STRONG_CUES, _NO_NAME_CUES = (
 _NO_NAMES, _VERBS, _SMALL_CUES, _SMALL_WORDS, _COMMON_FIRST = (
     LISTS[name] for name in ("no_names", "verbs", "small_cues", "small_words", "common_first")
 )
+_NO_FIRST_NAMES, _NO_SURNAMES = _COMMON_FIRST | _NO_NAMES | _SMALL_WORDS, _NO_NAMES | _VERBS | _PARTICLES
+_GENITIVES = ("'s", "’s")
 _SMALL_NAME = re.compile(
     r"\b(?=(?P<cue>[A-Za-z']{2,12})[:)]? (?P<first>[^\W\d_A-Z]{3,15})\b(?: (?P<last>[^\W\d_A-Z]{3,15})\b)?)"
 )
@@ -148,20 +146,24 @@ def names(text: str) -> Iterable[Span]:
     for run in runs_of(text, _is_name_word):
         if not before_word(text, run[0][0]) and not _is_subject(text, run):
             run.pop(0)
-        for part in _without_common_words(text, run):
-            while len(part) > 1 and normalise_word(text, part[0]) in _TITLES | {"i'm", "i’m"}:
-                part.pop(0)
-            if _is_name([normalise_word(text, each) for each in part], before_word(text, part[0][0])):
-                end = part[-1][1] - len("’s") * text[: part[-1][1]].endswith(("'s", "’s"))
-                end -= text[end - 1] == "." and end - part[-1][0] > 2
-                yield Span(part[0][0], end, "person_name", 0.6)
+        for name in _without_common_words(text, run):
+            while len(name) > 1 and normalise_word(text, name[0]) in _TITLES | {"i'm", "i’m"}:
+                name.pop(0)
+            if _is_name([normalise_word(text, word) for word in name], before_word(text, name[0][0])):
+                last_start, end = name[-1]
+                if text.endswith(_GENITIVES, 0, end):
+                    end -= len("’s")
+                if text[end - 1] == "." and end - last_start > 2:
+                    end -= 1
+                yield Span(name[0][0], end, "person_name", 0.6)
 
 
 def _is_subject(text: str, run: list[tuple[int, int]]) -> bool:
     """Whether a run at the beginning of a sentence is its subject, and not part of an order: "Meet Ann"."""
-    first, owns = normalise_word(text, run[0]), text[run[-1][1] - 2 : run[-1][1]] in ("'s", "’s")
-    acts = len(run) > 1 and not _VERBS.isdisjoint(text[run[-1][1] : run[-1][1] + 20].lower().split()[:1])
-    return owns or (first in census()[0] and first not in _COMMON_FIRST) or is_unheard_of(first) or acts
+    first_word, end = normalise_word(text, run[0]), run[-1][1]
+    acts = len(run) > 1 and not _VERBS.isdisjoint(text[end : end + 20].lower().split()[:1])
+    is_name = (first_word in census()[0] and first_word not in _COMMON_FIRST) or is_unheard_of(first_word)
+    return acts or is_name or text.endswith(_GENITIVES, 0, end)
 
 
 def _is_name(words: list[str], before: str) -> bool:
@@ -173,66 +175,62 @@ def _is_name(words: list[str], before: str) -> bool:
         return listed or before not in _NO_NAME_CUES or all(map(is_unheard_of, words))
     if words[0] in _COMMON_FIRST:
         return before in _STRONG_CUES | {"with", "for"}
-    cued = before in _STRONG_CUES or (words[0] in last and before in _NAME_CUES)
-    return words[0] in first or cued or (before not in _NO_NAME_CUES and is_unheard_of(words[0]))
+    is_announced = before in _STRONG_CUES or (words[0] in last and before in _NAME_CUES)
+    return words[0] in first or is_announced or (before not in _NO_NAME_CUES and is_unheard_of(words[0]))
 
 
 def _without_common_words(text: str, run: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
-    part: list[tuple[int, int]] = []
+    name: list[tuple[int, int]] = []
     for word in [*run, None]:
-        common = word is None or (normalise_word(text, word) in _NO_NAMES and not _is_name_here(text, word, part, run))
-        if word is not None and not common:
-            part.append(word)
+        if word is not None and (normalise_word(text, word) not in _NO_NAMES or _is_name_here(text, word, name, run)):
+            name.append(word)
             continue
-        while part and normalise_word(text, part[0]) in _PARTICLES:
-            part.pop(0)
-        while part and normalise_word(text, part[-1]) in _PARTICLES:
-            part.pop()
-        if part:
-            yield part
-        part = []
+        while name and normalise_word(text, name[0]) in _PARTICLES:
+            name.pop(0)
+        while name and normalise_word(text, name[-1]) in _PARTICLES:
+            name.pop()
+        if name:
+            yield name
+        name = []
 
 
-def _is_name_here(text: str, word: tuple[int, int], part: list[tuple[int, int]], run: list[tuple[int, int]]) -> bool:
+def _is_name_here(text: str, span: tuple[int, int], name: list[tuple[int, int]], run: list[tuple[int, int]]) -> bool:
     """Whether a common word is a name: "New" right after a first name, "June" after a word that names follow, or before
     the run's last word, if that is a surname and no common word."""
     first, last = census()
-    said, end = normalise_word(text, word), normalise_word(text, run[-1])
-    before = normalise_word(text, part[-1]) if part else ""
-    if text[word[0]].isupper() and said in last and before in first and before not in _COMMON_FIRST:
+    word, last_word = normalise_word(text, span), normalise_word(text, run[-1])
+    before = normalise_word(text, name[-1]) if name else ""
+    if text[span[0]].isupper() and word in last and before in first and before not in _COMMON_FIRST:
         return True
-    surname = word != run[-1] and end in last and end not in _NO_NAMES and frequency(end) < 4.0
-    return said in first and (surname or before_word(text, word[0]) in _STRONG_CUES)
+    ends_with_surname = last_word in last and last_word not in _NO_NAMES and frequency(last_word) < 4.0
+    return word in first and ((span != run[-1] and ends_with_surname) or before_word(text, span[0]) in _STRONG_CUES)
 
 
 def _small_names(text: str) -> Iterator[Span]:
     """Names in lower case after words that names follow: "ring pamela may", "tell jojo", "add gerald and"."""
     first, last = census()
-    popular = [_census(f"{whose}.first", 800) for whose in ("female", "male")]
+    popular = _census("female.first", 800) | _census("male.first", 800)
     for match in _SMALL_NAME.finditer(text):
-        cue, one, two = match["cue"].lower(), match["first"], match["last"]
-        if one in _VERBS or one in _NO_NAME_CUES:
+        cue, first_name, surname = match["cue"].lower(), match["first"], match["last"]
+        if first_name in _VERBS or first_name in _NO_NAME_CUES:
             continue
-        listed = one in first and not any(one in each for each in (_COMMON_FIRST, _NO_NAMES, _SMALL_WORDS))
-        strange = is_unheard_of(one)
-        surname = bool(two) and (
-            (two in last and not any(two in each for each in (_NO_NAMES, _VERBS, _PARTICLES)))
-            or (strange and is_unheard_of(two))
+        is_listed = first_name in first and first_name not in _NO_FIRST_NAMES
+        is_strange = is_unheard_of(first_name)
+        is_rare = is_listed and frequency(first_name) <= 4.7
+        has_surname = bool(surname) and (
+            (surname in last and surname not in _NO_SURNAMES) or (is_strange and is_unheard_of(surname))
         )
-        if surname and (listed or strange):
+        if has_surname and (is_listed or is_strange):
             yield Span(match.start("first"), match.end("last"), "person_name", 0.55)
-        elif cue in _STRONG_CUES and (strange or (listed and frequency(one) <= 4.7)):
+        elif cue in _STRONG_CUES and (is_strange or is_rare):
             yield Span(*match.span("first"), "person_name", 0.5)
-        elif cue in _SMALL_CUES and listed and frequency(one) <= 4.7 and any(one in each for each in popular):
+        elif cue in _SMALL_CUES and is_rare and first_name in popular:
             yield Span(*match.span("first"), "person_name", 0.45)
 
 
 def _is_name_word(word: str) -> bool:
     letters = word.replace(".", "").replace("-", "").replace("'", "").replace("’", "")
     # Words in capitals are abbreviations, but for initials.
-    capital = (
-        (letters[:1].isupper() or ("-" in word and word.partition("-")[2][:1].isupper()))
-        and letters.isalpha()
-        and (len(letters) == 1 or not letters.isupper())
-    )
-    return capital or word.lower() in _PARTICLES
+    has_capital = letters[:1].isupper() or word.partition("-")[2][:1].isupper()
+    is_abbreviation = len(letters) > 1 and letters.isupper()
+    return (has_capital and letters.isalpha() and not is_abbreviation) or word.lower() in _PARTICLES

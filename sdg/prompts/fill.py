@@ -23,7 +23,7 @@ def conversation(name: str, /, **values: str) -> tuple[Message, ...]:
 
     Raises KeyError for a placeholder without a value and FileNotFoundError for a prompt that doesn't exist.
     """
-    return tuple(Message(role, Template(part).substitute(values).strip()) for role, part in _turns(name))
+    return tuple(Message(role, Template(turn).substitute(values).strip()) for role, turn in _turns(name))
 
 
 def text(name: str, /, **values: str) -> str:

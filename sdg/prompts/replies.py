@@ -48,7 +48,8 @@ def tidy(reply: str) -> str:
 def code_blocks(reply: str) -> tuple[CodeBlock, ...]:
     """The first MAX_BLOCKS fenced blocks of a tidied reply, indented or not; an unclosed one ends with the reply."""
     opening: tuple[str, str] | None = None
-    begin, offset, lines, blocks = 0, 0, list[str](), list[CodeBlock]()
+    begin = offset = 0
+    lines, blocks = list[str](), list[CodeBlock]()
     for line in reply.split("\n"):
         fence = fence_of(line)
         if opening is None:
@@ -70,7 +71,8 @@ def fence_of(line: str) -> tuple[str, str] | None:
         return None
     rest = line.lstrip(" \t>")
     marker, _, behind = rest.partition(" ")
-    if marker in ("-", "*", "+") or (marker[:-1].isdecimal() and marker[-1:] in (".", ")") and len(marker) < 5):
+    is_number = marker[:-1].isdecimal() and marker[-1:] in (".", ")") and len(marker) < 5
+    if is_number or marker in ("-", "*", "+"):
         rest = behind.lstrip(_BLANKS)
     mark = rest[: len(rest) - len(rest.lstrip(rest[:1]))] if rest[:1] in ("`", "~") else ""
     rest = rest[len(mark) :]
@@ -115,8 +117,8 @@ def extract_code(reply: str) -> str:
 
 def _dedent(lines: list[str]) -> str:
     margins = [line[: len(line) - len(line.lstrip(_BLANKS))] for line in lines if line.strip()]
-    least, most = min(margins, default=""), max(margins, default="")
-    margin = next((place for place, sign in enumerate(least) if sign != most[place]), len(least))
+    first, last = min(margins, default=""), max(margins, default="")  # in order: they differ soonest
+    margin = next((place for place, sign in enumerate(first) if sign != last[place]), len(first))
     return "\n".join(line[margin:] if line.strip() else "" for line in lines).strip("\n")
 
 
@@ -158,7 +160,7 @@ def _bare(text: str) -> str:
 
 
 def cut_off(reply: Completion, limit: int) -> str:
-    """What to tell a model whose reply may have ended at its limit of tokens, "" where it didn't."""
+    """A notice for a model whose reply may have ended at its limit of tokens, "" for any other."""
     if reply.finish_reason != "length" and reply.completion_tokens < limit:
         return ""
     return f"The answer was cut off at the limit of {limit} tokens: think and write less."

@@ -44,7 +44,8 @@ def prune_source(
     if entry not in own_names:
         return source
     known = {*given, *BUILTINS, *own_names}
-    lent = {name: part for other in reversed(others) for part in other for name in part.lends if name not in known}
+    lenders = [part for other_parts in reversed(others) for part in other_parts]
+    lent = {name: part for part in lenders for name in part.lends if name not in known}
     if lent.keys() & {name for part in parts for name in part.reads}:
         bound = {name for part in parts for name in names_bound(part.node)}
         lent = {name: part for name, part in lent.items() if name not in bound}
@@ -86,14 +87,18 @@ def starts(node: ast.stmt) -> str:
 def parts_of(source: str) -> list[SourcePart]:
     """The statements at the top of a source, each with the comments above it. What follows another on its line belongs
     to that one."""
-    tree, lines, end, parts = parse_code(source), source.split("\n"), 0, list[SourcePart]()
-    for node in tree.body if tree is not None and len(tree.body) <= MAX_STATEMENTS else ():
+    tree = parse_code(source)
+    if tree is None or len(tree.body) > MAX_STATEMENTS:
+        return []
+    lines, end = source.split("\n"), 0
+    parts: list[SourcePart] = []
+    for node in tree.body:
         last = node.end_lineno or node.lineno
         if last > end:
             names = names_at_top(node)
             lends = names if isinstance(node, ast.FunctionDef | ast.Assign | ast.AnnAssign) else []
             if isinstance(node, ast.Import | ast.ImportFrom):
-                lends = [name.asname or name.name.partition(".")[0] for name in node.names]
+                lends = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
             text = "\n".join(lines[end:last]).strip("\n")
             parts.append(SourcePart(node, text, names, lends, frozenset(loads(node))))
         end = max(end, last)

@@ -66,8 +66,10 @@ def plain(value: Any) -> Any:
     """A value as JSON knows it: numpy to numbers and lists, dataclasses to objects, NaN and infinities to null."""
     if value is None or isinstance(value, str | bool | Path):
         return str(value) if isinstance(value, Path) else value
-    if isinstance(value, int | float):
-        return int(value) if isinstance(value, int) else float(value) if math.isfinite(value) else None
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -129,7 +131,8 @@ def _read(path: Path) -> tuple[dict[str, Row], int, str | None]:
     except OSError as error:
         raise RunFolderError(f"can't read {path}: {error.strerror or error}.") from error
     rows: dict[str, Row] = {}
-    end, last = 0, len(lines) - (not lines[-1])
+    line_count = len(lines) if lines[-1] else len(lines) - 1
+    end = 0
     for number, text in enumerate(lines, 1):
         if len(text) > MAX_LINE_BYTES:
             raise RunFolderError(f"{path} line {number} has {len(text)} bytes, at most {MAX_LINE_BYTES} are read.")
@@ -140,7 +143,7 @@ def _read(path: Path) -> tuple[dict[str, Row], int, str | None]:
             )
         if row:
             rows[row[KEY]] = row
-        elif text.strip() and number < last:
+        elif text.strip() and number < line_count:
             raise RunFolderError(
                 f"{path} line {number} isn't a row of a journal, or is damaged: {text[:60]!r}. More lines follow it, "
                 "so this was no interrupted run: restore the file from a copy, or delete that line to have its unit "

@@ -16,7 +16,7 @@ from sdg.storage.files import RunFolderError, atomic_write, explaining, line, pl
 
 STEP = "environment_steps"
 """The field that counts time along a curve."""
-_MOST = 1 << 53
+_MAX_NUMBER = 1 << 53
 """Numbers of a point are smaller, so that event files can hold them."""
 
 
@@ -29,7 +29,7 @@ class Metrics:
         self._events_folder = folder / "tensorboard" if tensorboard and util.find_spec("tensorboard") else None
 
     def begin(self, unit: str) -> None:
-        """Begin the rows of this unit; what an interrupted attempt at it left is dropped."""
+        """Begin the rows of this unit; those of an interrupted attempt at it are dropped."""
         self._unit, rows = unit, read_metrics(self.path)
         others = [row for row in rows if row.get("unit") != unit]
         if len(others) < len(rows):
@@ -63,15 +63,15 @@ def _write_events(folder: Path, values: Mapping[str, Any]) -> None:
     ]
     event = Event(wall_time=time.time(), step=int(values.get(STEP) or 0), summary=Summary(value=scalars))
     folder.mkdir(parents=True, exist_ok=True)
-    begun = next(folder.glob("events.out.tfevents.*"), folder / f"events.out.tfevents.{int(time.time())}.sdg")
-    with begun.open("ab") as file:
+    events_file = next(folder.glob("events.out.tfevents.*"), folder / f"events.out.tfevents.{int(time.time())}.sdg")
+    with events_file.open("ab") as file:
         if not file.tell():
             RecordWriter(file).write(Event(wall_time=time.time(), file_version="brain.Event:2").SerializeToString())
         RecordWriter(file).write(event.SerializeToString())
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """Points of a metrics file; lines that a kill or a full disk tore, and what else is no point, are left out."""
+    """Points of a metrics file. Lines that a kill or a full disk tore, and others that are no point, are left out."""
     rows = []
     try:
         for text in read_values(path).split(b"\n"):
@@ -86,14 +86,10 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
 
 def _is_point(row: Any) -> bool:
     """Whether a row holds a unit and numbers or labels beside it, all of them such as `Metrics.write` takes."""
-    return (
-        isinstance(row, dict)
-        and isinstance(row.get("unit"), str)
-        and isinstance(row.get(STEP, 0), int)
-        and all(
-            value is None or isinstance(value, str) or (isinstance(value, int | float) and abs(value) < _MOST)
-            for value in row.values()
-        )
+    is_row = isinstance(row, dict) and isinstance(row.get("unit"), str) and isinstance(row.get(STEP, 0), int)
+    return is_row and all(
+        isinstance(value, str | None) or (isinstance(value, int | float) and abs(value) < _MAX_NUMBER)
+        for value in row.values()
     )
 
 

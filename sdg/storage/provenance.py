@@ -26,7 +26,7 @@ def _requirements() -> list[str]:
         requirements = metadata.requires("sdg") or []
     except metadata.PackageNotFoundError:
         return []
-    return [re.split(r"[^\w.-]", each, maxsplit=1)[0] for each in requirements if "extra ==" not in each]
+    return [re.split(r"[^\w.-]", text, maxsplit=1)[0] for text in requirements if "extra ==" not in text]
 
 
 def revision(folder: Path) -> str | None:

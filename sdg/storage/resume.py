@@ -1,4 +1,4 @@
-"""What a run was begun with, and whether it may go on in its folder."""
+"""The settings that a run was begun with, and whether it may go on in its folder."""
 
 import json
 import os
@@ -21,7 +21,7 @@ OTHERS = ("banned.json", "metrics.jsonl", "spent.json", "transcript.jsonl")
 """Files of a run folder that are neither artefacts nor journals."""
 
 KINDS = {"config": dict, "seed": int, "versions": dict, "command": list, "resumed": list}
-"""What `run.json` holds, beside what is only shown."""
+"""The fields of `run.json` that are read; others are only shown."""
 
 MAY_CHANGE = ("budget",)
 """Top-level config keys that may differ in a resumed run: one that stopped at its budget needs a larger one."""
@@ -29,7 +29,7 @@ MAY_CHANGE = ("budget",)
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """What decides a run: its resolved config (as plain values, and as YAML text to keep), its seed and its command."""
+    """A run: its resolved config (as plain values, and as YAML text to keep), its seed and its command."""
 
     config: Mapping[str, Any]
     config_text: str
@@ -84,7 +84,7 @@ def refuse_links(path: Path) -> None:
 
 
 def refuse_strangers(path: Path, *, mark: str = "run.json") -> None:
-    """Refuse a folder with links, and one with files but without the one that `mark`s ours: it is somebody else's."""
+    """Refuse a folder with links, and one with files but without `mark`: it belongs to another program."""
     refuse_links(path)
     if not path.exists() or (path / mark).exists():
         return
@@ -96,9 +96,9 @@ def refuse_strangers(path: Path, *, mark: str = "run.json") -> None:
 
 
 def damage_notices(path: Path) -> Iterator[str]:
-    """Notices of damaged files that a finished stage left and that this command might not read otherwise."""
+    """Notices of damaged files of finished stages, which this command might not read otherwise."""
     for reader, names in ((read_artefact, "*.json"), (torn_line, "*.jsonl")):
-        for entry in sorted(each for each in path.glob(names) if each.name not in OTHERS):
+        for entry in sorted(entry for entry in path.glob(names) if entry.name not in OTHERS):
             try:
                 notice = reader(entry)
             except RunFolderError as error:
@@ -130,34 +130,34 @@ def resume(path: Path, settings: RunSettings, may_change: Collection[str]) -> li
             f"{path} was begun with seed {description['seed']}, not {settings.seed}. "
             f"Give --seed {description['seed']} to go on with it, or name another folder."
         )
-    now = plain(settings.config)
-    changed = differences(description["config"], now)
+    config = plain(settings.config)
+    changed = differences(description["config"], config)
     if forbidden := [text for key, text in changed if key.split(".")[0] not in may_change]:
         more = f" and {len(forbidden) - 4} more" if len(forbidden) > 4 else ""
         raise RunFolderError(
             f"{path} was begun with another config: {'; '.join(forbidden[:4])}{more}. "
             "Name another folder, or give the config it was begun with (its config.yaml) to go on."
         )
-    then, here = description["versions"], versions()
-    changes = [f"{name} {then.get(name)} -> {here[name]}" for name in here if then.get(name) != here[name]]
+    old, new = description["versions"], versions()
+    changes = [f"{name} {old.get(name)} -> {new[name]}" for name in new if old.get(name) != new[name]]
     record = {
         "at": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "command": list(settings.command),
         "git": revision(Path(__file__).parent),
         "changed_versions": changes,
     }
-    description["config"] = now
+    description["config"] = config
     description["resumed"] = [*description.get("resumed", []), record]
     atomic_write(path / "run.json", json.dumps(description, indent=1) + "\n")
     return [f"goes on with other versions than it began with: {', '.join(changes)}"] if changes else []
 
 
-def differences(then: Any, now: Any, *, key: str = "") -> list[tuple[str, str]]:
+def differences(before: Any, after: Any, *, key: str = "") -> list[tuple[str, str]]:
     """Dotted keys at which two plain values differ, each with a text that shows both."""
-    if isinstance(then, dict) and isinstance(now, dict):
+    if isinstance(before, dict) and isinstance(after, dict):
         return [
             difference
-            for name in sorted(then.keys() | now.keys())
-            for difference in differences(then.get(name), now.get(name), key=f"{key}.{name}" if key else name)
+            for name in sorted(before.keys() | after.keys())
+            for difference in differences(before.get(name), after.get(name), key=f"{key}.{name}" if key else name)
         ]
-    return [] if then == now else [(key, f"{key} was {then!r:.60}, is {now!r:.60}")]
+    return [] if before == after else [(key, f"{key} was {before!r:.60}, is {after!r:.60}")]

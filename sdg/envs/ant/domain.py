@@ -22,7 +22,7 @@ AHEAD = 0.9
 """Metres ahead that have to be free for a step in a direction to be possible."""
 BENDS = np.array([1.0, -1.0, -1.0, 1.0])
 MOTORS = (2, 3, 4, 5, 6, 7, 0, 1)
-"""Of hip and ankle of the legs 1 to 4: the numbers of their motors."""
+"""Numbers of the motors of hip and ankle, leg by leg."""
 HORIZON = 60
 """Steps to which the age of a subgoal is scaled."""
 AROUND = np.array([(r * math.cos(a), r * math.sin(a)) for r in (0.9, 1.8) for a in np.arange(8) * math.pi / 4])
@@ -52,7 +52,8 @@ class AntInputs(PlainInputs):
         body = world.data.xmat[world.torso].reshape(3, 3) @ quarter
         body[:2] = turn @ body[:2]
         way = turn @ (qpos[:2] - (world.began.x, world.began.y))
-        out[0], out[1:10], out[10:12], out[12] = qpos[2] - 0.5, body.ravel(), turn @ qvel[:2], qvel[2]
+        out[0], out[1:10] = qpos[2] - 0.5, body.ravel()
+        out[10:12], out[12] = turn @ qvel[:2], qvel[2]
         out[13:16] = (quarter.T @ qvel[3:6]) / 3
         out[16:24] = (qpos[7:].reshape(4, 2) * SIGNS)[legs].ravel()
         out[24:32] = (qvel[6:].reshape(4, 2) * SIGNS)[legs].ravel() / 5

@@ -1,4 +1,4 @@
-"""What a command of the ant may be about: a spot, a cell of the maze, or a direction."""
+"""Descriptions for commands of the ant: a spot, a cell of the maze, or a direction."""
 
 import re
 from collections.abc import Hashable, Mapping, Sequence
@@ -60,7 +60,7 @@ class AntLanguage(Language):
     def mentions(self, sentence: str) -> list[str]:
         """The spots in a sentence, in their order; "the green one" is one."""
         phrases = re.findall(rf"\b(?:(?:{'|'.join(COLOURS)}) (?:spot|one)|goal)\b", sentence.lower())
-        return [each.replace(" one", " spot") for each in phrases]
+        return [phrase.replace(" one", " spot") for phrase in phrases]
 
     def resolve(self, argument: str, elements: Sequence[Any]) -> Sequence[Any]:
         """The spot of that name; cells and directions are there without being seen. ValueError when it is none."""

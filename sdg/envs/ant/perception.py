@@ -16,8 +16,8 @@ SIZE = 4.0
 """Width of a cell, metres."""
 BREADTH = 1.2
 """Metres between walls that the ant needs to pass."""
-PASSED = 0.6
-"""Metres from a place on the way at which the next one is made for."""
+PASSING_DISTANCE = 0.6
+"""Metres from a place on the way at which the ant turns to the next one."""
 UPRIGHT = 0.3
 """Smallest upward part of the body's own z axis (1: level, -1: on its back) with which it can walk."""
 
@@ -52,24 +52,24 @@ class Maze:
         for goal in self.free:
             border = [goal]
             for cell in border:  # grows as it is walked: breadth first
-                for other in ((cell[0] + r, cell[1] + c) for r, c in ((-1, 0), (1, 0), (0, -1), (0, 1))):
-                    if other in self.free and other not in border:
-                        border.append(other)
-                        next_cells[other, goal] = cell
+                for neighbour in ((cell[0] + r, cell[1] + c) for r, c in ((-1, 0), (1, 0), (0, -1), (0, 1))):
+                    if neighbour in self.free and neighbour not in border:
+                        border.append(neighbour)
+                        next_cells[neighbour, goal] = cell
         return next_cells
 
     def way(self, start: tuple[float, float], goal: tuple[float, float]) -> list[tuple[float, float]]:
         """Places to walk through from a start to a goal, the goal last: the middles of the sides between cells of a
         shortest way, or the goal alone where nothing stands between or no way is known."""
-        here, there = self.cell(*start), self.cell(*goal)
-        if here == there or self._is_open(np.array(start), np.array(goal)):
+        cell, goal_cell = self.cell(*start), self.cell(*goal)
+        if cell == goal_cell or self._is_open(np.array(start), np.array(goal)):
             return [goal]
         places = []
-        while here != there and (here, there) in self._steps:
-            next_cell = self._steps[here, there]
-            (x, y), (u, v) = self.centre(*here), self.centre(*next_cell)
-            places.append(((x + u) / 2, (y + v) / 2))
-            here = next_cell
+        while cell != goal_cell and (cell, goal_cell) in self._steps:
+            next_cell = self._steps[cell, goal_cell]
+            (x, y), (next_x, next_y) = self.centre(*cell), self.centre(*next_cell)
+            places.append(((x + next_x) / 2, (y + next_y) / 2))
+            cell = next_cell
         return [*places, goal]
 
     def _is_open(self, start: np.ndarray, goal: np.ndarray) -> bool:
@@ -141,7 +141,8 @@ class AntPerception(PlainPerception):
     )  # fmt: skip
 
     def __init__(self, maze: Maze, pose: Pose, began: Pose, spots: Spots, visited: tuple[int, ...]) -> None:
-        self.maze, self.pose, self._began, self._spots, self._visits = maze, pose, began, spots, visited
+        self.maze, self._spots, self._visits = maze, spots, visited
+        self.pose, self._began = pose, began
 
     def get_position(self) -> tuple[float, float]:
         """Where the middle of the ant's body is: (x, y) in metres."""
@@ -210,9 +211,9 @@ class AntPerception(PlainPerception):
             way = self.maze.way(self.get_position(), self._centre(kind, which))
         except ValueError:
             return None
-        here = self.get_position()
-        x, y = next((place for place in way if math.dist(place, here) > PASSED), way[-1])
-        return math.atan2(y - here[1], x - here[0])
+        position = self.get_position()
+        x, y = next((place for place in way if math.dist(place, position) > PASSING_DISTANCE), way[-1])
+        return math.atan2(y - position[1], x - position[0])
 
     def elements(self) -> Sequence[Spot | Cell]:
         """Spots and cells."""
@@ -232,7 +233,7 @@ class AntPerception(PlainPerception):
         return "\n".join([f"Step {self.pose.steps}.", f"{pose}, {stands}.", *spots, "Map (# wall, . free):", *rows])
 
     def _length(self, start: tuple[float, float], goal: tuple[float, float]) -> float:
-        return sum(math.dist(one, other) for one, other in pairwise([start, *self.maze.way(start, goal)]))
+        return sum(math.dist(place, next_place) for place, next_place in pairwise([start, *self.maze.way(start, goal)]))
 
     def _centre(self, kind: int, which: int) -> tuple[float, float]:
         if kind == CELL:

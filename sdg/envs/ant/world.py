@@ -53,13 +53,13 @@ def stages_of(text: str) -> tuple[frozenset[int], ...]:
 
 def draw_task(rng: np.random.Generator, *, unseen: bool) -> str:
     """A random instruction. Pairs of neighbours in COLOURS, and the last colour to avoid, are `unseen` in training."""
-    kind, one = rng.choice(("one", "two", "two", "other")), int(rng.integers(len(COLOURS)))
+    kind, first = rng.choice(("one", "two", "two", "other")), int(rng.integers(len(COLOURS)))
     if kind == "one":
-        return f"go to the {COLOURS[one]} spot"
+        return f"go to the {COLOURS[first]} spot"
     if kind == "other":
-        return f"go to a spot that isn't {COLOURS[-1 if unseen else one % (len(COLOURS) - 1)]}"
-    other = (one + (1 if unseen else int(rng.integers(2, len(COLOURS))))) % len(COLOURS)
-    return f"visit the {COLOURS[one]} spot, then the {COLOURS[other]} one"
+        return f"go to a spot that isn't {COLOURS[-1 if unseen else first % (len(COLOURS) - 1)]}"
+    second = (first + (1 if unseen else int(rng.integers(2, len(COLOURS))))) % len(COLOURS)
+    return f"visit the {COLOURS[first]} spot, then the {COLOURS[second]} one"
 
 
 @cache

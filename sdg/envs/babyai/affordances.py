@@ -17,24 +17,23 @@ from sdg.envs.babyai.perception.tracking import ahead
 from sdg.envs.domain import Affordances, Persistence
 
 Cell = tuple[int, int]
-EXPLORED, FACING, HELD, OPENED, DROPPED, POSITION, PASSED = (
-    *(".explored", ".facing", ".held", ".opened_at", ".dropped_at", ".position", ".passed_at"),
-)
+EXPLORED, FACING, HELD, POSITION = ".explored", ".facing", ".held", ".position"
+OPENED, DROPPED, PASSED = ".opened_at", ".dropped_at", ".passed_at"
 NEW_ROOM, FRONT, UNSEEN = "get_rooms_visited_before()", "get_front_position()", "count_unseen_cells()"
 AIMS = (NEW_ROOM, UNSEEN, DROPPED, OPENED, PASSED, FRONT, HELD, FACING)
-"""What a check asks for, the most telling question first."""
+"""Questions of checks, the most telling one first."""
 HANDS_ON = frozenset({FACING, HELD, OPENED, DROPPED, POSITION, PASSED})
-"""What a check asks of a thing that the robot has to come to."""
+"""Questions of checks about a thing that the robot has to come to."""
 
 
 class Surroundings:
-    """What can be reached from where the robot of a snapshot stands; worked out when it is asked for."""
+    """The cells that can be reached from the robot's place in a snapshot; worked out when they are asked for."""
 
-    def __init__(self, seen: BabyAIPerception) -> None:
-        self.seen = seen
-        self._cells, self._start, self._pitch = seen.known_map()
+    def __init__(self, snapshot: BabyAIPerception) -> None:
+        self.snapshot = snapshot
+        self._cells, self._start, self._pitch = snapshot.known_map()
         self._dx, self._dy = ahead(int(self._start[2]))
-        self._at = self.cell(seen.get_position())
+        self._at = self.cell(snapshot.get_position())
 
     def cell(self, position: Cell) -> Cell:
         """A start-frame position as a cell of the map."""
@@ -50,7 +49,7 @@ class Surroundings:
     @cached_property
     def is_all_seen(self) -> bool:
         """Whether nothing of the room is unseen; in a doorway, of anything that can be walked to."""
-        return not self._reach[1] if self.is_in_doorway else self.seen.count_unseen_cells() == 0
+        return not self._reach[1] if self.is_in_doorway else self.snapshot.count_unseen_cells() == 0
 
     @cached_property
     def _reach(self) -> tuple[np.ndarray, int]:
@@ -68,8 +67,8 @@ class Surroundings:
         """Whether a thing belongs to the room that the robot stands in (in a doorway, to either of two)."""
         pitch = self._pitch
         return all(
-            any(low <= there <= low + pitch for low in {here // pitch * pitch, (here - 1) // pitch * pitch})
-            for here, there in zip(self._at, self.cell(thing.position), strict=True)
+            any(low <= target <= low + pitch for low in {own // pitch * pitch, (own - 1) // pitch * pitch})
+            for own, target in zip(self._at, self.cell(thing.position), strict=True)
         )
 
 
@@ -82,8 +81,8 @@ class RoomAffordances(Affordances):
             return ""
         place, targets = Surroundings(seen), asked_about(asks, argument, seen)
         if not targets:
-            what = f"nothing that matches {argument!r:.80} has been seen" if argument else "no unexplored door is known"
-            return f"{what}, and of the room that the robot is in nothing is left unseen" if place.is_all_seen else ""
+            lack = f"nothing that matches {argument!r:.80} has been seen" if argument else "no unexplored door is known"
+            return f"{lack}, and of the room that the robot is in nothing is left unseen" if place.is_all_seen else ""
         if not (asks & HANDS_ON or NEW_ROOM in asks):
             return ""
         loose = [thing for thing in targets if not thing.held]
@@ -114,13 +113,13 @@ class RoomAffordances(Affordances):
     def features(
         self, asks: Set[str], argument: str, before: BabyAIPerception, after: BabyAIPerception | None = None
     ) -> np.ndarray:
-        """The same in numbers: about the state before a command, or about the change after it.
+        """The facts in numbers: about the state before a command, or about the change after it.
 
         Everything is what the robot has perceived; counts and distances are scaled to about 1, all else is 0 or 1.
         """
         values = _before(asks, argument, before) if after is None else _after(asks, argument, before, after)
         aim = aim_of(asks)
-        questions = [*(aim == each for each in AIMS), EXPLORED in asks, "'open'" in asks, bool(argument)]
+        questions = [*(aim == question for question in AIMS), EXPLORED in asks, "'open'" in asks, bool(argument)]
         return np.array([*questions, bool(asks & HANDS_ON), *values], np.float32)
 
 
@@ -129,121 +128,127 @@ def aim_of(asks: Set[str]) -> str:
     return next((aim for aim in AIMS if aim in asks), "")
 
 
-def asked_about(asks: Set[str], argument: str, seen: BabyAIPerception) -> Sequence[Object]:
+def asked_about(asks: Set[str], argument: str, snapshot: BabyAIPerception) -> Sequence[Object]:
     """The known things that a command is about: what its argument describes, or doors that aren't explored."""
     if argument:
-        return seen.find_objects(argument)
-    doors = seen.find_objects("door") if asks & {EXPLORED, NEW_ROOM} else []
+        return snapshot.find_objects(argument)
+    doors = snapshot.find_objects("door") if asks & {EXPLORED, NEW_ROOM} else []
     return [door for door in doors if not door.explored and not (door.status == "locked" and "'locked'" in asks)]
 
 
 def _elsewhere(things: Sequence[Object], snapshot: BabyAIPerception) -> str:
-    thing, here = things[0], snapshot.get_current_room()
-    there = "a room where the robot has not been" if thing.room < 0 else f"room {thing.room}"
-    where = f"it was last seen in {there}, the robot is in room {here}"
+    thing, room = things[0], snapshot.get_current_room()
+    last_place = "a room where the robot has not been" if thing.room < 0 else f"room {thing.room}"
+    where = f"it was last seen in {last_place}, the robot is in room {room}"
     if thing.type == "door":
-        where = f"it is no door of room {here}, which the robot is in"
+        where = f"it is no door of room {room}, which the robot is in"
     return f"the {thing.name} #{thing.id} is out of reach: {where}"
 
 
 def _hand_obstacle(aim: str, near: Sequence[Object], snapshot: BabyAIPerception) -> str:
-    load, doors = snapshot.get_carried(), [thing for thing in near if thing.type == "door"]
-    key = load.color if load is not None and load.type == "key" else ""
-    first, door = (f"the {things[0].name} #{things[0].id}" if things else "" for things in (near, doors))
-    full = f"the hand is full: the {load.name} is carried" if load else ""
+    carried, first = snapshot.get_carried(), near[0]
+    doors = [thing for thing in near if thing.type == "door"]
+    key = carried.color if carried is not None and carried.type == "key" else ""
+    full = f"the hand is full: the {carried.name} is carried" if carried else ""
     obstacles = {
-        DROPPED: (not load, "nothing is carried"),
+        DROPPED: (not carried, "nothing is carried"),
         OPENED: (
-            all(each.status == "locked" and each.color != key for each in doors),
-            f"{door} is locked, and its key isn't in the hand" if doors else f"the {near[0].name} is no door",
+            all(door.status == "locked" and door.color != key for door in doors),
+            f"the {doors[0].name} #{doors[0].id} is locked, and its key isn't in the hand"
+            if doors
+            else f"the {first.name} is no door",
         ),
-        PASSED: (all(thing.status != "open" for thing in near), f"{first} isn't open"),
-        HELD: (bool(load) or len(doors) == len(near), "a door can't be carried" if len(doors) == len(near) else full),
+        PASSED: (all(thing.status != "open" for thing in near), f"the {first.name} #{first.id} isn't open"),
+        HELD: (
+            bool(carried) or len(doors) == len(near),
+            "a door can't be carried" if len(doors) == len(near) else full,
+        ),
     }
     is_ruled_out, reason = obstacles.get(aim, (False, ""))
     return reason if is_ruled_out else ""
 
 
 def _missing_effect(aim: str, targets: Sequence[Object], after: BabyAIPerception, *, began: int, opened: bool) -> str:
-    load, ahead, front = after.get_carried(), after.get_facing(), after.get_front_position()
-    what = targets[0].name
+    carried, ahead, front = after.get_carried(), after.get_facing(), after.get_front_position()
+    name = targets[0].name
     drops = [thing for thing in after.get_observed_objects() if thing.dropped_at > began]
-    shut = opened and ahead is not None and ahead.status != "open"
-    is_done, otherwise = {
-        DROPPED: (any(is_beside(each.position, targets) for each in drops), f"nothing was put down next to the {what}"),
-        OPENED: (any(thing.opened_at > began for thing in targets), f"the {what} was not opened"),
-        PASSED: (any(thing.passed_at > began for thing in targets), f"the {what} was not passed"),
-        HELD: (load in targets and load is not None and load.picked_up_at > began, f"the {what} was not picked up"),
+    door_is_closed = opened and ahead is not None and ahead.status != "open"
+    is_done, reason_if_not = {
+        DROPPED: (any(is_beside(drop.position, targets) for drop in drops), f"nothing was put down next to the {name}"),
+        OPENED: (any(thing.opened_at > began for thing in targets), f"the {name} was not opened"),
+        PASSED: (any(thing.passed_at > began for thing in targets), f"the {name} was not passed"),
+        HELD: (
+            carried in targets and carried is not None and carried.picked_up_at > began,
+            f"the {name} was not picked up",
+        ),
         FRONT: (
             ahead is None and after.is_free(front) and is_beside(front, targets),
-            f"no free cell next to the {what} is straight ahead",
+            f"no free cell next to the {name} is straight ahead",
         ),
-        FACING: (ahead in targets and not shut, f"the {what} is not straight ahead"),
+        FACING: (ahead in targets and not door_is_closed, f"the {name} is not straight ahead"),
     }[aim]
-    return "" if is_done else otherwise
+    return "" if is_done else reason_if_not
 
 
 def is_beside(cell: Cell, things: Sequence[Object]) -> bool:
     """Whether any of some things that aren't carried lies one step from a cell."""
-    distances = (abs(each.position[0] - cell[0]) + abs(each.position[1] - cell[1]) for each in things if not each.held)
-    return 1 in distances
+    positions = [thing.position for thing in things if not thing.held]
+    return any(abs(x - cell[0]) + abs(y - cell[1]) == 1 for x, y in positions)
 
 
 def _before(asks: Set[str], argument: str, snapshot: BabyAIPerception) -> list[float]:
-    """How a command stands before it is carried out."""
+    """Features of the state before a command is carried out."""
     place, targets = Surroundings(snapshot), asked_about(asks, argument, snapshot)
-    here, load, ahead = (
-        [thing for thing in targets if place.is_here(thing)],
-        snapshot.get_carried(),
-        snapshot.get_facing(),
-    )
+    near = [thing for thing in targets if place.is_here(thing)]
+    carried, ahead = snapshot.get_carried(), snapshot.get_facing()
     doors = [door for door in snapshot.find_objects("door") if not door.explored]
     return [
-        *_nearest(targets, snapshot, place), min(len(targets), 4) / 4, min(len(here), 4) / 4,
-        min(snapshot.count_unseen_cells(), 20) / 20, place.is_all_seen, place.is_in_doorway, load is not None,
-        *(ahead is not None and ahead.status == each for each in STATUSES),
+        *_nearest(targets, snapshot, place), min(len(targets), 4) / 4, min(len(near), 4) / 4,
+        min(snapshot.count_unseen_cells(), 20) / 20, place.is_all_seen, place.is_in_doorway, carried is not None,
+        *(ahead is not None and ahead.status == status for status in STATUSES),
         ahead is None, snapshot.is_free(snapshot.get_front_position()), len(snapshot.get_visited_rooms()) / 9,
         any(place.is_here(door) for door in doors), bool(doors),
     ]  # fmt: skip
 
 
 def _after(asks: Set[str], argument: str, first: BabyAIPerception, last: BabyAIPerception) -> list[float]:
-    """What is different after a command was carried out."""
+    """Features of the change that a command made."""
     targets, began, things = asked_about(asks, argument, last), first.get_steps(), last.get_observed_objects()
-    load, ahead, front = last.get_carried(), last.get_facing(), last.get_front_position()
+    carried, ahead, front = last.get_carried(), last.get_facing(), last.get_front_position()
     drops = [thing for thing in things if thing.dropped_at > began]
     return [
         bool(targets), len(things) > len(first.get_observed_objects()), ahead in targets,
-        load in targets, load in targets and load is not None and load.picked_up_at > began,
-        any(thing.opened_at > began for thing in targets), any(is_beside(each.position, targets) for each in drops),
+        carried in targets, carried in targets and carried is not None and carried.picked_up_at > began,
+        any(thing.opened_at > began for thing in targets), any(is_beside(drop.position, targets) for drop in drops),
         ahead is None and last.is_free(front) and is_beside(front, targets),
         last.get_current_room() not in first.get_visited_rooms(), last.count_unseen_cells() == 0,
         last.get_current_room() != first.get_current_room(), last.get_position() != first.get_position(),
         ahead is not None and ahead.status == "open", ahead is not None and ahead.type == "door" and not ahead.explored,
-        load is not None, first.get_carried() is not None, bool(drops),
+        carried is not None, first.get_carried() is not None, bool(drops),
         any(thing.opened_at > began for thing in things),
     ]  # fmt: skip
 
 
 def _nearest(targets: Sequence[Object], snapshot: BabyAIPerception, place: Surroundings) -> list[float]:
-    """Of the thing that is nearest on foot; one that there isn't has nothing but 0."""
+    """Features of the nearest thing by walking distance; zeros if there is none."""
     if not targets:
         return [0.0] * (len(TYPES) + len(STATUSES) + 12)
     ways = {thing.id: place.steps_to(thing) for thing in targets}
-    thing = min(targets, key=lambda each: (not place.is_here(each), ways[each.id] < 0, ways[each.id], each.distance))
-    steps, load, (x, y) = ways[thing.id] if ways[thing.id] >= 0 else FAR, snapshot.get_carried(), thing.position
+    thing = min(targets, key=lambda item: (not place.is_here(item), ways[item.id] < 0, ways[item.id], item.distance))
+    steps = ways[thing.id] if ways[thing.id] >= 0 else FAR
+    carried, (x, y) = snapshot.get_carried(), thing.position
     sides = sum(snapshot.is_free(side) for side in ((x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)))
     return [
         *(thing.type == kind for kind in TYPES), *(thing.status == status for status in STATUSES),
         place.is_here(thing), min(steps, FAR) / FAR, min(max(steps - 12, 0), 28) / 28, ways[thing.id] < 0,
         min(thing.distance, 30) / 30, thing.facing, thing.visible, thing.held, thing.explored,
-        load is not None and load.type == "key" and load.color == thing.color, sides / 4,
+        carried is not None and carried.type == "key" and carried.color == thing.color, sides / 4,
         thing.room == snapshot.get_current_room(),
     ]  # fmt: skip
 
 
 FAR = 40
-"""Steps at which a way that is not known counts."""
+"""Steps that an unknown way counts for."""
 DETOUR = 10
 """Steps more than the shortest known way that an attempt at a thing of another room may take; turns are steps."""
 
@@ -270,13 +275,13 @@ class RoomPersistence(Persistence):
         return bool(perception.find_objects(argument))
 
     def is_possible(self, perception: BabyAIPerception, argument: str) -> bool:
-        """What was seen isn't only in other rooms; what was never seen may be where this room wasn't looked at yet."""
+        """Whether the thing may be in this room: it was seen here, or part of this room hasn't been seen yet."""
         if argument and not self.is_known(perception, argument):
             return perception.count_unseen_cells() > 0
         return not argument or not self.is_elsewhere(perception, argument)
 
     def patience(self, perception: BabyAIPerception, argument: str) -> int | None:
-        """For things of other rooms little more than the steps of the way; for what is here the skill's horizon."""
+        """Little more than the steps of the way for things of other rooms; None, the skill's horizon, for others."""
         place, things = Surroundings(perception), perception.find_objects(argument) if argument else []
         if not things or any(thing.held or place.is_here(thing) for thing in things):
             return None
@@ -291,22 +296,22 @@ class RoomPersistence(Persistence):
 def facts(snapshot: BabyAIPerception, argument: str) -> Mapping[str, bool]:
     """Short sentences, in which "it" is what the argument names, and whether each is true of a snapshot."""
     things = snapshot.find_objects(argument) if argument else []
-    load, ahead, front = snapshot.get_carried(), snapshot.get_facing(), snapshot.get_front_position()
-    here, began = snapshot.get_current_room(), snapshot.get_start_steps()
-    drops = [each for each in snapshot.get_observed_objects() if each.dropped_at > began]
+    carried, ahead, front = snapshot.get_carried(), snapshot.get_facing(), snapshot.get_front_position()
+    room, began = snapshot.get_current_room(), snapshot.get_start_steps()
+    drops = [thing for thing in snapshot.get_observed_objects() if thing.dropped_at > began]
     return {
         "it was seen": bool(things),
-        "it is in or at the robot's room": any(here in each.rooms for each in things),
-        "the robot faces it": any(each.facing for each in things),
+        "it is in or at the robot's room": any(room in thing.rooms for thing in things),
+        "the robot faces it": any(thing.facing for thing in things),
         "the robot faces a door": not argument and ahead is not None and ahead.type == "door",
         "the robot faces a free cell next to it": ahead is None
         and snapshot.is_free(front)
         and is_beside(front, things),
-        "what was carried lies next to it": any(is_beside(each.position, things) for each in drops),
-        "it is carried": any(each.held for each in things),
-        "nothing is carried": load is None,
-        "something is carried": load is not None,
-        "it is open": any(each.status == "open" for each in things),
-        "the robot is in the room on its other side": any(each.passed_at > began for each in things),
+        "what was carried lies next to it": any(is_beside(drop.position, things) for drop in drops),
+        "it is carried": any(thing.held for thing in things),
+        "nothing is carried": carried is None,
+        "something is carried": carried is not None,
+        "it is open": any(thing.status == "open" for thing in things),
+        "the robot is in the room on its other side": any(thing.passed_at > began for thing in things),
         "all of the room was seen": snapshot.count_unseen_cells() == 0,
     }

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from sdg.envs.babyai.world import ACTIONS, BabyAIWorld
 
-MOST_SEARCHES = 200
+MAX_SEARCHES = 200
 """Breadth-first searches for one action; it needs a few, and on some missions (Unlock, UnlockToUnlock) never ends."""
 
 
@@ -24,7 +24,7 @@ class Bot:
 
         def count(*args: Any, **options: Any) -> Any:
             self._searches += 1
-            if self._searches > MOST_SEARCHES:
+            if self._searches > MAX_SEARCHES:
                 raise RuntimeError("the bot does not come to a decision")
             return search(*args, **options)
 

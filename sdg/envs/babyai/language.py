@@ -77,8 +77,8 @@ def _clause(words: str) -> Any:
     if item:
         return _verifier.PutNextInstr(_describe(item, never="door"), _describe(landmark))
     kinds = {"go to": _verifier.GoToInstr, "open": _verifier.OpenInstr, "pick up": _verifier.PickupInstr}
-    only, never = ("door",) if verb == "open" else (), "door" if verb == "pick up" else ""
-    return kinds[verb](_describe(thing, only=only, never=never))
+    only = ("door",) if verb == "open" else ()
+    return kinds[verb](_describe(thing, only=only, never="door" if verb == "pick up" else ""))
 
 
 def _describe(words: str, *, only: tuple[str, ...] = (), never: str = "") -> Any:
@@ -139,7 +139,7 @@ _DESCRIPTION = re.compile(
 
 
 def said_by_hand(mission: str) -> str:
-    """The mission as somebody said it who knew neither prompts nor skills. ValueError for one that nobody said."""
+    """The mission in the words of a person who knew neither prompts nor skills. ValueError where there are none."""
     if mission not in (wordings := _wordings_by_hand()):
         raise ValueError(f"nobody has said {mission!r} in words of their own: {BY_HAND} holds {len(wordings)} missions")
     return wordings[mission]
@@ -167,7 +167,7 @@ def _sequence(mission: str, rng: random.Random) -> str:
 
 
 def _reword_conjunction(text: str, rng: random.Random) -> str:
-    clauses = [_reword_clause(part, rng) for part in text.split(" and ")]
+    clauses = [_reword_clause(clause, rng) for clause in text.split(" and ")]
     if not all(clauses) or len(clauses) > 2:
         return ""
     return rng.choice(_ANY_ORDER).format(a=clauses[0], b=clauses[1]) if len(clauses) == 2 else clauses[0]

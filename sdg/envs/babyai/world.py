@@ -58,7 +58,7 @@ class BabyAIWorld:
         self.max_steps = int(self.inner.max_steps)
         self._apply_limit()
         self.view = self._view(observation["image"])
-        x, y = (int(each) for each in self.inner.agent_pos)
+        x, y = map(int, self.inner.agent_pos)
         pose = np.array((x, y, int(observation["direction"])))  # as the batch has it: another type is compiled anew
         memory.begin(self.memory, 0, self.view, pose, self.inner.room_size, self.inner.width, self.inner.height)
 
@@ -121,7 +121,7 @@ class BabyAIWorld:
 def instructions(level: str, *, split: str, count: int, seed: int = 0) -> list[Instruction]:
     """`count` instructions of a level from a split, under the user's seed; a reset of the world gives each its text."""
     world = BabyAIWorld(level)
-    return [_instruction(world, each, split) for each in seeds(split, count=count, seed=seed, level=world.level)]
+    return [_instruction(world, own, split) for own in seeds(split, count=count, seed=seed, level=world.level)]
 
 
 def instruction(level: str, seed: int, *, split: str) -> Instruction:

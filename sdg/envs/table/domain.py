@@ -59,9 +59,9 @@ class TablePersistence(Persistence):
         how, first, second = TableLanguage().row(argument).tolist()
         number = first if how not in (ALONE, NOTHING) else second
         positions = perception.now[[number] if how != NOTHING else list(BLOCKS), :2]
-        there = positions[~np.isnan(positions[:, 0])]
+        present = positions[~np.isnan(positions[:, 0])]
         is_known = how == NOTHING or self.is_known(perception, argument)
-        return is_known and bool(((there >= REACH[0]) & (there <= REACH[1])).all())
+        return is_known and bool(((present >= REACH[0]) & (present <= REACH[1])).all())
 
 
 class TableDomain(PlainDomain):

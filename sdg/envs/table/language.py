@@ -1,4 +1,4 @@
-"""What a command of the arm may be about: a thing, or a pair of things: which block goes where."""
+"""Descriptions for commands of the arm: a thing, or a pair of things, that is, which block goes where."""
 
 import re
 from collections.abc import Hashable, Sequence
@@ -93,21 +93,22 @@ VERBS = {
     "next": "push the {} next to the {}",
     "away": "push the {} away from the {}",
 }
-_BLOCK, _SPOT = (f"({'|'.join(THINGS[numbers])})" for numbers in (slice(4), slice(4, 8)))
+_BLOCK, _SPOT = f"({'|'.join(THINGS[:4])})", f"({'|'.join(THINGS[4:])})"
 _FORMS = {verb: re.compile(form.format(_BLOCK, _SPOT if verb == "to" else _BLOCK)) for verb, form in VERBS.items()}
 
 
 def actions_of(sentence: str) -> tuple[TableGoal, ...]:
-    """What an instruction asks for, in the order in which it is to be done; () for words that aren't understood."""
+    """The actions that an instruction asks for, in their order; () for words that aren't understood."""
     plain = sentence.strip().lower()
     first, after, rest = plain.partition(" after you ")
-    actions = [_action(part) for part in ([rest, first] if after else plain.split(", then "))]
-    return tuple(each for each in actions if each is not None) if None not in actions else ()
+    clauses = [rest, first] if after else plain.split(", then ")
+    actions = [action for clause in clauses if (action := _action(clause)) is not None]
+    return tuple(actions) if len(actions) == len(clauses) else ()
 
 
-def _action(part: str) -> TableGoal | None:
+def _action(clause: str) -> TableGoal | None:
     for verb, form in _FORMS.items():
-        if match := form.fullmatch(part):
+        if match := form.fullmatch(clause):
             numbers = [THINGS.index(thing) for thing in match.groups()]
             return TableGoal(verb, *numbers) if len(set(numbers)) == len(numbers) else None
     return None

@@ -30,7 +30,7 @@ LEVELS = {
 }  # fmt: skip
 """Level -> the verb of its instructions ("" for two of any), and how many blocks there are."""
 SPOTS = 2
-"""On each table."""
+"""Spots on each table."""
 LIMIT = 500
 """Steps for each thing to do."""
 TOUCH, ON, BESIDE, AWAY = 0.09, 0.08, 0.13, 0.30
@@ -40,14 +40,14 @@ X, Y = (0.30, 0.70), (-0.40, 0.0)
 REACH = np.array([[0.05, -0.65], [0.95, 0.25]])
 """Beyond it the arm can't move a block back."""
 HEIGHT = -0.275
-"""Of the middle of a block, metres."""
+"""Height of the middle of a block, metres."""
 
 
 @cache
 def model_of(blocks: int) -> Any:
-    """Pusher-v5's model with so many blocks, which stop at one another, in place of its object and goal."""
+    """Pusher-v5's model with `blocks` blocks, which stop at one another, in place of its object and goal."""
     spec = mujoco.MjSpec.from_string((files("gymnasium") / "envs/mujoco/assets/pusher_v5.xml").read_text("utf-8"))
-    for body in [each for each in spec.bodies if each.name in ("object", "goal")]:
+    for body in [body for body in spec.bodies if body.name in ("object", "goal")]:
         spec.delete(body)
     for number in range(blocks):
         body = spec.worldbody.add_body(name=f"block{number}", pos=[0, 0, HEIGHT])
@@ -112,8 +112,8 @@ class TablePerception(PlainPerception):
         """The rows of the two things. Raises ValueError for what isn't on the table."""
         _, first, second = parse(name_of(what))
         if np.isnan(self.now[[first, second]]).any():
-            there = ", ".join(thing.name for thing in self.elements())
-            raise ValueError(f"{what!r:.80} isn't on the table; there are {there}")
+            names = ", ".join(thing.name for thing in self.elements())
+            raise ValueError(f"{what!r:.80} isn't on the table; there are {names}")
         return first, second
 
     def _things(self, which: Sequence[int]) -> list[Thing]:
@@ -183,33 +183,33 @@ class Table(PhysicsWorld):
         others = spots if verb == "to" else [number for number in blocks if number != block]
         return TableGoal(verb, block, int(rng.choice(others)))
 
-    def _ask(self, actions: tuple[TableGoal, ...], there: Any) -> None:
+    def _ask(self, actions: tuple[TableGoal, ...], layout: Any) -> None:
         """Make these actions the mission on a table with these blocks and spots."""
         texts = [action.text for action in actions]
         is_turned = len(texts) > 1 and (actions[0].block + actions[1].block) % 2
         self.mission = " after you ".join(reversed(texts)) if is_turned else ", then ".join(texts)
-        self.max_steps, self.own = LIMIT * len(actions), (actions, there, 0)
+        self.max_steps, self.own = LIMIT * len(actions), (actions, layout, 0)
 
     def set_instruction(self, text: str) -> None:
         """Replace the mission of a world that was just reset. Raises ValueError for words that it can't judge."""
-        actions, there = actions_of(text), (*self.own[1][0], *(number for number, *_ in self.own[1][1]))
-        if self.steps or not actions or {n for a in actions for n in (a.block, a.other)} - {NOTHING, *there}:
+        actions, numbers = actions_of(text), (*self.own[1][0], *(number for number, *_ in self.own[1][1]))
+        if self.steps or not actions or {n for a in actions for n in (a.block, a.other)} - {NOTHING, *numbers}:
             raise ValueError(
                 f"this world can't judge {text!r:.80}: say `touch the red block`, `push the red block to the blue spot`"
                 ", `next to the green block` or `away from` it, two of them with `, then ` or ` after you `, of "
-                + ", ".join(THINGS[number] for number in there)
+                + ", ".join(THINGS[number] for number in numbers)
             )
         self._ask(actions, self.own[1])
 
     def advance(self, action: Any) -> None:
         """Apply seven torques f32 (7,) in -2..2 for a twentieth of a second."""
         super().advance(action)
-        actions, there, n_done = self.own
+        actions, layout, n_done = self.own
         if n_done < len(actions) and self._holds(actions[n_done]):
-            self.own = actions, there, n_done + 1
+            self.own = actions, layout, n_done + 1
 
     def _holds(self, action: TableGoal) -> bool:
-        places = self.places()  # of no other thing is the last one: the fingertip
+        places = self.places()  # the last one, which NOTHING stands for, is the fingertip's
         apart = float(np.linalg.norm(places[action.block] - places[action.other]))
         near = {"touch": TOUCH, "to": ON, "next": BESIDE}
         return apart >= AWAY if action.verb == "away" else apart <= near[action.verb]

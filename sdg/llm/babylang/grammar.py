@@ -42,8 +42,8 @@ def parse(instruction: str) -> tuple[tuple[Clause, ...], ...]:
     Raises NotBabyLanguage.
     """
     after = re.split(r"\s+after you\s+", " ".join(instruction.lower().replace(".", " ").split()))
-    groups = [part.strip(" ,") for half in reversed(after) for part in re.split(r",?\s+then\s+", half)]
-    return tuple(tuple(_clause(part) for part in re.split(r"\s+and\s+", group)) for group in groups)
+    groups = [group.strip(" ,") for half in reversed(after) for group in re.split(r",?\s+then\s+", half)]
+    return tuple(tuple(map(_clause, re.split(r"\s+and\s+", group))) for group in groups)
 
 
 def bare(description: str) -> str:
@@ -72,7 +72,7 @@ def _description(text: str) -> str:
 def _clause(text: str) -> Clause:
     for kind, pattern in _CLAUSE:
         if match := pattern.match(text.strip(" ,")):
-            return Clause(kind, *(_description(part) for part in match.groups()))
+            return Clause(kind, *map(_description, match.groups()))
     raise NotBabyLanguage(f"I know go to, pick up, open and put next to, but not {text!r}.")
 
 
@@ -113,12 +113,12 @@ PHRASES: dict[str, tuple[str, ...]] = {
     "pick": ("pick up {x}", "grab {x}", "take {x}", "lift {x}", "collect {x}"),
     "open": ("open {x}", "push open {x}", "swing open {x}", "unlatch {x}"),
 }
-"""How each kind of subgoal is said, in the order in which kinds are tried."""
+"""The phrases of each kind of subgoal, in the order in which kinds are tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a subgoal text says: its kind, the verb phrase as API name, and the thing it is about ("" for none)."""
+    """The content of a subgoal text: its kind, the verb phrase as API name, and the thing it is about ("" for none)."""
 
     kind: str
     api: str
@@ -139,8 +139,8 @@ def meaning(text: str) -> Meaning:
             thing = bare(match.groupdict().get("x") or "")
             if kind in exits and "unexplored" in thing.split():
                 return Meaning(exits[kind], f"{verb}_unexplored_door", "")
-            named = kind in {"discover", "goto", "open", "unlock", "enter"} and type_of(thing) == "door"
-            return Meaning(kind, f"{verb}_door" if named else verb, thing)
+            names_door = kind in {"discover", "goto", "open", "unlock", "enter"} and type_of(thing) == "door"
+            return Meaning(kind, f"{verb}_door" if names_door else verb, thing)
     parts = re.fullmatch(r"(.+?) (?:the|an|a) (.+)", plain)
     verb, thing = parts.groups() if parts else (plain, "")
     return Meaning("", "_".join(verb.split()[:6]) or "do_nothing", thing)
@@ -158,7 +158,9 @@ def _patterns() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
     """(kind, API name, pattern) of each phrase, in the order in which they are tried."""
     parts = {"{x}": r"(?P<x>(?:the |an? )?.+)", "{c}": r"(?P<c>.+?)"}
     filler = {*parts, "a", "an", "the", "that", "is"}
-    phrases = [(kind, words.split()) for kind, said in PHRASES.items() for words in sorted(said, key=len, reverse=True)]
+    phrases = [
+        (kind, words.split()) for kind, texts in PHRASES.items() for words in sorted(texts, key=len, reverse=True)
+    ]
     return tuple(
         (
             kind,

@@ -157,11 +157,11 @@ RELATIVE: Mapping[str, str] = {
     "open_exit": _NEW.format(where="door.position == (0, 1) and ", status='== "open"'),
     "enter": BODIES["enter"],
 }
-"""The same where perception has no map, only what is in view, relative to the robot, and no record of events."""
+"""Kind -> body of its check where perception has neither a map nor a record of events, only the things in view."""
 
 
 def check(number: int, kind: str, names: Mapping[str, str], *, argument: str = "", carrying: bool = False) -> str:
-    """Source of `check_<number>`; with `carrying` it also demands that what was carried at the beginning still is.
+    """Source of `check_<number>`; with `carrying` it also demands that the thing carried at the beginning still is.
 
     Raises KeyError with the part for which the prompt has no function.
     """
@@ -177,4 +177,4 @@ def translate_subgoals(text: str) -> str:
     rows = block(section(text, "Subgoals to translate")).splitlines()
     pairs = [match.groups() for line in rows if (match := re.match(r"\s*(\d+)\.\s*(.*)", line))]
     meanings = [(number, meaning(subgoal)) for number, subgoal in pairs]
-    return "\n".join(f"{number}. {each.api} | {each.argument}".rstrip() for number, each in meanings)
+    return "\n".join(f"{number}. {subgoal.api} | {subgoal.argument}".rstrip() for number, subgoal in meanings)

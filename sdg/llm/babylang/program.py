@@ -123,7 +123,7 @@ def _over_skills(
         else:
             own.append(f"def {part}():\n    return None")
     clashing = {name: f"{name}_now" for name in _DEFINITION.findall(source) if name in api_names and name != "program"}
-    return _needed_functions("\n\n\n".join([*own, _rename(source, clashing | new_names)]))
+    return _select_functions("\n\n\n".join([*own, _rename(source, clashing | new_names)]))
 
 
 _DEFINITION = re.compile(r"^def (\w+)\(", re.MULTILINE)
@@ -136,13 +136,13 @@ def _fit_size(source: str) -> str:
     return source if len(source.encode()) <= MAX_BYTES else source.replace(", ", ",")
 
 
-def _needed_functions(source: str) -> str:
+def _select_functions(source: str) -> str:
     """The functions of `source` that `program` needs, in their order."""
-    bodies = {match.group(1): part for part in re.split(r"(?m)^(?=def )", source) if (match := _DEFINITION.match(part))}
+    bodies = {match[1]: text for text in re.split(r"(?m)^(?=def )", source) if (match := _DEFINITION.match(text))}
     names = ["program"]
     for name in names:  # grows as it is walked
         names += set(re.findall(r"\b(\w+)\(", bodies[name])).intersection(bodies).difference(names)
-    return "\n\n".join(part.strip() for name, part in bodies.items() if name in names)
+    return "\n\n".join(body.strip() for name, body in bodies.items() if name in names)
 
 
 def _rename(source: str, names: Mapping[str, str]) -> str:
@@ -162,11 +162,11 @@ def _use(name: str, kind: str, argument: str, *, skills: tuple[str, str], carefu
 
 
 def _over_steps(clauses: Iterable[Clause], names: Mapping[str, str]) -> str:
-    """The same planner as over skills, with its parts carried out action by action."""
+    """The planner that works over skills, with its parts carried out action by action."""
     # Nothing needs forgetting where no skill asks which rooms are new.
     own = "" if "forget" in names else "def forget():\n    return None"
     main = "\n".join(["def program():", f"    {_OPENING}", *(f"    {_call(clause)}" for clause in clauses)])
-    return _needed_functions(_rename("\n\n\n".join([own, planner("steps"), planner("rooms"), main]), names))
+    return _select_functions(_rename("\n\n\n".join([own, planner("steps"), planner("rooms"), main]), names))
 
 
 _ROOMS = 12
@@ -221,7 +221,9 @@ def repair_program(text: str) -> str:
     calls = _CALL_MADE.findall(section(text, "Calls it made"))
     kinds = {name: kind for kind, name in by_kind(functions(section(text, "Skills"))).items()}
     successes = [
-        (kinds.get(name, "").removesuffix(DOOR), one or other) for name, one, other, result in calls if result == "True"
+        (kinds.get(name, "").removesuffix(DOOR), quoted or double_quoted)
+        for name, quoted, double_quoted, result in calls
+        if result == "True"
     ]
     return code_program(text, _remaining(groups, successes), careful=True)
 
@@ -241,7 +243,7 @@ def _end(clause: Clause, successes: Sequence[tuple[str, str]], *, start: int) ->
     """Where in `successes` a clause was finished: by a call of its kind on something that fits its description."""
     target = clause.goal or clause.thing
     rest = enumerate(successes[start:], start + 1)
-    return next((n for n, (kind, what) in rest if kind == clause.kind and _may_mean(what, target)), None)
+    return next((n for n, (kind, argument) in rest if kind == clause.kind and _may_mean(argument, target)), None)
 
 
 def _may_mean(argument: str, description: str) -> bool:

@@ -1,4 +1,4 @@
-"""What the rule-based planner reads: the conversation's text and nothing else.
+"""The rule-based planner's reader: of the conversation it uses the text and nothing else.
 
 Sections are Markdown headings, data are fenced blocks, functions are signatures followed by their descriptions.
 """
@@ -29,7 +29,7 @@ class Function:
 
 
 def whole(messages: Sequence[Message]) -> str:
-    """All that the model was sent: every turn but its own."""
+    """The conversation without the model's own turns."""
     return "\n\n".join(message.content for message in messages if message.role != "assistant")
 
 
@@ -61,15 +61,15 @@ def block(text: str) -> str:
 def functions(text: str) -> tuple[Function, ...]:
     """Every function signature at the beginning of a line, with the text up to the next signature."""
     matches = list(_SIGNATURE.finditer(text))
-    ends = [match.start() for match in matches[1:]] + [len(text)] * bool(matches)
-    offers = [_function(match, text[match.end() : end]) for match, end in zip(matches, ends, strict=True)]
+    ends = [*(match.start() for match in matches[1:]), len(text)]
+    offers = [_function(match, text[match.end() : end]) for match, end in zip(matches, ends, strict=False)]
     return tuple({function.name: function for function in offers}.values())
 
 
 def _function(match: re.Match[str], description: str) -> Function:
-    parameters = (part.split(":")[0].split("=")[0].strip() for part in re.split(r",(?![^\[\]]*\])", match.group(2)))
+    parameters = (text.split(":")[0].split("=")[0].strip() for text in re.split(r",(?![^\[\]]*\])", match.group(2)))
     paragraph = re.split(r"\n[ \t]*\n", description.lstrip("\n"), maxsplit=1)[0]
-    arity = sum(part not in {"", "self", "*", "/"} for part in parameters)
+    arity = sum(parameter not in {"", "self", "*", "/"} for parameter in parameters)
     return Function(match.group(1), arity, paragraph.strip())
 
 
@@ -79,7 +79,8 @@ def _lines(text: str) -> Iterator[tuple[str, str | None, int]]:
     for line in text.split("\n"):
         ticks = re.match(r"`{3,}", line)
         if fence or ticks:
-            fence = "" if fence and line.rstrip() == fence else fence or (ticks.group() if ticks else "")
+            opened = fence or (ticks.group() if ticks else "")
+            fence = "" if line.rstrip() == fence else opened
             yield line, None, 0
             continue
         heading = re.match(r"(#{1,6})\s+(.*\S)", line)
@@ -233,7 +234,7 @@ def primitives(functions: Iterable[Function]) -> dict[str, str]:
 def _shares(function: Function) -> dict[str, float]:
     """Share of each kind among the quoted subgoals of a skill's description; rare ones, under a tenth, are left out."""
     texts = re.findall(r'"([^"\n]+)"', function.description)
-    subgoals = [(each.kind, each.kind in ON_DOORS and type_of(each.argument) == "door") for each in map(meaning, texts)]
+    subgoals = [(goal.kind, goal.kind in ON_DOORS and type_of(goal.argument) == "door") for goal in map(meaning, texts)]
     kinds = Counter(kind + DOOR if is_on_door else kind for kind, is_on_door in subgoals)
     kinds.pop("", None)
     return {kind: count / len(texts) for kind, count in kinds.items() if 10 * count >= len(texts)}

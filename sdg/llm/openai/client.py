@@ -24,21 +24,21 @@ from sdg.llm.provider import ModelSettings, Provider
 from sdg.llm.secrets import TRUST_VARIABLE, check_address, hider
 
 CONNECT_SECONDS = 30.0
-MOST_REASON = 40
+MAX_REASON_CHARS = 40
 """Characters of the reason for which an answer ended that are kept."""
-MOST_MESSAGE = 300
-MOST_ERROR = 60_000
+MAX_MESSAGE_CHARS = 300
+MAX_ERROR_CHARS = 60_000
 """Characters of a server's error that are read; less than what the transport lets through, so that no key is cut."""
 KEY_VARIABLE = "OPENAI_API_KEY"
 OWN_ADDRESS = "https://api.openai.com/v1"
 _ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
 """Headers for OpenAI itself, and the variables that hold them."""
 
-_ASKED = frozenset({"ReadError", "ReadTimeout", "RemoteProtocolError", "TimeoutError"})
+_SENT_FAILURES = frozenset({"ReadError", "ReadTimeout", "RemoteProtocolError", "TimeoutError"})
 """Failures after the question was sent."""
-_TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-_DRAWING = frozenset({"seed", "temperature"})
-_OPTIONAL = ("stream_options", "stream", "max_completion_tokens", *sorted(_DRAWING))
+_RETRY_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_DRAW_PARAMETERS = frozenset({"seed", "temperature"})
+_OPTIONAL = ("stream_options", "stream", "max_completion_tokens", *sorted(_DRAW_PARAMETERS))
 """Parameters that some servers refuse, longer names first: left out once a question was answered only without them.
 The second name of the limit isn't among them, because a budget reckons with the limit."""
 
@@ -74,9 +74,9 @@ class OpenAIModel:
                 break
             left_out.add(refused[0])
         completion = self._read(status, headers, body, until=until)
-        lost = ", ".join(sorted(left_out & _DRAWING))
-        if not left_out & _DRAWING <= self._unsupported:
-            warnings.warn(f"{self._who()} refuses {lost}: its replies are drawn in its own way", stacklevel=2)
+        lost = ", ".join(sorted(left_out & _DRAW_PARAMETERS))
+        if not left_out & _DRAW_PARAMETERS <= self._unsupported:
+            warnings.warn(f"{self._server_name()} refuses {lost}: its replies are drawn in its own way", stacklevel=2)
         self._unsupported |= left_out
         return replace(completion, extra={"left_out": lost}) if lost else completion
 
@@ -105,27 +105,28 @@ class OpenAIModel:
         """
         import openai
 
-        sent, status = bytearray(), 0
+        body, status = bytearray(), 0
         try:
             with self._open().chat.completions.with_streaming_response.create(**request) as response:
                 until = time.monotonic() + self._limit()
                 status = response.status_code
-                for part in response.iter_bytes():
-                    sent += part
-                return status, response.headers, bytes(sent), until
+                for chunk in response.iter_bytes():
+                    body += chunk
+                return status, response.headers, bytes(body), until
         except openai.APIStatusError as error:
             return error.status_code, error.response.headers, _body_of(error), math.inf
         except ModelError as error:
-            error.billed = _billed(bytes(sent))
+            error.billed = _completion_so_far(bytes(body))
             raise
         except Exception as error:
             # The client doesn't translate what the HTTP library raises while the body is read.
             cause = error.__cause__ or error if isinstance(error, openai.APIConnectionError) else error
             # A question that was read whole is billed, however the answer ends.
-            billed = _billed(bytes(sent)) if status == 200 or type(cause).__name__ in _ASKED else None
+            was_sent = status == 200 or type(cause).__name__ in _SENT_FAILURES
+            billed = _completion_so_far(bytes(body)) if was_sent else None
             if isinstance(cause, TimeoutError):
                 raise Unavailable(
-                    f"{self._who()} did not finish within {self._limit():g} s: raise model.reply_seconds "
+                    f"{self._server_name()} did not finish within {self._limit():g} s: raise model.reply_seconds "
                     "or lower model.max_tokens.",
                     billed=billed,
                 ) from None
@@ -134,17 +135,19 @@ class OpenAIModel:
                 seconds = self.settings.timeout_seconds
                 problem = f"did not answer within {seconds:g} s: raise model.timeout_seconds, or check it."
             elif isinstance(error, openai.OpenAIError) and not isinstance(error, openai.APIConnectionError):
-                raise ModelError(f"{self._who()} could not be asked: {reason}.") from None
+                raise ModelError(f"{self._server_name()} could not be asked: {reason}.") from None
             else:
                 problem = f"can't be reached ({reason:.200}): is the server running, is base_url right?"
-            raise Unavailable(f"{self._who()} {problem}", billed=billed) from None
+            raise Unavailable(f"{self._server_name()} {problem}", billed=billed) from None
 
     def _limit(self) -> float:
         return max(self.settings.reply_seconds, self.settings.timeout_seconds)
 
     def _open(self) -> Any:
         if self.settings.base_url is None and not self._key:
-            raise ModelError(f"{self._who()} needs a key: set {KEY_VARIABLE}, or model.base_url for another server.")
+            raise ModelError(
+                f"{self._server_name()} needs a key: set {KEY_VARIABLE}, or model.base_url for another server."
+            )
         with self._opening:
             if self._client is None:
                 import openai
@@ -152,8 +155,8 @@ class OpenAIModel:
                 from sdg.llm.openai.transport import BoundedTransport
 
                 silence, headers = self.settings.timeout_seconds, {"Authorization": f"Bearer {self._key or 'none'}"}
-                if self.settings.base_url is None:  # whose account it is, nobody else is told
-                    headers |= {each: os.environ[name] for each, name in _ACCOUNT.items() if os.environ.get(name)}
+                if self.settings.base_url is None:  # only OpenAI is told the account
+                    headers |= {header: os.environ[name] for header, name in _ACCOUNT.items() if os.environ.get(name)}
                 self._client = openai.OpenAI(
                     api_key=self._key or "none",
                     base_url=self.settings.base_url or OWN_ADDRESS,
@@ -168,23 +171,23 @@ class OpenAIModel:
 
     def _read(self, status: int, headers: Mapping[str, str], body: bytes, *, until: float) -> Completion:
         if status != 200:
-            message = self._hide(message_of(body))[:MOST_MESSAGE]
+            message = self._hide(message_of(body))[:MAX_MESSAGE_CHARS]
             advice = _ADVICE.get(status, "The server has a fault of its own: try again later.")
-            text = f"{self._who()} answered HTTP {status}{f' ({message})' if message else ''}. {advice}"
+            text = f"{self._server_name()} answered HTTP {status}{f' ({message})' if message else ''}. {advice}"
             out_of_quota = "quota" in message and "insufficient" in message
-            may_help = status in _TRY_AGAIN and not out_of_quota
+            may_help = status in _RETRY_STATUSES and not out_of_quota
             raise Unavailable(text, _retry_after(headers)) if may_help else ModelError(text)
         try:
             answer = read_answer(body, until=until)
         except Unreadable as error:
             kind = ModelError if isinstance(error, Flood) else Unavailable
-            message = f"{self._who()} {self._hide(str(error))[:MOST_MESSAGE]}: try again or another model."
+            message = f"{self._server_name()} {self._hide(str(error))[:MAX_MESSAGE_CHARS]}: try again or another model."
             raise kind(message, billed=error.billed) from None
         # If a server repeats the key, the key must not get into journals and reports.
-        reason = self._hide(answer.finish_reason)[:MOST_REASON]
+        reason = self._hide(answer.finish_reason)[:MAX_REASON_CHARS]
         return replace(answer, text=self._hide(answer.text), finish_reason=reason, model=self.name)
 
-    def _who(self) -> str:
+    def _server_name(self) -> str:
         return f"Model {self.name!r} at {self.settings.base_url or 'OpenAI'}"
 
 
@@ -262,7 +265,7 @@ class Unreadable(SDGError):
 
 
 class Flood(Unreadable):
-    """So much that is no answer: asking again would most likely cost as much time again."""
+    """A large body that is no answer: asking again would most likely cost as much time again."""
 
 
 LARGE_BYTES = 2**20
@@ -288,15 +291,16 @@ def read_answer(body: bytes, *, until: float = math.inf) -> Completion:
     unreadable = Flood if len(body) > LARGE_BYTES else Unreadable
     text = body.decode("utf-8", "replace").lstrip()
     streamed = text.startswith(("data:", "event:", "id:", "retry:", ":"))
-    texts, reason, usage, fault = list[str](), "", None, None
+    texts: list[str] = []
+    reason, usage, fault = "", None, None
     try:
         for number, piece in enumerate(_pieces(text) if streamed else [_parse(text)]):
             if number >= MAX_PIECES or time.monotonic() > until:
                 raise Flood(f"sent an answer whose pieces are too many or take too long ({number} were read)")
-            if streamed and _at(piece, "error"):
+            if streamed and _nested_value(piece, "error"):
                 raise Unreadable(f"broke off: {message_of(json.dumps(piece).encode())}")
-            usage, choice = _at(piece, "usage") or usage, _at(piece, "choices", 0)
-            message = _at(choice, "delta" if streamed else "message")
+            usage, choice = _nested_value(piece, "usage") or usage, _nested_value(piece, "choices", 0)
+            message = _nested_value(choice, "delta" if streamed else "message")
             if isinstance(choice, dict) and (streamed or isinstance(message, dict)):
                 texts.append(_text(message))
                 finish = choice.get("finish_reason")
@@ -309,7 +313,7 @@ def read_answer(body: bytes, *, until: float = math.inf) -> Completion:
         fault = error
     except (ValueError, RecursionError):
         fault = unreadable("answered with something that isn't JSON")
-    counts = {name: _at(usage, *place) for name, place in _USAGE.items()}
+    counts = {name: _nested_value(usage, *place) for name, place in _USAGE.items()}
     answer = Completion("".join(texts), "", finish_reason=reason, **counts)
     if fault is not None:
         # Thoughts have no text, but each piece is a token at least.
@@ -319,8 +323,8 @@ def read_answer(body: bytes, *, until: float = math.inf) -> Completion:
     return answer
 
 
-def _billed(body: bytes) -> Completion:
-    """What was sent of an answer that was lost, as far as it can be read."""
+def _completion_so_far(body: bytes) -> Completion:
+    """The beginning of a lost answer, as far as it can be read."""
     try:
         return read_answer(body)
     except Unreadable as error:
@@ -328,7 +332,7 @@ def _billed(body: bytes) -> Completion:
 
 
 def _pieces(text: str) -> Iterator[object]:
-    """The JSON values of a stream; what isn't JSON was left by a lost connection, and ends it."""
+    """The JSON values of a stream. Anything else was left by a lost connection, and ends it."""
     for match in _PIECE.finditer(text):
         data = match[1].strip()
         if data == "[DONE]":
@@ -346,9 +350,9 @@ def _parse(text: str) -> object:
     return json.loads(text)
 
 
-def _at(value: Any, *place: str | int) -> Any:
-    """The value at a place in nested JSON, None where there is none."""
-    for key in place:
+def _nested_value(value: Any, *keys: str | int) -> Any:
+    """The value under these keys in nested JSON, None where there is none."""
+    for key in keys:
         try:
             value = value[key]
         except (KeyError, IndexError, TypeError):
@@ -358,17 +362,17 @@ def _at(value: Any, *place: str | int) -> Any:
 
 def _text(message: object) -> str:
     """A message's text: its content, the texts of its parts, or why the model refuses."""
-    content = _at(message, "content")
+    content = _nested_value(message, "content")
     if isinstance(content, list):
-        content = "".join(text for part in content if isinstance(text := _at(part, "text"), str))
-    texts = (content, _at(message, "refusal"))
-    return whole_letters(next((text for text in texts if isinstance(text, str) and text), ""))
+        content = "".join(text for part in content if isinstance(text := _nested_value(part, "text"), str))
+    candidates = (content, _nested_value(message, "refusal"))
+    return whole_letters(next((text for text in candidates if isinstance(text, str) and text), ""))
 
 
 def message_of(body: bytes) -> str:
-    """What a server says about its error, on one line, longer than what is shown, because secrets are hidden first."""
-    text = body[:MOST_ERROR].decode("utf-8", "replace")
+    """A server's message about its error, on one line; it is cut for users only after secrets are hidden."""
+    text = body[:MAX_ERROR_CHARS].decode("utf-8", "replace")
     with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
         error = json.loads(body)["error"]
         text = str(error["message"]) + (f", {error['code']}" if error.get("code") else "")
-    return " ".join(text.split())[:MOST_ERROR]
+    return " ".join(text.split())[:MAX_ERROR_CHARS]

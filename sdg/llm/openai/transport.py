@@ -1,4 +1,4 @@
-"""What a server may send: bounded in size and time, never unpacked, and only from the address that was asked."""
+"""Answers of a server: bounded in size and time, never unpacked, and only from the address that was asked."""
 
 import threading
 import time
@@ -13,9 +13,9 @@ from sdg.llm.model import ModelError
 MAX_BODY_BYTES = 32 * 2**20
 """A streamed token takes some 300 bytes."""
 MAX_ERROR_BYTES = 2**16
-"""Most of a failure's body that is read."""
-_KEPT = ("host", "user-agent", "accept", "content-type", "content-length", "transfer-encoding", "connection")
-"""What is sent of a request's headers beside our own: the package adds what the environment has for other servers."""
+"""Bytes of a failure's body that are read at most."""
+_HTTP_HEADERS = ("host", "user-agent", "accept", "content-type", "content-length", "transfer-encoding", "connection")
+"""Headers of a request that are sent beside our own: the package adds more, from the environment, for other servers."""
 
 
 class BoundedTransport(httpx2.HTTPTransport):
@@ -29,7 +29,7 @@ class BoundedTransport(httpx2.HTTPTransport):
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         _CURRENT.until = time.monotonic() + self.seconds
-        headers = {name: value for name, value in request.headers.items() if name in _KEPT} | self._headers
+        headers = {name: value for name, value in request.headers.items() if name in _HTTP_HEADERS} | self._headers
         response = super().handle_request(
             httpx2.Request(
                 request.method, request.url, headers=headers, stream=request.stream, extensions=request.extensions
@@ -104,7 +104,7 @@ class _Body(httpx2.SyncByteStream):
                         f"The server's answer is longer than {MAX_BODY_BYTES} bytes: this is no completion."
                     )
         except TimeoutError:
-            if not self._failed:  # what a failure says is read as far as it came
+            if not self._failed:  # the message of a failure is read as far as it came
                 raise
 
     def close(self) -> None:

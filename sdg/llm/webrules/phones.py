@@ -66,7 +66,7 @@ class PhoneElement:
 
 @dataclass(frozen=True)
 class PhonePrompt:
-    """What the prompt says: the task, the elements now, and the commands so far."""
+    """The content of a prompt: the task, the elements now, and the commands so far."""
 
     task: str
     elements: tuple[PhoneElement, ...]
@@ -74,17 +74,19 @@ class PhonePrompt:
 
     @property
     def fields(self) -> list[PhoneElement]:
-        """What can be typed into."""
-        return [each for each in self.elements if each.kind == "textbox"]
+        """The elements that can be typed into."""
+        return [element for element in self.elements if element.kind == "textbox"]
 
     @property
     def live(self) -> list[PhoneElement]:
-        """What can be pressed and has words."""
-        return [each for each in self.elements if each.kind in ("button", "checkbox", "radio") and plain(each.label)]
+        """The elements that can be pressed and have words."""
+        return [item for item in self.elements if item.kind in ("button", "checkbox", "radio") and plain(item.label)]
 
-    def was_pressed(self, each: PhoneElement) -> bool:
-        """Whether something with this number was pressed already, with success or at least twice."""
-        rows = [r for r in self.past if r.startswith(("Tap(", "Long Press(")) and f"element {each.number} " in r]
+    def was_pressed(self, element: PhoneElement) -> bool:
+        """Whether an element of this number was pressed already, with success or at least twice."""
+        rows = [
+            row for row in self.past if row.startswith(("Tap(", "Long Press(")) and f"element {element.number} " in row
+        ]
         return len(rows) > 1 or any(row.endswith(": done") for row in rows)
 
 
@@ -98,20 +100,20 @@ class PhoneRules:
         name, arguments = next(rule for rule in _rules(read_moment(messages[-1].content)))
         if "without JSON" in messages[-1].content:
             return Completion(f"{name} {json.dumps(arguments, ensure_ascii=False)}", self.name)
-        said = {"commands": [{"name": name, "args": arguments}]}
-        return Completion(json.dumps(said, ensure_ascii=False), self.name)
+        answer = {"commands": [{"name": name, "args": arguments}]}
+        return Completion(json.dumps(answer, ensure_ascii=False), self.name)
 
 
 def read_moment(prompt: str) -> PhonePrompt:
-    """What the user's turn of the prompt `phone` says; lines that can't be read are left out."""
+    """The content of the user's turn of the prompt `phone`; lines that can't be read are left out."""
     situation = read_situation(prompt)
-    found = map(_ELEMENT.match, prompt.rpartition("\nObservation ")[2].splitlines())
-    elements = tuple(_element(int(match[1]), match[2]) for match in found if match)
+    matches = map(_ELEMENT.match, prompt.rpartition("\nObservation ")[2].splitlines())
+    elements = tuple(_element(int(match[1]), match[2]) for match in matches if match)
     return PhonePrompt(situation.task, elements, situation.done)
 
 
-def _element(number: int, said: str) -> PhoneElement:
-    before, quote, rest = said.partition("'")
+def _element(number: int, description: str) -> PhoneElement:
+    before, quote, rest = description.partition("'")
     text, _, after = rest.rpartition("'")
     words = f"{before} {after}".replace("containing the text", "").split()
     states = frozenset(words) & set(_STATES)
@@ -128,7 +130,7 @@ Act = tuple[str, dict[str, Any]]
 def _rules(now: PhonePrompt) -> Iterator[Act]:
     """Actions, of which the first is taken; each rule yields one where it applies."""
     yield from _fill(now)
-    if any(plain(each.label).startswith("loading") for each in now.elements):
+    if any(plain(element.label).startswith("loading") for element in now.elements):
         yield "Wait", {"seconds": 2}
     asks = now.task.rstrip().endswith("?")
     yield from _answer(now, certain=True) if asks else _hold_named(now)
@@ -139,7 +141,7 @@ def _rules(now: PhonePrompt) -> Iterator[Act]:
     yield from _press_beside(now)
     swipes = [row for row in now.past[-MAX_SWIPES:] if row.startswith("Swipe(")]
     ended = len(swipes) == MAX_SWIPES or any(not row.endswith(": done") for row in swipes[-1:])
-    if not ended and any("scrollable" in each.states for each in now.elements):
+    if not ended and any("scrollable" in element.states for element in now.elements):
         yield "Swipe", {"direction": "up", "dist": "medium"}
     if asks:
         yield from _answer(now, certain=False)
@@ -147,15 +149,16 @@ def _rules(now: PhonePrompt) -> Iterator[Act]:
 
 
 def _fill(now: PhonePrompt) -> Iterator[Act]:
-    for each in now.fields:
-        value = value_for(each.label, now.task)
-        if not value or each.beside == value:
+    for element in now.fields:
+        value = value_for(element.label, now.task)
+        if not value or element.beside == value:
             continue
-        hidden = "password" in each.states
-        if "focused" in each.states and not any(f"Type({value!r})" in row for row in now.past[-1:]):
+        is_focused = "focused" in element.states
+        was_typed = "password" in element.states and any(row.startswith("Type(") for row in now.past)
+        if is_focused and not any(f"Type({value!r})" in row for row in now.past[-1:]):
             yield "Type", {"text": value}
-        if "focused" not in each.states and not (hidden and any(row.startswith("Type(") for row in now.past)):
-            yield "Tap", {"element": each.number}
+        if not is_focused and not was_typed:
+            yield "Tap", {"element": element.number}
 
 
 def value_for(label: str, task: str) -> str:
@@ -170,7 +173,7 @@ def value_for(label: str, task: str) -> str:
         mention = re.search(rf'\b{re.escape(word)}\w*(?: is| of)?[:]? "([^"]+)"', task, re.IGNORECASE)
         if mention and len(word) > 2:
             return mention[1]
-    texts = [each for each in re.findall(r'"([^"]+)"', task) if re.search(r"[^\W\d]", each)]
+    texts = [text for text in re.findall(r'"([^"]+)"', task) if re.search(r"[^\W\d]", text)]
     return texts[0] if texts and words.split()[-1:] in (["name"], ["title"]) else ""
 
 
@@ -178,62 +181,62 @@ def _press_named(now: PhonePrompt) -> Iterator[Act]:
     """Press what the task names, by the longest name; a switch only if its state isn't the wanted one."""
     task = f" {plain(now.task)} "
     is_off = bool(re.search(r"\boff\b|doesn t", task))
-    for each in sorted(now.live, key=lambda each: -len(plain(each.label))):
-        name = plain(each.label)
+    for element in sorted(now.live, key=lambda element: -len(plain(element.label))):
+        name = plain(element.label)
         is_named = len(name) > 2 and f" {name} " in task and name not in ("save", "back", "cancel")
-        is_so = "selected" in each.states or (each.kind == "checkbox" and ("checked" in each.states) != is_off)
-        if is_named and not is_so and not now.was_pressed(each):
-            yield "Tap", {"element": each.number}
+        is_so = "selected" in element.states or (element.kind == "checkbox" and ("checked" in element.states) != is_off)
+        if is_named and not is_so and not now.was_pressed(element):
+            yield "Tap", {"element": element.number}
 
 
 def _hold_named(now: PhonePrompt) -> Iterator[Act]:
     """Press long on a named element, which opens its menu of actions."""
     task = f" {plain(now.task)} "
-    for each in now.live:
-        wanted = f" {plain(each.label)} " in task and "long-press" in each.states and not now.was_pressed(each)
-        if wanted and len(plain(each.label)) > 2 and not re.search(r"\b(play|open|create|folder)\b", task):
-            yield "Long Press", {"element": each.number}
+    for element in now.live:
+        wanted = f" {plain(element.label)} " in task and "long-press" in element.states and not now.was_pressed(element)
+        if wanted and len(plain(element.label)) > 2 and not re.search(r"\b(play|open|create|folder)\b", task):
+            yield "Long Press", {"element": element.number}
 
 
 def _open_topic(now: PhonePrompt) -> Iterator[Act]:
     for name, words in _TOPICS:
         if re.search(words, now.task, re.IGNORECASE) and not now.past:
-            yield from (("Tap", {"element": each.number}) for each in now.live if plain(each.label) == name)
+            yield from (("Tap", {"element": element.number}) for element in now.live if plain(element.label) == name)
 
 
 def _press_beside(now: PhonePrompt) -> Iterator[Act]:
     """Press elements whose second line has a word of the task."""
     task = {word for word in plain(now.task).split() if len(word) > 3}
-    for each in now.live:
-        if task & set(plain(each.beside).split()) and "·" not in each.beside and not now.was_pressed(each):
-            yield "Tap", {"element": each.number}
+    for element in now.live:
+        if task & set(plain(element.beside).split()) and "·" not in element.beside and not now.was_pressed(element):
+            yield "Tap", {"element": element.number}
 
 
 def _press_verb(now: PhonePrompt) -> Iterator[Act]:
     for pattern, starts in _VERBS:
         if re.search(pattern, now.task, re.IGNORECASE):
-            for each in reversed(now.live):
-                if plain(each.label).split()[0] in starts and not now.was_pressed(each):
-                    yield "Tap", {"element": each.number}
-    save = [each for each in now.live if each.label in ("Save", "Create", "OK") and not now.was_pressed(each)]
+            for element in reversed(now.live):
+                if plain(element.label).split()[0] in starts and not now.was_pressed(element):
+                    yield "Tap", {"element": element.number}
+    save = [end for end in now.live if end.label in ("Save", "Create", "OK") and not now.was_pressed(end)]
     if save and any(row.startswith(("Type(", "Tap(")) for row in now.past[1:]):
         yield "Tap", {"element": save[-1].number}
-    if now.fields and not save and any(each.label == "Save" for each in now.live):
+    if now.fields and not save and any(element.label == "Save" for element in now.live):
         yield "Back", {}
 
 
 def _answer(now: PhonePrompt, *, certain: bool) -> Iterator[Act]:
     """A question's answer: the text beside or below the words that it asks about."""
     task = set(plain(now.task).split())
-    for after, each in pairwise([each for each in reversed(now.elements) if each.kind == "text"]):
-        words = plain(each.label).split()
+    for below, element in pairwise([element for element in reversed(now.elements) if element.kind == "text"]):
+        words = plain(element.label).split()
         if len(words) <= 2 and set(words) <= task and len(now.past) > 1:
-            yield "finish", {"message": after.label}
+            yield "finish", {"message": below.label}
     if not certain:
-        rows = [each for each in now.elements if each.kind in ("text", "button") and plain(each.label)]
-        best = max(rows, key=lambda each: len(set(plain(f"{each.label} {each.beside}").split()) & task), default=None)
-        parts = f"{best.label} | {best.beside}".split(" | ") if best else []
-        yield "finish", {"message": ", ".join(part for part in parts if not set(plain(part).split()) <= task)}
+        rows = [row for row in now.elements if row.kind in ("text", "button") and plain(row.label)]
+        best = max(rows, key=lambda row: len(set(plain(f"{row.label} {row.beside}").split()) & task), default=None)
+        texts = f"{best.label} | {best.beside}".split(" | ") if best else []
+        yield "finish", {"message": ", ".join(text for text in texts if not set(plain(text).split()) <= task)}
 
 
 def plain(words: str) -> str:
@@ -253,7 +256,7 @@ class RandomPresses:
         """One action on an element of the prompt; finish one time in twenty."""
         now = read_moment(messages[-1].content)
         rng = random.Random(f"{sampling.seed}\n{messages[-1].content}")
-        presses: list[Act] = [("Tap", {"element": each.number}) for each in now.elements if each.kind != "text"]
+        presses: list[Act] = [("Tap", {"element": target.number}) for target in now.elements if target.kind != "text"]
         others: list[Act] = [("Back", {}), ("Swipe", {"direction": "up"}), ("Type", {"text": "a"})]
         name, arguments = rng.choice([*presses, *others]) if rng.random() < 0.95 else ("finish", {"message": "done"})
         return Completion(json.dumps({"commands": [{"name": name, "args": arguments}]}), self.name)
@@ -282,15 +285,15 @@ class ClumsyPresses:
         )
         if rng.random() < self._rate:
             name, arguments = self._spoil(now, name, arguments, rng)
-        said = {"thoughts": {"plan": f"meant {intention}"}, "commands": [{"name": name, "args": arguments}]}
-        return Completion(json.dumps(said), self.name)
+        answer = {"thoughts": {"plan": f"meant {intention}"}, "commands": [{"name": name, "args": arguments}]}
+        return Completion(json.dumps(answer), self.name)
 
     def _spoil(self, now: PhonePrompt, name: str, arguments: dict[str, Any], rng: random.Random) -> Act:
         if name == "Type":
             return name, {"text": arguments["text"][:-1] or arguments["text"]}
-        others = [each for each in now.elements if each.number != arguments.get("element")]
+        others = [element for element in now.elements if element.number != arguments.get("element")]
         kind = rng.choice(("shows", "nothing", "other"))
-        pool = [each for each in others if (each.kind == "text") == (kind == "shows")]
+        pool = [element for element in others if (element.kind == "text") == (kind == "shows")]
         if name not in ("Tap", "Long Press") or (kind != "nothing" and not pool):
             return name, arguments
         return name, {"coords": [NOWHERE, NOWHERE]} if kind == "nothing" else {"element": rng.choice(pool).number}

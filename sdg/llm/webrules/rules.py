@@ -34,44 +34,45 @@ def tick(now: Situation) -> RuleAnswer | None:
     match = re.match(r"(?:select|choose|check|tick)\s+(.+?)(?:\s+and\s+(?:click|press|hit)\b.*)?$", now.task, re.I)
     if not ticks or match is None:
         return None
-    labels = [(label_right(now, each), each) for each in ticks]
+    labels = [(label_right(now, box), box) for box in ticks]
     commands = []
-    for words in [] if plain(match[1]) in ("nothing", "none") else wanted_names(now.task):
-        scores = [(2.0 if text == words else likeness(text, words), each) for text, each in labels if text]
+    wants_none = plain(match[1]) in ("nothing", "none")
+    for words in wanted_names(now.task) if not wants_none else ():
+        scores = [(2.0 if text == words else likeness(text, words), box) for text, box in labels if text]
         best = max(scores, key=lambda pair: pair[0], default=(0.0, None))
         if best[1] is not None and best[0] > 0.6 and not best[1].is_checked:
             commands.append(click(best[1]))
-    return submit_form(now, commands) if commands or plain(match[1]) in ("nothing", "none") else None
+    return submit_form(now, commands) if commands or wants_none else None
 
 
 def wanted_names(task: str) -> list[str]:
     """The names that are to be selected: A and B of "Select words similar to A, B and click Submit"."""
     match = re.match(r"\w+\s+(.+?)(?:\s+and\s+(?:click|press|hit)\b.*)?$", task)
     names_text = re.sub(r"^(?:all )?(?:words|items|options) similar to ", "", match[1]) if match else ""
-    return [part.strip(" .\"'") for part in re.split(r",\s*|\s+and\s+", names_text) if part.strip(" .\"'")]
+    return [name.strip(" .\"'") for name in re.split(r",\s*|\s+and\s+", names_text) if name.strip(" .\"'")]
 
 
-def label_right(now: Situation, thing: SeenElement) -> str:
-    """The words to the right of a small thing."""
+def label_right(now: Situation, element: SeenElement) -> str:
+    """The words to the right of a small element."""
     near = [
-        each
-        for each in now.of_kind("text", "link")
-        if abs(each.y - thing.y) < 22 and 0 <= each.place[0] - thing.place[2] + 8 < 60
+        label
+        for label in now.of_kind("text", "link")
+        if abs(label.y - element.y) < 22 and 0 <= label.place[0] - element.place[2] + 8 < 60
     ]
-    return min(near, key=lambda each: (abs(each.y - thing.y) // 6, each.place[0])).text if near else thing.text
+    return min(near, key=lambda label: (abs(label.y - element.y) // 6, label.place[0]), default=element).text
 
 
 def label_of(now: Situation, field: SeenElement) -> str:
     """The words beside or above a field."""
     labels: list[tuple[float, str]] = []
-    for each in now.of_kind("text"):
-        left = field.place[0] - each.place[2]
-        above = field.place[1] - each.place[3]
-        if abs(each.y - field.y) < 18 and -8 <= left < 150:
-            labels.append((0.2 * max(left, 0), each.text))
-        elif -8 <= above < 50 and each.place[0] < field.place[2] and each.place[2] > field.place[0] - 30:
-            labels.append((20.0 + above, each.text))
-    return min(labels, key=lambda each: each[0], default=(0, ""))[1]
+    for neighbour in now.of_kind("text"):
+        left = field.place[0] - neighbour.place[2]
+        above = field.place[1] - neighbour.place[3]
+        if abs(neighbour.y - field.y) < 18 and -8 <= left < 150:
+            labels.append((0.2 * max(left, 0), neighbour.text))
+        elif -8 <= above < 50 and neighbour.place[0] < field.place[2] and neighbour.place[2] > field.place[0] - 30:
+            labels.append((20.0 + above, neighbour.text))
+    return min(labels, key=lambda label: label[0], default=(0, ""))[1]
 
 
 def labelled_fields(now: Situation) -> RuleAnswer | None:
@@ -89,12 +90,12 @@ def labelled_fields(now: Situation) -> RuleAnswer | None:
             label = plain(f"{label_of(now, field)} {field.text}").split()
             score = max((likeness(a, b) for a in words for b in label if len(a) > 2), default=0.0)
             scores.append((score, -field.y, field))
-        best = max(scores, default=None, key=lambda each: each[:2])
+        best = max(scores, default=None, key=lambda score: score[:2])
         if best is not None and best[0] > 0.7:
             free.remove(best[2])
             commands += fill(best[2], value)
     if len(free) == len(fields):
-        for field, (_, value) in zip(sorted(fields, key=lambda each: each.y), values, strict=False):
+        for field, (_, value) in zip(sorted(fields, key=lambda field: field.y), values, strict=False):
             commands += fill(field, value)
     return submit_form(now, commands)
 
@@ -110,42 +111,41 @@ def entered_text(now: Situation) -> RuleAnswer | None:
     return submit_form(now, fill(fields[0], text))
 
 
-def icon(now: Situation, name: str, among: Sequence[SeenElement] | None = None) -> SeenElement | None:
+def icon(now: Situation, name: str) -> SeenElement | None:
     """An icon that stands for a word."""
-    pool = [each for each in (now.elements if among is None else among) if each.kind in ("icon", "button")]
     look = ICONS.get(name.lower(), name.lower())
-    return next((each for each in pool if look in each.look.split()), None)
+    return next((element for element in now.of_kind("icon", "button") if look in element.look.split()), None)
 
 
 def clicked_in_order(now: Situation) -> RuleAnswer | None:
     """Click what the task names, part by part."""
     if not re.search(r"\b(click|press|close|hit|tap|push)\b", now.lower):
         return None
-    named = [_element_named(now, part) for part in re.split(r",?\s*\bthen\b\s*", now.task)]
-    commands = [click(each) for each in named if each]
+    targets = [_element_named(now, step) for step in re.split(r",?\s*\bthen\b\s*", now.task)]
+    commands = [click(target) for target in targets if target]
     return RuleAnswer(commands, "clicked") if commands else None
 
 
-def _element_named(now: Situation, part: str) -> SeenElement | None:
+def _element_named(now: Situation, step: str) -> SeenElement | None:
     kinds = ("button", "link", "tab", "text", "icon")
-    for words in re.findall(r'"([^"]+)"', part):
+    for words in re.findall(r'"([^"]+)"', step):
         element = _exactly(now, words, *kinds) or icon(now, words) or now.find_named(words, *kinds)
         if element:
             return element
     return max(
         [
-            each
-            for each in now.of_kind("button", "tab", "link", "text")
-            if plain(each.text) and re.search(rf"\b{re.escape(plain(each.text))}\b", plain(part))
+            element
+            for element in now.of_kind("button", "tab", "link", "text")
+            if plain(element.text) and re.search(rf"\b{re.escape(plain(element.text))}\b", plain(step))
         ],
-        key=lambda each: (each.kind != "text", len(each.text)),
+        key=lambda element: (element.kind != "text", len(element.text)),
         default=None,
     )
 
 
 def _exactly(now: Situation, words: str, *kinds: str) -> SeenElement | None:
-    matches = [each for each in now.of_kind(*kinds) if each.text.strip() == words]
-    return min(matches, key=lambda each: kinds.index(each.kind), default=None)
+    matches = [element for element in now.of_kind(*kinds) if element.text.strip() == words]
+    return min(matches, key=lambda element: kinds.index(element.kind), default=None)
 
 
 def only_button(now: Situation) -> RuleAnswer | None:
@@ -156,7 +156,7 @@ def only_button(now: Situation) -> RuleAnswer | None:
 
 def focused_field(now: Situation) -> RuleAnswer | None:
     """Focus into the 2nd textbox."""
-    fields = sorted(now.of_kind(*FIELDS), key=lambda each: (each.y, each.x))
+    fields = sorted(now.of_kind(*FIELDS), key=lambda field: (field.y, field.x))
     if not fields or not re.match(r"(focus|click)\b.*\b(textbox|text ?field|text ?area|input)\b", now.lower):
         return None
     number = re.search(r"\b(\d+)(?:st|nd|rd|th)\b", now.lower)
@@ -180,9 +180,9 @@ class RuleAnswer:
     note: str = ""
 
 
-def click(thing: SeenElement) -> Written:
-    """Click the middle of a thing."""
-    return {"name": "CLICK_COORDS", "args": {"coords": [max(0, min(319, value)) for value in thing.middle]}}
+def click(element: SeenElement) -> Written:
+    """Click the middle of an element."""
+    return {"name": "CLICK_COORDS", "args": {"coords": [max(0, min(319, value)) for value in element.middle]}}
 
 
 def fill(field: SeenElement, text: str) -> list[Written]:
@@ -202,7 +202,7 @@ class WebRules:
         now = read_situation(messages[-1].content)
         plan = next((plan for rule in RULES if (plan := rule(now)) is not None and plan.commands), None)
         if "FINISH:" in messages[0].content and (now.done or plan is None):  # a user's own page, which nobody judges
-            stuck = (plan is None and not now.done) or (now.done[-1:] and ": refused" in now.done[-1])
+            stuck = ": refused" in now.done[-1] if now.done else plan is None
             ending = ("GIVE_UP", "no rule knows what to do") if stuck else ("FINISH", "done as far as the rules know")
             plan = RuleAnswer([{"name": ending[0], "args": {"text": ending[1]}}])
         if plan is None:

@@ -1,4 +1,4 @@
-"""What a prompt says of a screen: task, past, elements. Read from its text alone; all of it is data."""
+"""A prompt's content about a screen: task, past, elements. Read from its text alone; all of it is data."""
 
 import difflib
 import functools
@@ -64,29 +64,29 @@ class Situation:
 
     def of_kind(self, *kinds: str) -> list[SeenElement]:
         """The elements of some kinds, from top to bottom."""
-        return [each for each in self.elements if each.kind in kinds]
+        return [element for element in self.elements if element.kind in kinds]
 
     def find_named(self, words: str, *kinds: str) -> SeenElement | None:
         """The element that these words name best: the same words, then nearly the same, then words within a line."""
-        pool = [each for each in self.elements if each.text and (not kinds or each.kind in kinds)]
-        exact = [each for each in pool if each.text.strip() == words]
-        same = exact or [each for each in pool if plain(each.text) == plain(words)]
+        pool = [element for element in self.elements if element.text and (not kinds or element.kind in kinds)]
+        exact = [element for element in pool if element.text.strip() == words]
+        same = exact or [element for element in pool if plain(element.text) == plain(words)]
         if same:
-            return min(same, key=lambda each: KINDS.index(each.kind))
-        close = [(likeness(each.text, words), each) for each in pool]
+            return min(same, key=lambda element: KINDS.index(element.kind))
+        close = [(likeness(element.text, words), element) for element in pool]
         best = max(close, key=lambda pair: pair[0], default=(0.0, None))
         if best[1] is not None and best[0] >= ALIKE:
             return best[1]
-        return next((part for each in pool if (part := within(each, words)) is not None), None)
+        return next((piece for line in pool if (piece := within(line, words)) is not None), None)
 
     def submit(self) -> SeenElement | None:
         """The button that ends the task."""
         buttons = self.of_kind("button")
         for words in (*self.quotations, "Submit", "Search", "Login", "Go!", "OK", "Send", "Done"):
             is_meant = plain(words) in self.lower or words in ("Submit", "OK", "Go!")
-            for each in (*buttons, *(self.of_kind("text") if words == "Submit" else ())):
-                if is_meant and plain(each.text) == plain(words):
-                    return each
+            for element in (*buttons, *(self.of_kind("text") if words == "Submit" else ())):
+                if is_meant and plain(element.text) == plain(words):
+                    return element
         return buttons[-1] if len(buttons) == 1 else None
 
 
@@ -96,39 +96,46 @@ def plain(words: str) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def likeness(one: str, other: str) -> float:
-    """How alike two texts are in [0, 1], with letters that are easily misread for each other taken as equal."""
-    a, b = (plain(each).replace(" ", "").translate(_LOOKALIKES).replace("rn", "m") for each in (one, other))
+def likeness(text: str, other_text: str) -> float:
+    """How alike two texts are in [0, 1], with letters that are easily misread for element other taken as equal."""
+    a, b = _without_lookalikes(text), _without_lookalikes(other_text)
     if not a or not b:
         return 0.0
     return 0.99 if a == b else difflib.SequenceMatcher(None, a, b).ratio()
 
 
+def _without_lookalikes(text: str) -> str:
+    return plain(text).replace(" ", "").translate(_LOOKALIKES).replace("rn", "m")
+
+
 def within(line: SeenElement, words: str) -> SeenElement | None:
     """The part of a line of text that holds some words, if all letters are equally wide."""
-    parts = words.split()
-    have = [(match[0], match.start(), match.end()) for match in re.finditer(r"\S+", line.text)]
-    for first in range(len(have) - len(parts) + 1):
-        stretch = have[first : first + len(parts)]
-        if all(alike(word, other) for (word, _, _), other in zip(stretch, parts, strict=True)):
-            wide = (line.place[2] - line.place[0]) / max(len(line.text), 1)
-            x0, x1 = line.place[0] + round(stretch[0][1] * wide), line.place[0] + round(stretch[-1][2] * wide)
-            return replace(line, text=words, place=(x0, line.place[1], x1, line.place[3]))
+    wanted = words.split()
+    matches = list(re.finditer(r"\S+", line.text))
+    left, top, right, bottom = line.place
+    letter_width = (right - left) / max(len(line.text), 1)
+    for first in range(len(matches) - len(wanted) + 1):
+        stretch = matches[first : first + len(wanted)]
+        if all(alike(match[0], word) for match, word in zip(stretch, wanted, strict=True)):
+            first_x, last_x = stretch[0].start() * letter_width, stretch[-1].end() * letter_width
+            return replace(line, text=words, place=(left + round(first_x), top, left + round(last_x), bottom))
     return None
 
 
-def alike(one: str, other: str) -> bool:
+def alike(word: str, other_word: str) -> bool:
     """Whether two single words are equal up to punctuation and misread letters."""
-    return plain(one) == plain(other) != "" or (min(len(one), len(other)) > 3 and likeness(one, other) > 0.9)
+    return plain(word) == plain(other_word) != "" or (
+        min(len(word), len(other_word)) > 3 and likeness(word, other_word) > 0.9
+    )
 
 
 def read_situation(prompt: str) -> Situation:
-    """What the user's turn of the prompt `screen` says; what can't be read is left out."""
+    """The content of the user's turn of the prompt `screen`; lines that can't be read are left out."""
     past = prompt.partition("\nPast commands:\n")[2].partition("\nObservation ")[0].splitlines()
-    found = [_ELEMENT.match(row.strip()) for row in _block(prompt, "Observation ")]
+    matches = [_ELEMENT.match(row.strip()) for row in _block(prompt, "Observation ")]
     return Situation(
         " ".join(_block(prompt, "Task:")),
-        tuple(_element(*match.groups()) for match in found if match),
+        tuple(_element(*match.groups()) for match in matches if match),
         tuple(row.partition(". ")[2] for row in past if row[:1].isdigit()),
     )
 
@@ -146,8 +153,8 @@ def _block(prompt: str, heading: str) -> Sequence[str]:
 def _element(name: str, *place: str) -> SeenElement:
     before, _, rest = name.partition("'")
     text, _, after = rest.rpartition("'")
-    named = f"{before} {after}".replace("containing the text", "").replace("empty ", "").partition(" on ")[0]
-    words = " ".join(named.split())
+    description = f"{before} {after}".replace("containing the text", "").replace("empty ", "").partition(" on ")[0]
+    words = " ".join(description.split())
     kind = next((kind for kind in KINDS if words.endswith(kind)), "text" if not words else "icon")
     x0, y0, x1, y1 = map(int, place)
     return SeenElement(kind, text, (x0, y0, x1, y1), words.removesuffix(kind).strip())

@@ -45,7 +45,7 @@ def test_what_a_pattern_is_sure_of_is_hidden_whatever_was_learned(monkeypatch: p
     monkeypatch.setattr(tagger, "weights", lambda: np.full(SIZE, -1, np.float32))
     hidden = {text[span.start : span.end] for span in find(text, (tagger.tag,))}
     assert hidden == {"4111 1111 1111 1111", "ann@example.com"}
-    assert any(span.score >= tagger.SURE for span in evidence(text))
+    assert any(span.score >= tagger.MIN_SURE_SCORE for span in evidence(text))
 
 
 @pytest.mark.parametrize("stored", [b"", b"not weights", "few", "infinite"])

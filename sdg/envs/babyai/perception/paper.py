@@ -67,7 +67,7 @@ class PaperPerception(PlainPerception):
 
     def get_doors_in_observation(self) -> list[SeenDoor]:
         """The doors that the robot sees now, nearest first."""
-        doors = [(self._paper_view(each), each) for each in self._in_view() if each.type == "door"]
+        doors = [(self._paper_view(door), door) for door in self._in_view() if door.type == "door"]
         return [SeenDoor(**asdict(view), status=e.status, explored=e.explored, rooms=e.rooms) for view, e in doors]
 
     def get_carried(self) -> Seen | None:
@@ -94,7 +94,7 @@ class PaperPerception(PlainPerception):
             f"Step {snapshot.get_steps()}. The robot is in room {snapshot.get_current_room()}; rooms visited: {rooms}.",
             f"It carries {f'{load.name} #{load.id}' if load else 'nothing'}. Positions count from where it stands now.",
         ]
-        return "\n".join([*lines, *(self._line(each) for each in snapshot.get_observed_objects() if not each.held)])
+        return "\n".join([*lines, *(self._line(thing) for thing in snapshot.get_observed_objects() if not thing.held)])
 
     def _in_view(self) -> Iterator[Object]:
         things = sorted(self._snapshot.get_observed_objects(), key=lambda thing: (thing.distance, thing.id))

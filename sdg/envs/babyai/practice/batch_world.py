@@ -128,7 +128,9 @@ class BabyAIRows:
 
     def novelty(self, row: int) -> bytes:
         """Pose, load and number of known things."""
-        return b"".join(each[row].tobytes() for each in (self.memory.pose, self.memory.carried, self.memory.n_objects))
+        return b"".join(
+            array[row].tobytes() for array in (self.memory.pose, self.memory.carried, self.memory.n_objects)
+        )
 
     def marks(self) -> Memory:
         """The memory with copies of its own of when each row's subgoal began."""
@@ -147,8 +149,8 @@ class BabyAIRows:
     def join(cls, parts: Sequence[BabyAIRows]) -> BabyAIRows:
         """All rows of all parts, in order."""
         state = np.concatenate([part.state for part in parts]).view(type(parts[0].state))
-        arrays = zip(*(part.memory for part in parts), strict=True)
-        return cls(parts[0].domain, state, Memory(*(np.concatenate(each) for each in arrays)))
+        columns = zip(*(part.memory for part in parts), strict=True)
+        return cls(parts[0].domain, state, Memory(*map(np.concatenate, columns)))
 
 
 _FACTS = {
