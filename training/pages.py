@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from sdg.envs.box import Box
 from sdg.envs.ui.affordances import CLICK, TYPE
 from sdg.envs.ui.boxes import TrueElement, lies_in, true_elements
 from sdg.envs.ui.browser import Browser, PageError
@@ -165,8 +166,8 @@ def _is_over(browser: Browser, task: str) -> bool:
 
 
 def _act(browser: Browser, on: Named, words: str) -> None:
-    x0, y0, x1, y1 = on.box
-    browser.perform(ScreenCommand("CLICK_COORDS", (min((x0 + x1) // 2, SCREEN - 1), min((y0 + y1) // 2, SCREEN - 1))))
+    x, y = Box(*on.box).middle
+    browser.perform(ScreenCommand("CLICK_COORDS", (min(x, SCREEN - 1), min(y, SCREEN - 1))))
     if words:
         browser.perform(ScreenCommand("TYPE_TEXT", words))
 
@@ -174,8 +175,7 @@ def _act(browser: Browser, on: Named, words: str) -> None:
 def _shows(before: np.ndarray, after: np.ndarray, box: Sequence[int]) -> bool:
     """Whether an effect is to be seen: at what was acted on, or on a good part of the screen."""
     changed = (np.abs(before.astype(np.int16) - after) > 24).any(axis=2)
-    x0, y0, x1, y1 = box
-    return bool(changed[max(y0 - 6, 0) : y1 + 6, max(x0 - 6, 0) : x1 + 6].any()) or float(changed.mean()) > 0.02
+    return bool(Box(*box).grown(6, 6).pixels_of(changed).any()) or float(changed.mean()) > 0.02
 
 
 def save(pages: Sequence[Page], place: Path) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from sdg.console import UserError, progress
+from sdg.envs.box import Box
 from sdg.envs.ui.affordances import TYPE, ScreenAffordances
 from sdg.envs.ui.browser import Browser, NoBrowser, what_is_missing
 from sdg.envs.ui.effects import effects
-from sdg.envs.ui.parser.detector import overlap
 from sdg.experiments.bench.gate.rollouts import COMPLETENESS, FEASIBILITY
 from sdg.experiments.bench.gate.screen_guards import Parsed
 from sdg.experiments.bench.gate.screens import HELD_OUT, LEARNED, Item, Page, family, items
@@ -51,7 +51,7 @@ def cases(page: Page, parsed: Parsed, *, weight: float = 1.0) -> list[Case]:
     words = {each.argument.split("'")[1] for each in page.transitions if each.verb == TYPE}
     for each in page.transitions:
         after = parsed(each.after, each.elements)
-        shares = np.array([overlap(other.box, each.box) for other in before.parsed])
+        shares = np.array([Box(*other.box).overlap(each.box) for other in before.parsed])
         acted = np.append((shares >= ACTED) | (shares == max(shares.max(), ACTED_AT_LEAST)), False)
         if not acted.any():
             continue

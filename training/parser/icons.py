@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from sdg.envs.box import Box
 from sdg.envs.ui.browser import open_browser
 from sdg.envs.ui.parser.icons import CARD, NAMES, SIDE, WEIGHTS, ink_of, load_network, network
 from training.parser.pages import text
@@ -337,8 +338,10 @@ def measure_pages(page: Any, package: Path, sets: Sequence[str], *, pages: int =
         )
         found = parse(np.asarray(Image.open(io.BytesIO(page.screenshot(timeout=60_000))).convert("RGB"))).elements
         named = [each for each in found if each.kind.removesuffix(" icon") in NAMES]
-        inside = lambda each, box: box[0] <= each.middle[0] < box[2] and box[1] <= each.middle[1] < box[3]  # noqa: E731
-        hits = [any(each.kind == f"{name} icon" and inside(each, box) for each in named) for name, box in boxes]
+        hits = [
+            any(each.kind == f"{name} icon" and Box(*box).has_point(*each.middle) for each in named)
+            for name, box in boxes
+        ]
         right, asked, given = right + sum(hits), asked + len(boxes), given + len(named)
     return {
         "found_and_named": round(right / asked, 4),

@@ -25,6 +25,7 @@ from unittest.mock import patch
 import numpy as np
 from PIL import Image
 
+from sdg.envs.box import Box
 from sdg.envs.ui.browser import open_browser
 from sdg.envs.ui.parser import scripts
 from sdg.envs.ui.parser.screen import ScreenElement, parse
@@ -112,8 +113,7 @@ def read(text: str, box: Sequence[int], elements: Sequence[ScreenElement]) -> fl
     """How much of a text was read where it stands, in [0, 1]."""
     asked, best = letters(text), 0.0
     for each in elements:
-        x0, y0, x1, y1 = each.box
-        if min(x1, box[2]) > max(x0, box[0]) and min(y1, box[3]) > max(y0, box[1]):
+        if Box(*each.box).intersection(box).area:
             has = letters(each.text)
             same = sum(part.size for part in SequenceMatcher(None, asked, has, False).get_matching_blocks())
             best = max(best, same / max(len(asked), len(has), 1))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sdg.envs.box import Box
 from sdg.envs.phone.actions import PhoneAction
 from sdg.envs.phone.tree import UiTree
 from sdg.envs.ui.parser.screen import ScreenElement
@@ -173,5 +174,5 @@ def find(tree: UiTree, what: str) -> ScreenElement | None:
         live = [each for each in tree.elements if each.kind not in ("text", "textbox")]
         named = [each for each in live if each.text == what] or [each for each in live if each.text.startswith(what)]
     # What is cut off by more than half is scrolled to first.
-    whole = [each for each in named if each.box[3] - each.box[1] >= 40]
+    whole = [each for each in named if Box(*each.box).height >= 40]
     return whole[0] if whole else None

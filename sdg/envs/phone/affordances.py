@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sdg.envs.box import Box
 from sdg.envs.defaults import PlainPerception
 from sdg.envs.domain import Affordances
 from sdg.envs.phone.actions import FORMS
@@ -99,9 +100,9 @@ def _target(argument: str, elements: Sequence[ScreenElement]) -> ScreenElement |
         return None
     if match["element"]:
         return next((each for each in elements if each.id == int(match["element"])), None)
-    x, y = int(match["x"]), int(match["y"])
-    inside = [each for each in elements if each.box[0] <= x < each.box[2] and each.box[1] <= y < each.box[3]]
-    return inside[-1] if inside else None
+    point = int(match["x"]), int(match["y"])
+    there = [element for element in elements if Box(*element.box).has_point(*point)]
+    return there[-1] if there else None
 
 
 def _words(text: str) -> set[str]:

@@ -2,8 +2,9 @@
 
 import math
 
+from sdg.envs.box import Box
 from sdg.envs.phone.actions import ActionError, PhoneAction, Point, place_of, swipe_ends
-from sdg.envs.phone.tree import PRESSED, UiTree, contains
+from sdg.envs.phone.tree import PRESSED, UiTree
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.ui.presses import Press
 
@@ -21,7 +22,7 @@ def target_of(action: PhoneAction, tree: UiTree) -> ScreenElement | None:
     elif action.element:
         found = [each for each in tree.elements if each.id == action.element]
     else:
-        found = [each for each in tree.elements if action.at and contains(each.box, (*action.at, *action.at))]
+        found = [each for each in tree.elements if action.at and Box(*each.box).contains((*action.at, *action.at))]
     return found[-1] if found else None
 
 
@@ -40,16 +41,16 @@ def press_on(action: PhoneAction, tree: UiTree, size: Point) -> Press:
     point = (*start, start[0] + 1, start[1] + 1)
     if action.name == "Swipe" and math.dist(start, end := swipe_ends(action, start, size)[1]) >= STILL:
         middle = ((start[0] + end[0]) // 2, (start[1] + end[1]) // 2) * 2
-        passed = [each for each in tree.nodes if contains(each.box, point) or contains(each.box, middle)]
+        passed = [each for each in tree.nodes if each.box.contains(point) or each.box.contains(middle)]
         said = [words[:SMALL] for each in passed for words in (each.text, each.description)]
         return Press("slider", dialog="\n".join(filter(None, said)))
-    here = [each for each in tree.nodes if contains(each.box, point) and (each.label or each.flags & PRESSED)]
+    here = [each for each in tree.nodes if each.box.contains(point) and (each.label or each.flags & PRESSED)]
     if not here:
         return Press(unseen=True)
     target = ([each for each in here if each.flags & PRESSED] or here)[-1]
     if target.kind == "EditText":
         return Press()
-    inside = [each for each in tree.nodes if contains(target.box, each.box)]
+    inside = [each for each in tree.nodes if target.box.contains(each.box)]
     same = [each for each in inside if each.box == target.box]
     inner = [each.label for each in inside if each.label and each.box != target.box and not each.flags & PRESSED]
     said = [target.label, *(words for each in same for words in (each.text, each.description)), " | ".join(inner)]
@@ -72,7 +73,7 @@ def _enter(action: PhoneAction, tree: UiTree) -> Press:
     field = target_of(action, tree)
     if field is None:
         return Press(unseen=True)
-    inside = [each for each in tree.nodes if contains(field.box, each.box)]
+    inside = [each for each in tree.nodes if Box(*field.box).contains(each.box)]
     names = [f"{each.resource} {each.description if field.kind == 'textbox' else ''}" for each in inside]
     if {"search", "query"} & set(" ".join(names).replace("_", " ").lower().split()):
         return Press()

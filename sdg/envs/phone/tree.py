@@ -11,10 +11,10 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
 from xml.etree import ElementTree
 from zlib import crc32
 
+from sdg.envs.box import Box
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.errors import SDGError, refuse
 
@@ -57,7 +57,7 @@ class Node:
     description: str
     resource: str
     package: str
-    box: Bounds
+    box: Box
     flags: frozenset[str]
     children: tuple[Node, ...] = ()
 
@@ -138,28 +138,24 @@ def _node(node: ElementTree.Element, children: tuple[Node, ...] = ()) -> Node | 
     return Node(kind, *words, node.get("package", ""), box, flags, children)
 
 
-def _compressed(node: ElementTree.Element, outer: Bounds | None) -> tuple[Node, ...]:
+def _compressed(node: ElementTree.Element, outer: Box | None) -> tuple[Node, ...]:
     """The node with what is left below it, or its children in its place, as AndroidLab does it."""
     box = bounds_of(node.get("bounds", ""))
     children = tuple(found for each in node for found in _compressed(each, box or outer))
     found = _node(node, children)
-    if found is None or not ((outer is None or contains(outer, found.box)) and (found.flags & _KEEPING or found.label)):
+    if found is None:
         return children
-    return (found,)
+    is_inside = outer is None or outer.contains(found.box)
+    return (found,) if is_inside and (found.flags & _KEEPING or found.label) else children
 
 
-def bounds_of(bounds: str) -> Bounds | None:
+def bounds_of(bounds: str) -> Box | None:
     """The box of uiautomator's bounds; None for what is none, or is empty."""
     match = _BOUNDS.fullmatch(bounds)
     if match is None:
         return None
-    x0, y0, x1, y1 = cast(Bounds, tuple(map(int, match.groups())))
-    return (x0, y0, x1, y1) if x0 < x1 and y0 < y1 else None
-
-
-def contains(outer: Sequence[int], inner: Sequence[int]) -> bool:
-    """Whether a box lies in another one."""
-    return outer[0] <= inner[0] and outer[1] <= inner[1] and inner[2] <= outer[2] and inner[3] <= outer[3]
+    box = Box(*map(int, match.groups()))
+    return box if box.width > 0 and box.height > 0 else None
 
 
 def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[str, ...]]:
@@ -227,25 +223,21 @@ def bounds_in(tree: UiTree, number: int) -> Bounds | None:
 def marks(tree: UiTree) -> tuple[ScreenElement, ...]:
     """The elements that get a mark on a picture (SoM): what can be pressed or has words, then what can be focused
     more than 10 pixels from those; of several within 5 pixels the first."""
-    by_box = {each.box: each for each in reversed(tree.elements)}
+    by_box: dict[tuple[int, ...], ScreenElement] = {element.box: element for element in reversed(tree.elements)}
     nodes = [node for node in tree.walk() if node.box in by_box]
     first = _apart((node.box for node in nodes if "clickable" in node.flags or node.label), 5)
     second = _apart((node.box for node in nodes if "focusable" in node.flags), 5)
-    chosen = [*first, *(box for box in second if min((_distance(box, each) for each in first), default=99) > 10)]
-    return tuple(by_box[box] for box in dict.fromkeys(chosen))
+    far = [box for box in second if all(math.dist(box.middle, marked.middle) > 10 for marked in first)]
+    return tuple(by_box[box] for box in dict.fromkeys(first + far))
 
 
-def _apart(boxes: Iterable[Bounds], distance: int) -> list[Bounds]:
+def _apart(boxes: Iterable[Box], distance: int) -> list[Box]:
     """The boxes whose middle is farther than `distance` pixels from those before them."""
-    chosen: list[Bounds] = []
+    chosen: list[Box] = []
     for box in dict.fromkeys(boxes):  # each once, because a dump may have very many nodes in a few boxes
-        if all(_distance(box, each) > distance for each in chosen):
+        if all(math.dist(box.middle, before.middle) > distance for before in chosen):
             chosen.append(box)
     return chosen
-
-
-def _distance(one: Bounds, other: Bounds) -> float:
-    return math.dist(*(((x0 + x1) // 2, (y0 + y1) // 2) for x0, y0, x1, y1 in (one, other)))
 
 
 def write_dump(rows: Iterable[tuple[str, str, Bounds, Iterable[str]]]) -> str:

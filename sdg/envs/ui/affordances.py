@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sdg.envs.box import Box
 from sdg.envs.defaults import PlainPerception
 from sdg.envs.domain import Affordances
 from sdg.envs.ui.captions import (
@@ -91,21 +92,22 @@ def near(asks: AbstractSet[str], argument: str, *screens: SeenScreen) -> tuple[s
     high, wide = screens[0].picture.shape[:2]
     if (high, wide) == (SCREEN, SCREEN):
         return argument, list(screens)
-    points = bool(asks & set(POINTING))
-    box = place_of(asks, argument, screens[0].parsed) or (0, 0, 0, 0)
-    x, y = _point(argument) if points else ((box[0] + box[2]) // 2, (box[1] + box[3]) // 2)
-    left, top = max(min(x - SCREEN // 2, wide - SCREEN), 0), max(min(y - SCREEN // 2, high - SCREEN), 0)
-    return f"{x - left},{y - top}" if points else argument, [_window(each, left, top) for each in screens]
+    is_point = bool(asks & set(POINTING))
+    x, y = _point(argument) if is_point else Box(*(place_of(asks, argument, screens[0].parsed) or (0, 0, 0, 0))).middle
+    left = max(min(x - SCREEN // 2, wide - SCREEN), 0)
+    top = max(min(y - SCREEN // 2, high - SCREEN), 0)
+    window = Box(left, top, left + SCREEN, top + SCREEN)
+    return f"{x - left},{y - top}" if is_point else argument, [_cut(screen, window) for screen in screens]
 
 
-def _window(screen: SeenScreen, left: int, top: int) -> SeenScreen:
-    part, found = screen.picture[top : top + SCREEN, left : left + SCREEN], []
-    part = np.pad(part, ((0, SCREEN - part.shape[0]), (0, SCREEN - part.shape[1]), (0, 0)), mode="edge")
-    for each in screen.parsed:
-        x0, y0, x1, y1 = (min(max(side, 0), SCREEN) for side in np.array(each.box) - (left, top, left, top))
-        if x1 > x0 and y1 > y0:
-            found.append(replace(each, box=(int(x0), int(y0), int(x1), int(y1))))
-    return SeenScreen(part, found)
+def _cut(screen: SeenScreen, window: Box) -> SeenScreen:
+    """What a window shows of a screen, and the parts of elements that lie in it."""
+    picture = window.pixels_of(screen.picture)
+    high, wide = picture.shape[:2]
+    picture = np.pad(picture, ((0, SCREEN - high), (0, SCREEN - wide), (0, 0)), mode="edge")
+    parts = [(element, window.intersection(element.box)) for element in screen.parsed]
+    elements = [replace(element, box=part.moved(-window.left, -window.top)) for element, part in parts if part.area]
+    return SeenScreen(picture, elements)
 
 
 def resolve(argument: str, elements: Sequence[ScreenElement]) -> Sequence[ScreenElement]:

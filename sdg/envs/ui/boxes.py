@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sdg.envs.box import Box
 from sdg.envs.ui.browser import SCALE, STRIP, Browser
 from sdg.envs.ui.commands import SCREEN
 
@@ -147,5 +148,5 @@ def _element(row: dict[str, Any]) -> TrueElement:
 
 def lies_in(inner: Sequence[int], outer: Sequence[int]) -> bool:
     """Whether the middle of a box [x0, y0, x1, y1] is in another."""
-    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
-    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
+    box, (x, y) = Box(*outer), Box(*inner).centre
+    return box.left <= x <= box.right and box.top <= y <= box.bottom

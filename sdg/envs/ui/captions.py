@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from sdg.envs.box import Box
 from sdg.envs.ui.parser.detector import ICONS
 from sdg.envs.ui.parser.icons import NAMES
 from sdg.envs.ui.parser.screen import COLOURS, ScreenElement
@@ -73,25 +74,24 @@ def caption_of(element: ScreenElement, elements: Sequence[ScreenElement]) -> Cap
 
 
 def _beside(element: ScreenElement, elements: Sequence[ScreenElement], *, right: bool) -> str:
-    x0, y0, x1, y1 = element.box
-    found = []
-    for other in (each for each in elements if each.kind in ("text", "link") and each.text):
-        a0, b0, a1, b1 = other.box
-        gap = a0 - x1 if right else x0 - a1
-        level = min(y1, b1) - max(y0, b0) > 0.5 * min(y1 - y0, b1 - b0)
-        if level and -max(6, (a1 - a0) // 3) <= gap <= NEAR_X:  # a box that is found may begin inside its label
-            found.append((gap, other.text))
-    return min(found, default=(0, ""))[1]
+    """The label on the right or left of an element; "" for none."""
+    box = Box(*element.box)
+    labels = []
+    for text in (other for other in elements if other.kind in ("text", "link") and other.text):
+        label = Box(*text.box)
+        gap = label.left - box.right if right else box.left - label.right
+        is_level = box.intersection(label).height > 0.5 * min(box.height, label.height)
+        if is_level and -max(6, label.width // 3) <= gap <= NEAR_X:  # a detected box may begin inside its label
+            labels.append((gap, text.text))
+    return min(labels, default=(0, ""))[1]
 
 
 def _above(element: ScreenElement, elements: Sequence[ScreenElement]) -> str:
-    x0, y0, x1, _ = element.box
-    found = [
-        (y0 - other.box[3], other.text)
-        for other in elements
-        if other.kind == "text" and -4 <= y0 - other.box[3] <= NEAR_Y and min(x1, other.box[2]) > max(x0, other.box[0])
-    ]
-    return min(found, default=(0, ""))[1]
+    """The label above an element; "" for none."""
+    box = Box(*element.box)
+    texts = [other for other in elements if other.kind == "text" and box.intersection(other.box).width > 0]
+    labels = [(box.top - Box(*text.box).bottom, text.text) for text in texts]
+    return min((label for label in labels if -4 <= label[0] <= NEAR_Y), default=(0, ""))[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,9 @@ def matches(phrase: Phrase, elements: Sequence[ScreenElement]) -> list[Match]:
 
 
 def _gap(box: Sequence[int], other: Sequence[int]) -> int:
-    return sum(max(box[n] - other[n + 2], other[n] - box[n + 2], 0) for n in (0, 1))
+    """Pixels between two boxes, across and down together."""
+    common = Box(*box).intersection(other)
+    return max(-common.width, 0) + max(-common.height, 0)
 
 
 def _match(phrase: Phrase, element: ScreenElement, caption: Caption) -> Match:
@@ -167,6 +169,5 @@ def likeness(a: str, b: str) -> float:
 
 def at_point(point: tuple[int, int], elements: Sequence[ScreenElement]) -> ScreenElement | None:
     """The smallest element that a point lies in."""
-    x, y = point
-    held = [each for each in elements if each.box[0] <= x < each.box[2] and each.box[1] <= y < each.box[3]]
-    return min(held, key=lambda each: (each.box[2] - each.box[0]) * (each.box[3] - each.box[1]), default=None)
+    there = [element for element in elements if Box(*element.box).has_point(*point)]
+    return min(there, key=lambda element: Box(*element.box).area, default=None)

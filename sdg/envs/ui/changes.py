@@ -6,6 +6,7 @@ from typing import cast
 
 import numpy as np
 
+from sdg.envs.box import Box
 from sdg.envs.ui.effects import changes
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.world import Observation
@@ -31,9 +32,9 @@ def what_changed(before: Observation, after: Observation) -> str:
         return "nothing"
     old, new = cast(Sequence[ScreenElement], before.elements), cast(Sequence[ScreenElement], after.elements)
 
-    def share(each: ScreenElement) -> float:
-        x0, y0, x1, y1 = each.box
-        return float(changed[y0:y1, x0:x1].mean()) if x1 > x0 and y1 > y0 else 0.0
+    def share(element: ScreenElement) -> float:
+        box = Box(*element.box)
+        return float(box.pixels_of(changed).mean()) if box.area else 0.0
 
     parts = {
         "new": _without(new, old, share),
@@ -67,9 +68,8 @@ def _key(each: ScreenElement) -> str:
 
 def _same_place(one: ScreenElement, other: ScreenElement, least: float = 0.5) -> bool:
     """Whether they are called the same, and lie in the same place: `least` is the share that both boxes cover."""
-    (a0, b0, a1, b1), (x0, y0, x1, y1) = one.box, other.box
-    common = max(min(a1, x1) - max(a0, x0), 0) * max(min(b1, y1) - max(b0, y0), 0)
-    return common > least * max((a1 - a0) * (b1 - b0), (x1 - x0) * (y1 - y0)) and _key(one) == _key(other)
+    then, now = Box(*one.box), Box(*other.box)
+    return then.intersection(now).area > least * max(then.area, now.area) and _key(one) == _key(other)
 
 
 def _named(elements: Sequence[ScreenElement], names: Mapping[str, int]) -> str:

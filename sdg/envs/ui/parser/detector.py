@@ -13,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 from PIL import Image
 
+from sdg.envs.box import Box
 from sdg.envs.ui.commands import SCREEN
 
 ICONS = ("star", "trash", "search", "reply", "forward", "retweet", "heart", "share", "more", "close", "left", "right",
@@ -113,28 +114,21 @@ def decode(maps: np.ndarray) -> Sequence[Detection]:
     for kind, y, x in np.argwhere((heat == around) & (heat >= THRESHOLD)):
         left, top, right, bottom = np.exp(np.clip(maps[len(KINDS) : len(KINDS) + 4, y, x], -3, 5)) * STRIDE
         centre = (x + 0.5) * STRIDE, (y + 0.5) * STRIDE
-        box = (centre[0] - left, centre[1] - top, centre[0] + right, centre[1] + bottom)
-        sides = tuple(int(np.clip(round(float(side)), 0, STRIDE * limit)) for side, limit in zip(box, (w, h, w, h)))  # noqa: B905
-        if sides[2] - sides[0] >= 3 and sides[3] - sides[1] >= 3:
+        sides = (centre[0] - left, centre[1] - top, centre[0] + right, centre[1] + bottom)
+        box = Box(*(round(float(side)) for side in sides)).intersection((0, 0, STRIDE * w, STRIDE * h))
+        if box.width >= 3 and box.height >= 3:
             checked, focused = maps[len(KINDS) + 4 :, y, x] > 0
-            found.append(Detection(KINDS[kind], sides, bool(checked), bool(focused), float(heat[kind, y, x])))  # type: ignore[arg-type]
+            found.append(Detection(KINDS[kind], box, bool(checked), bool(focused), float(heat[kind, y, x])))
     return suppress(sorted(found, key=lambda each: -each.score))
 
 
-def suppress(found: Sequence[Detection]) -> Sequence[Detection]:
+def suppress(detections: Sequence[Detection]) -> Sequence[Detection]:
     """Without those that lie on a surer one."""
-    kept: list[Detection] = []
-    for each in found:
-        if all(overlap(each.box, other.box) < OVERLAP for other in kept):
-            kept.append(each)
-    return tuple(kept)
-
-
-def overlap(a: Sequence[int], b: Sequence[int]) -> float:
-    """Intersection over union of two boxes, in [0, 1]."""
-    wide, high = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
-    common = max(wide, 0) * max(high, 0)
-    return common / max((a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - common, 1)
+    surest: list[Detection] = []
+    for detection in detections:
+        if all(Box(*detection.box).overlap(surer.box) < OVERLAP for surer in surest):
+            surest.append(detection)
+    return tuple(surest)
 
 
 @cache

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sdg.envs.box import Box
+
 PRESSED = ("button", "tab", "link")
 """Kinds whose ground may tell a state even where it is the page's."""
 DIFFERENT = 24
@@ -33,8 +35,7 @@ def telling_grounds(picture: np.ndarray, kinds: Sequence[str], boxes: Sequence[S
 
 def _ground(picture: np.ndarray, box: Sequence[int]) -> np.ndarray:
     """The colour that most of a box has."""
-    x0, y0, x1, y1 = box
-    pixels = picture[y0:y1, x0:x1].reshape(-1, 3)
+    pixels = Box(*box).pixels_of(picture).reshape(-1, 3)
     if not len(pixels):
         return np.zeros(3, int)
     codes = (pixels // 8).astype(int) @ np.array([1024, 32, 1])
@@ -47,7 +48,8 @@ def _differ(one: np.ndarray, other: np.ndarray) -> bool:
 
 def _are_neighbours(one: Sequence[int], other: Sequence[int]) -> bool:
     """Whether they lie close to each other in a row, or in a column with the same left side."""
-    across, down = (max(one[n], other[n]) - min(one[n + 2], other[n + 2]) for n in (0, 1))
-    in_row = 2 * -down > max(one[3] - one[1], other[3] - other[1]) and 0 <= across + 4 <= GAP[0]
-    in_column = abs(one[0] - other[0]) <= ALIGNED and 0 <= down + 4 <= GAP[1]
+    box, neighbour = Box(*one), Box(*other)
+    common = box.intersection(neighbour)  # negative sides are gaps
+    in_row = 2 * common.height > max(box.height, neighbour.height) and 0 <= 4 - common.width <= GAP[0]
+    in_column = abs(box.left - neighbour.left) <= ALIGNED and 0 <= 4 - common.height <= GAP[1]
     return in_row or in_column

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from sdg.envs.ui.parser.detector import Detection, load_into, overlap
+from sdg.envs.box import Box
+from sdg.envs.ui.parser.detector import Detection, load_into
 from sdg.envs.ui.parser.leftover import edges_of, pieces_of
 from sdg.envs.ui.parser.lines import holds
 from sdg.envs.ui.parser.ocr import TextLine, read_line
@@ -99,12 +100,12 @@ def find_icons(
     edges = edges_of(picture)
     plain = [each for each in found if each.kind.endswith("icon") or each.kind in ("checkbox", "radio")]
     pieces = [*pieces_of(edges, 0), *pieces_of(edges, JOINED)]
-    boxes = [*(each.box for each in plain), *filter(_is_sized, pieces)]
+    boxes = [*(Box(*each.box) for each in plain), *filter(_is_sized, pieces)]
     ticks = [each.box for each in plain if not each.kind.endswith("icon")]
-    loose = [(max(x0 - 2, 0), max(y0 - 2, 0), x1 + 2, y1 + 2) for x0, y0, x1, y1 in boxes]
+    named = zip(name_icons(picture, [box.grown(2, 2) for box in boxes]), boxes, strict=True)
+    candidates = [(name, share, box) for (name, share), box in named]
     icons: list[Detection] = []
-    named = zip(name_icons(picture, loose), boxes, strict=True)
-    for (name, share), box in sorted(named, key=lambda each: -each[0][1] - LARGER * (each[1][3] - each[1][1])):
+    for name, share, box in sorted(candidates, key=lambda row: -row[1] - LARGER * row[2].height):
         least = max([SURE, *(_least_in(line, box) for line in lines), *(_least_on(tick, box, name) for tick in ticks)])
         if name and share >= least and not any(holds(i.box, box, 0) or holds(box, i.box, 0) for i in icons):
             icons.append(Detection(f"{name} icon", box, False, False, share))
@@ -113,15 +114,15 @@ def find_icons(
     return [line for line in rest if line], [*kept, *icons]
 
 
-def _is_sized(box: Sequence[int]) -> bool:
-    short, long = sorted((box[2] - box[0], box[3] - box[1]))
+def _is_sized(box: Box) -> bool:
+    short, long = sorted((box.width, box.height))
     return SIDES[0] <= long <= SIDES[1] and long <= SLIM * short
 
 
 def _is_drawn_as(each: Detection, icon: Detection) -> bool:
     """Whether the detector took an icon for something drawn."""
     is_drawn = each.kind.endswith("icon") or each.kind in ("checkbox", "radio", "shape")
-    return is_drawn and overlap(each.box, icon.box) >= SAME
+    return is_drawn and Box(*each.box).overlap(icon.box) >= SAME
 
 
 def _least_in(line: TextLine, box: Sequence[int]) -> float:

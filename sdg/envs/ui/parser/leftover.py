@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import ndimage
 
+from sdg.envs.box import Box
 from sdg.envs.ui.parser.detector import Detection
 from sdg.envs.ui.parser.lines import holds
 from sdg.envs.ui.parser.ocr import TextLine, read_line
@@ -38,8 +39,8 @@ def read_left_out(picture: np.ndarray, lines: Sequence[TextLine], found: Sequenc
     edges = edges_of(picture)
     known = [(each.box, 3) for each in lines]
     known += [(each.box, 2) for each in found if each.kind in ("checkbox", "radio") or each.kind.endswith("icon")]
-    for (x0, y0, x1, y1), more in known:
-        edges[max(y0 - more, 0) : y1 + more, max(x0 - more, 0) : x1 + more] = False
+    for box, margin in known:
+        Box(*box).grown(margin, margin).pixels_of(edges)[:] = False
     glyphs, _ = ndimage.label(edges, np.ones((3, 3)))
     boxes = _boxes(glyphs)
     inner = [*(each.box for each in lines), *boxes]
@@ -49,8 +50,8 @@ def read_left_out(picture: np.ndarray, lines: Sequence[TextLine], found: Sequenc
     ]
     words, _ = ndimage.label(ndimage.binary_dilation(np.array(small, bool)[glyphs], np.ones((1, APART))))
     pieces = [box for box in _boxes(words, APART // 2) if _is_letters(box)]
-    columns = [(box[0], box[2]) for box in pieces]
-    pieces = [box for box in pieces if columns.count((box[0], box[2])) <= MOST_ALIKE]
+    spans = [(box.left, box.right) for box in pieces]
+    pieces = [box for box in pieces if spans.count((box.left, box.right)) <= MOST_ALIKE]
     read = [line for box in pieces[:MOST_READ] if (line := read_line(picture, box))]
     sure = [line for line in read if line.confidence >= CERTAIN[len(line.text) == 1] and line.text not in FRAMES]
     return [replace(line, text=line.text.translate(DASHES)) if len(line.text) == 1 else line for line in sure]
@@ -66,11 +67,10 @@ def is_framed(picture: np.ndarray, box: Sequence[int]) -> bool:
     return sum(bool(len(side)) and bool(side.max() >= FRAMED) for side in sides) >= 3
 
 
-def pieces_of(edges: np.ndarray, joined: int) -> list[tuple[int, int, int, int]]:
+def pieces_of(edges: np.ndarray, joined: int) -> list[Box]:
     """Boxes of what hangs together of edges, bool (h, w), with so many pixels around each that join it to others."""
     labels, _ = ndimage.label(ndimage.binary_dilation(edges, np.ones((2 * joined + 1,) * 2)), np.ones((3, 3)))
-    found = ndimage.find_objects(labels)
-    return [(x.start + joined, y.start + joined, x.stop - joined, y.stop - joined) for y, x in found]
+    return _boxes(labels, joined, joined)
 
 
 def edges_of(picture: np.ndarray) -> np.ndarray:
@@ -81,13 +81,11 @@ def edges_of(picture: np.ndarray) -> np.ndarray:
     return found
 
 
-def _boxes(labels: np.ndarray, more: int = 0) -> list[tuple[int, int, int, int]]:
-    """The box of each label from 1 on; `more` pixels at either end across were added."""
-    return [
-        (across.start + more, down.start, across.stop - more, down.stop)
-        for down, across in ndimage.find_objects(labels)
-    ]
+def _boxes(labels: np.ndarray, across: int = 0, down: int = 0) -> list[Box]:
+    """The box of each label from 1 on, without the pixels that were added at either end across and down."""
+    spans = ndimage.find_objects(labels)
+    return [Box(x.start + across, y.start + down, x.stop - across, y.stop - down) for y, x in spans]
 
 
-def _is_letters(box: Sequence[int]) -> bool:
-    return HIGH[0] <= box[3] - box[1] <= HIGH[1] and WIDE[0] <= box[2] - box[0] <= WIDE[1]
+def _is_letters(box: Box) -> bool:
+    return HIGH[0] <= box.height <= HIGH[1] and WIDE[0] <= box.width <= WIDE[1]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sdg.envs.box import Box
 from sdg.envs.ui.parser.detector import Detection
 from sdg.envs.ui.parser.ocr import LEAST_CONFIDENCE, TextLine, read_line
 
@@ -19,7 +20,6 @@ AROUND = 4
 """Pixels above and below a line in which a tick's frame may stand out."""
 SIDES = (10, 26)
 """Pixels of a tick's side, least and most."""
-Run = tuple[int, int, int, int]
 
 
 def cut_lines(
@@ -29,70 +29,71 @@ def cut_lines(
     cut: list[TextLine] = []
     ticks: list[Detection] = []
     for line in lines:
-        runs = _runs(picture, line.box)
-        rings = [tick for run in runs if (tick := _tick(picture, run, runs))]
-        ticks += [each for each in rings if not any(holds(other.box, each.box) for other in found)]
-        marks = [each.box for each in rings] + [
-            each.box for each in found if each.kind in ("checkbox", "radio") and holds(line.box, each.box)
-        ]
-        parts = _parts([run for run in runs if not any(holds(mark, run) for mark in marks)], runs, line.box)
-        if len(parts) == 1 and not marks:
+        runs = _runs(picture, Box(*line.box))
+        drawn = [tick for run in runs if (tick := _tick(picture, run, runs))]
+        ticks += [tick for tick in drawn if not any(holds(known.box, tick.box) for known in found)]
+        detected = [known for known in found if known.kind in ("checkbox", "radio") and holds(line.box, known.box)]
+        marks = [tick.box for tick in (*drawn, *detected)]
+        letters = [run for run in runs if not any(holds(mark, run) for mark in marks)]
+        texts = _parts(letters, runs, Box(*line.box))
+        if len(texts) == 1 and not marks:
             cut.append(line)
         else:
-            cut += [read for box in parts if (read := read_line(picture, box, least))]
+            cut += [part for box in texts if (part := read_line(picture, box, least))]
     return cut, ticks
 
 
 def holds(outer: Sequence[int], inner: Sequence[int], around: int = AROUND) -> bool:
     """Whether the middle of a box lies in another one, or up to so many pixels above or below it."""
-    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
-    return outer[0] <= x < outer[2] and outer[1] - around <= y < outer[3] + around
+    left, top, right, bottom = outer
+    return Box(left, top - around, right, bottom + around).has_point(*Box(*inner).centre)
 
 
-def _runs(picture: np.ndarray, box: Sequence[int]) -> list[Run]:
+def _runs(picture: np.ndarray, line: Box) -> list[Box]:
     """Boxes of what has ink in a line, parted by columns without any; letters for the most."""
-    x0, y0, x1, y1 = box
-    top = max(y0 - AROUND, 0)
-    band = picture[top : y1 + AROUND, x0:x1].astype(np.int16)
-    ink = (np.abs(band - np.median(picture[y0:y1, x0:x1].reshape(-1, 3), axis=0)) > INKED).any(axis=2)
-    columns = np.flatnonzero(np.diff(np.pad(ink[y0 - top : y1 - top].any(axis=0).astype(np.int8), 1)))
-    found = []
-    for left, right in columns.reshape(-1, 2):
-        rows = np.flatnonzero(ink[:, left:right].any(axis=1))
-        found.append((x0 + int(left), top + int(rows[0]), x0 + int(right), top + int(rows[-1]) + 1))
-    return found
+    band = line.grown(0, AROUND)
+    ground = np.median(line.pixels_of(picture).reshape(-1, 3), axis=0)
+    ink = (np.abs(band.pixels_of(picture).astype(np.int16) - ground) > INKED).any(axis=2)
+    inked_columns = line.moved(-band.left, -band.top).pixels_of(ink).any(axis=0)
+    edges = np.flatnonzero(np.diff(np.pad(inked_columns.astype(np.int8), 1)))
+    runs = []
+    for left, right in edges.reshape(-1, 2).tolist():
+        rows = np.flatnonzero(ink[:, left:right].any(axis=1)).tolist()
+        runs.append(Box(left, rows[0], right, rows[-1] + 1).moved(band.left, band.top))
+    return runs
 
 
-def _tick(picture: np.ndarray, run: Run, runs: Sequence[Run]) -> Detection | None:
+def _tick(picture: np.ndarray, run: Box, runs: Sequence[Box]) -> Detection | None:
     """A square run that stands out of the letters beside it, and is drawn all around."""
-    x0, y0, x1, y1 = run
-    letters = [each for each in runs if each != run]
-    wide, high = x1 - x0, y1 - y0
-    if not letters or abs(wide - high) > 2 or not SIDES[0] <= wide <= SIDES[1]:
+    letters = [letter for letter in runs if letter != run]
+    if not letters or abs(run.width - run.height) > 2 or not SIDES[0] <= run.width <= SIDES[1]:
         return None
-    tops, bottoms = (np.array([each[side] for each in letters]) for side in (1, 3))
-    if max(np.median(tops) - y0, 0) + max(y1 - np.median(bottoms), 0) < 2 or y1 < np.median(bottoms) + 1:
+    above = np.median([letter.top for letter in letters]) - run.top
+    below = run.bottom - np.median([letter.bottom for letter in letters])
+    if below < 1 or max(above, 0) + below < 2:
         return None
-    gap = min((each[0] - x1 for each in letters if each[0] >= x1), default=0)
-    part = picture[y0:y1, x0:x1].astype(np.int16)
-    ink = (np.abs(part - np.median(picture[y0:y1, x1 : x1 + max(gap, 1)].reshape(-1, 3), axis=0)) > INKED).any(axis=2)
-    middle = slice(high // 3, -(high // 3)), slice(wide // 3, -(wide // 3))
-    around = min(
-        float(side.mean()) for side in (ink[:2].any(0), ink[-2:].any(0), ink[:, :2].any(1), ink[:, -2:].any(1))
-    )
-    if gap < 3 or around < 0.3:
+    gap = min((letter.left - run.right for letter in letters if letter.left >= run.right), default=0)
+    beside = Box(run.right, run.top, run.right + max(gap, 1), run.bottom)
+    ground = np.median(beside.pixels_of(picture).reshape(-1, 3), axis=0)
+    ink = (np.abs(run.pixels_of(picture).astype(np.int16) - ground) > INKED).any(axis=2)
+    sides = (ink[:2].any(0), ink[-2:].any(0), ink[:, :2].any(1), ink[:, -2:].any(1))
+    drawn_around = min(float(side.mean()) for side in sides)
+    if gap < 3 or drawn_around < 0.3:
         return None
-    kind = "checkbox" if ink[:2, :2].any() and ink[-2:, -2:].any() and around > 0.7 else "radio"
-    return Detection(kind, run, bool(ink[middle].mean() > 0.2), False, 1.0)
+    middle = ink[run.height // 3 : -(run.height // 3), run.width // 3 : -(run.width // 3)]
+    kind = "checkbox" if ink[:2, :2].any() and ink[-2:, -2:].any() and drawn_around > 0.7 else "radio"
+    return Detection(kind, run, bool(middle.mean() > 0.2), False, 1.0)
 
 
-def _parts(letters: Sequence[Run], runs: Sequence[Run], box: Sequence[int]) -> list[tuple[int, int, int, int]]:
+def _parts(letters: Sequence[Box], runs: Sequence[Box], line: Box) -> list[Box]:
     """The boxes of texts: letters without a wide gap, or anything that isn't a letter, between them."""
-    parts: list[list[Run]] = []
-    for run in letters:
-        near = bool(parts) and run[0] - parts[-1][-1][2] < WIDE * (box[3] - box[1])
-        if near and not any(parts[-1][-1][2] <= other[0] < run[0] for other in runs if other not in letters):
-            parts[-1].append(run)
+    texts: list[Box] = []
+    signs = [run for run in runs if run not in letters]
+    for letter in letters:
+        end = texts[-1].right if texts else 0
+        is_near = bool(texts) and letter.left - end < WIDE * line.height
+        if is_near and not any(end <= sign.left < letter.left for sign in signs):
+            texts[-1] = texts[-1]._replace(right=letter.right)
         else:
-            parts.append([run])
-    return [(part[0][0], box[1], part[-1][2], box[3]) for part in parts]
+            texts.append(line._replace(left=letter.left, right=letter.right))
+    return texts

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from sdg.envs.box import Box
+
 LEAST_CONFIDENCE = 0.5
 LARGEST = 1600
 """Pixels of a picture's longer side beyond which it is made smaller for finding lines."""
@@ -79,8 +81,7 @@ def read_lines(picture: np.ndarray, least: float = LEAST_CONFIDENCE) -> Sequence
 
 def read_line(picture: np.ndarray, box: tuple[int, int, int, int], least: float = LEAST_CONFIDENCE) -> TextLine | None:
     """What stands in a box of a picture that one line lies in; None for nothing that is as sure."""
-    x0, y0, x1, y1 = box
-    part = picture[max(y0 - 2, 0) : y1 + 2, max(x0 - 3, 0) : x1 + 3, ::-1]
+    part = Box(*box).grown(3, 2).pixels_of(picture)[:, :, ::-1]
     with _ONE_AT_A_TIME:
         found = _engine()(np.ascontiguousarray(part), use_det=False, use_cls=False, use_rec=True)
     line = _line(found.txts[0], box, found.scores[0]) if found.txts else None

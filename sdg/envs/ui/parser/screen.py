@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 from PIL import Image, ImageDraw
 
+from sdg.envs.box import Box
 from sdg.envs.ui.commands import SCREEN
 from sdg.envs.ui.parser.detector import Detection, detect
 from sdg.envs.ui.parser.grounds import telling_grounds
@@ -62,6 +63,9 @@ class ScreenElement:
     held: bool = False
     ground: str = ""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "box", (*self.box,))  # a guard lets programs read plain tuples alone
+
     @property
     def name(self) -> str:
         """What it is, in the paper's words, and on what ground where that tells."""
@@ -81,7 +85,7 @@ class ScreenElement:
     @property
     def middle(self) -> tuple[int, int]:
         """The point (x, y) to click."""
-        return (self.box[0] + self.box[2]) // 2, (self.box[1] + self.box[3]) // 2
+        return Box(*self.box).middle
 
     def __str__(self) -> str:
         return f"{self.name}: {list(self.box)}"
@@ -119,11 +123,13 @@ def parse(picture: np.ndarray) -> Screen:
 
 def merge(picture: np.ndarray, detections: Sequence[Detection], lines: Sequence[TextLine]) -> Screen:
     """Elements with the text that lies in them; text that lies in none stays by itself."""
+    boxes = [Box(*detection.box) for detection in detections]
     words: list[list[TextLine]] = [[] for _ in detections]
     alone: list[TextLine] = []
     for line in lines:
-        holders = [(_area(each.box), n) for n, each in enumerate(detections) if _share(line.box, each.box) >= INSIDE]
-        (words[min(holders)[1]] if holders else alone).append(line)
+        holders = [(box.area, n) for n, box in enumerate(boxes) if _share(line.box, box) >= INSIDE]
+        texts = words[min(holders)[1]] if holders else alone
+        texts.append(line)
     found = [_element(picture, each, inside) for each, inside in zip(detections, words, strict=True)]
     found += [_written(picture, line) for line in alone]
     found.sort(key=lambda each: (each.box[1], each.box[0]))
@@ -147,7 +153,7 @@ def _written(picture: np.ndarray, line: TextLine) -> ScreenElement:
 
 def colour_of(picture: np.ndarray, box: Sequence[int]) -> str:
     """The name of the colour that most of a box has, white aside: "red", "grey", "black"; "white" for an empty one."""
-    pixels = picture[box[1] : box[3], box[0] : box[2]].reshape(-1, 3)
+    pixels = Box(*box).pixels_of(picture).reshape(-1, 3)
     inked = pixels[(pixels < 240).any(axis=1)]
     if len(inked) < 0.04 * max(len(pixels), 1):
         return "white"
@@ -172,7 +178,7 @@ FULL, ROUND, HALF = 0.93, 0.785, 0.5
 
 def form_of(picture: np.ndarray, box: Sequence[int]) -> str:
     """ "rectangle", "circle", "triangle" or "" for none of them, by how the ink of a box lies in it."""
-    ink: np.ndarray = picture[box[1] : box[3], box[0] : box[2]].min(axis=2) < 240
+    ink: np.ndarray = Box(*box).pixels_of(picture).min(axis=2) < 240
     rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
     if len(rows) < 5 or len(columns) < 5:
         return ""
@@ -186,13 +192,9 @@ def form_of(picture: np.ndarray, box: Sequence[int]) -> str:
     return "rectangle" if share >= FULL else "circle" if round_ else "triangle" if three else ""
 
 
-def _area(box: Sequence[int]) -> int:
-    return (box[2] - box[0]) * (box[3] - box[1])
-
-
 def _share(inner: Sequence[int], outer: Sequence[int]) -> float:
-    wide, high = min(inner[2], outer[2]) - max(inner[0], outer[0]), min(inner[3], outer[3]) - max(inner[1], outer[1])
-    return max(wide, 0) * max(high, 0) / max(_area(inner), 1)
+    """Which share of a box lies in another."""
+    return Box(*inner).intersection(outer).area / max(Box(*inner).area, 1)
 
 
 @lru_cache(maxsize=2)
@@ -219,8 +221,8 @@ def draw_marks(picture: np.ndarray, elements: Sequence[ScreenElement]) -> np.nda
 def painted_over(picture: np.ndarray, boxes: Iterable[Sequence[int]]) -> np.ndarray:
     """The picture without what stands in some boxes [x0, y0, x1, y1]."""
     clean = picture.copy()
-    for x0, y0, x1, y1 in boxes:
-        clean[y0:y1, x0:x1] = PAINT
+    for box in boxes:
+        Box(*box).pixels_of(clean)[:] = PAINT
     return clean
 
 

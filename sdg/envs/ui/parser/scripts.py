@@ -18,6 +18,7 @@ from functools import cache
 import numpy as np
 from PIL import Image
 
+from sdg.envs.box import Box
 from sdg.envs.ui.parser.ocr import LEAST_CONFIDENCE, TextLine
 
 PROGRAM, ENGLISH = "tesseract", "eng"
@@ -66,9 +67,9 @@ def languages_of(picture: np.ndarray, lines: Sequence[TextLine]) -> tuple[str, .
     """The languages in whose letters a picture, RGB u8 (h, w, 3), has lines that the first reader can't read."""
     doubtful = [line for line in lines if _is_doubtful(line, DOUBTFUL)] if known_languages() else []
     found: Counter[str] = Counter()
-    widest = sorted((line.box for line in doubtful), key=lambda box: box[0] - box[2])[:PROBED]
-    begun = [(x0, y0, min(x1, x0 + WIDE * (y1 - y0)), y1) for x0, y0, x1, y1 in widest]
-    for text, sure in read_as(picture, begun, (ENGLISH, *known_languages())):
+    widest = sorted((Box(*line.box) for line in doubtful), key=lambda box: -box.width)[:PROBED]
+    beginnings = [box._replace(right=min(box.right, box.left + WIDE * box.height)) for box in widest]
+    for text, sure in read_as(picture, beginnings, (ENGLISH, *known_languages())):
         if sure >= LIKELY and is_foreign(text):
             found.update(script for letter in text if letter not in ALIKE and (script := _script(letter)))
     least = max(LETTERS, SHARE * max(found.values(), default=0))
@@ -118,9 +119,7 @@ def _joined(words: Sequence[Sequence[str]]) -> str:
 
 def _image(picture: np.ndarray, box: Sequence[int]) -> Image.Image:
     """A line by itself, dark on light."""
-    x0, y0, x1, y1 = box
-    part = picture[max(y0 - MARGIN, 0) : max(y0, y1) + MARGIN, max(x0 - MARGIN, 0) : max(x0, x1) + MARGIN]
-    image = Image.fromarray(part).convert("L")
+    image = Image.fromarray(Box(*box).grown(MARGIN, MARGIN).pixels_of(picture)).convert("L")
     image = image.resize((max(round(image.width * HIGH / image.height), 1), HIGH), Image.Resampling.BICUBIC)
     return image if np.median(np.asarray(image)) >= 128 else image.point(lambda value: 255 - value)
 

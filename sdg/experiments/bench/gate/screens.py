@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from sdg.envs.box import Box
 from sdg.envs.ui.affordances import CLICK, TYPE
 from sdg.envs.ui.captions import Caption, alike
-from sdg.envs.ui.parser.detector import overlap
 from sdg.envs.ui.parser.screen import FIELDS, ScreenElement
 from sdg.envs.ui.tasks import SEEN
 from sdg.experiments.bench.gate.rollouts import COMPLETENESS, FEASIBILITY
@@ -265,7 +265,7 @@ def _command(caption: Caption, rng: np.random.Generator) -> tuple[str, str]:
 
 def _completenesses(page: Page, rng: np.random.Generator) -> Iterator[Item]:
     for each in page.transitions:
-        others = [o for o in page.transitions if o is not each and overlap(o.box, each.box) < 0.3]
+        others = [o for o in page.transitions if o is not each and Box(*o.box).overlap(each.box) < 0.3]
         others = [o for o in others if o.after != each.after]
         if not others:
             continue
