@@ -135,8 +135,8 @@ _READ = """([strip, side, icons]) => {
 
 def true_elements(browser: Browser) -> Sequence[TrueElement]:
     """The elements of the page that a browser shows, sorted by y, then x."""
-    found = [_element(row) for row in browser.page.evaluate(_READ, [STRIP, SCREEN // SCALE, _ICON_WORDS])]
-    return tuple(sorted(set(found), key=lambda each: (each.box[1], each.box[0], each.kind)))
+    elements = [_element(row) for row in browser.page.evaluate(_READ, [STRIP, SCREEN // SCALE, _ICON_WORDS])]
+    return tuple(sorted(set(elements), key=lambda element: (element.box[1], element.box[0], element.kind)))
 
 
 def _element(row: dict[str, Any]) -> TrueElement:

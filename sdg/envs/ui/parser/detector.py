@@ -81,8 +81,8 @@ def network() -> Any:
 def detect(picture: np.ndarray) -> Sequence[Detection]:
     """The elements of a picture, RGB u8 (h, w, 3), the surest first."""
     scales = (1.0,) if picture.shape[:2] == (SCREEN, SCREEN) else (1.0, ENLARGED)
-    found = [each for scale in scales for each in _detect_at(picture, scale)]
-    return suppress(sorted(found, key=lambda each: -each.score))
+    detections = [detection for scale in scales for detection in _detect_at(picture, scale)]
+    return suppress(sorted(detections, key=lambda detection: -detection.score))
 
 
 def _detect_at(picture: np.ndarray, scale: float) -> Sequence[Detection]:
@@ -94,7 +94,7 @@ def _detect_at(picture: np.ndarray, scale: float) -> Sequence[Detection]:
     whole = np.pad(picture, ((0, -high % GRAIN), (0, -wide % GRAIN), (0, 0)), mode="edge")
     with torch.inference_mode():
         maps = _trained()(as_input(whole[None]))[0].numpy()
-    return [replace(each, box=tuple(round(side / scale) for side in each.box)) for each in decode(maps)]  # type: ignore[arg-type]
+    return [replace(detection, box=tuple(round(side / scale) for side in detection.box)) for detection in decode(maps)]  # type: ignore[arg-type]
 
 
 def as_input(pictures: np.ndarray) -> Any:
@@ -110,7 +110,7 @@ def decode(maps: np.ndarray) -> Sequence[Detection]:
     padded = np.pad(heat, ((0, 0), (1, 1), (1, 1)))
     h, w = heat.shape[1:]
     around = np.max([padded[:, i : i + h, j : j + w] for i in range(3) for j in range(3)], axis=0)
-    found = []
+    detections = []
     for kind, y, x in np.argwhere((heat == around) & (heat >= THRESHOLD)):
         left, top, right, bottom = np.exp(np.clip(maps[len(KINDS) : len(KINDS) + 4, y, x], -3, 5)) * STRIDE
         centre = (x + 0.5) * STRIDE, (y + 0.5) * STRIDE
@@ -118,8 +118,8 @@ def decode(maps: np.ndarray) -> Sequence[Detection]:
         box = Box(*(round(float(side)) for side in sides)).intersection((0, 0, STRIDE * w, STRIDE * h))
         if box.width >= 3 and box.height >= 3:
             checked, focused = maps[len(KINDS) + 4 :, y, x] > 0
-            found.append(Detection(KINDS[kind], box, bool(checked), bool(focused), float(heat[kind, y, x])))
-    return suppress(sorted(found, key=lambda each: -each.score))
+            detections.append(Detection(KINDS[kind], box, bool(checked), bool(focused), float(heat[kind, y, x])))
+    return suppress(sorted(detections, key=lambda detection: -detection.score))
 
 
 def suppress(detections: Sequence[Detection]) -> Sequence[Detection]:

@@ -8,7 +8,7 @@ from sdg.envs.box import Box
 
 PRESSED = ("button", "tab", "link")
 """Kinds whose ground may tell a state even where it is the page's."""
-DIFFERENT = 24
+MIN_DIFFERENCE = 24
 """Sum of differences of the three colour values from which two grounds are different."""
 GAP = (48, 24)
 """Pixels, across and down, within which elements are neighbours."""
@@ -22,14 +22,14 @@ def telling_grounds(picture: np.ndarray, kinds: Sequence[str], boxes: Sequence[S
     Left out are those on the page's own ground, and neighbours there that are only text.
     """
     page = _ground(picture, (0, 0, picture.shape[1], picture.shape[0]))
-    asked = [n for n, kind in enumerate(kinds) if kind in (*PRESSED, "text")]
-    grounds = {n: _ground(picture, boxes[n]) for n in asked}
-    own = [n for n in asked if _differ(grounds[n], page)]
-    beside = [n for n in asked if n in own or kinds[n] in PRESSED]
+    telling = [n for n, kind in enumerate(kinds) if kind in (*PRESSED, "text")]
+    grounds = {n: _ground(picture, boxes[n]) for n in telling}
+    own = [n for n in telling if _differ(grounds[n], page)]
+    neighbours = [n for n in telling if n in own or kinds[n] in PRESSED]
     return {
         n: grounds[n]
         for n in own
-        if any(_differ(grounds[n], grounds[other]) and _are_neighbours(boxes[n], boxes[other]) for other in beside)
+        if any(_differ(grounds[n], grounds[m]) and _are_neighbours(boxes[n], boxes[m]) for m in neighbours)
     }
 
 
@@ -42,13 +42,13 @@ def _ground(picture: np.ndarray, box: Sequence[int]) -> np.ndarray:
     return np.median(pixels[codes == np.bincount(codes).argmax()], axis=0).astype(int)
 
 
-def _differ(one: np.ndarray, other: np.ndarray) -> bool:
-    return bool(np.abs(one - other).sum() >= DIFFERENT)
+def _differ(ground: np.ndarray, beside: np.ndarray) -> bool:
+    return bool(np.abs(ground - beside).sum() >= MIN_DIFFERENCE)
 
 
-def _are_neighbours(one: Sequence[int], other: Sequence[int]) -> bool:
+def _are_neighbours(first: Sequence[int], second: Sequence[int]) -> bool:
     """Whether they lie close to each other in a row, or in a column with the same left side."""
-    box, neighbour = Box(*one), Box(*other)
+    box, neighbour = Box(*first), Box(*second)
     common = box.intersection(neighbour)  # negative sides are gaps
     in_row = 2 * common.height > max(box.height, neighbour.height) and 0 <= 4 - common.width <= GAP[0]
     in_column = abs(box.left - neighbour.left) <= ALIGNED and 0 <= 4 - common.height <= GAP[1]

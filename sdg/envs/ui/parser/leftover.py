@@ -14,7 +14,7 @@ from sdg.envs.ui.parser.detector import Detection
 from sdg.envs.ui.parser.lines import holds
 from sdg.envs.ui.parser.ocr import TextLine, read_line
 
-EDGE = 60
+MIN_EDGE = 60
 """Difference of neighbouring pixels, of 255, that counts as an edge."""
 HIGH, WIDE = (4, 32), (3, 120)
 """Pixels of what may be a letter or a word, least and most."""
@@ -22,13 +22,13 @@ APART = 7
 """Pixels across which edges belong to one word."""
 CERTAIN = {True: 0.8, False: 0.6}
 """Least confidence for a single letter, and for more."""
-MOST_READ = 60
+MAX_READ = 60
 """Pieces of a screen that are read at most; each takes a few milliseconds."""
-MOST_ALIKE = 2
+MAX_ALIKE = 2
 """Pieces of one width at one place across; more of them are a dashed line."""
 FRAMES, DASHES = frozenset("口曰日回囗□"), str.maketrans("一—", "--")
 """Letters as which an empty frame is read by itself, and those as which a minus is."""
-FRAMED = 0.6
+MIN_FRAME_SHARE = 0.6
 """Share of a side along which a field has an edge."""
 NEAR = 5
 """Pixels from a detected side within which its edge may lie."""
@@ -37,22 +37,22 @@ NEAR = 5
 def read_left_out(picture: np.ndarray, lines: Sequence[TextLine], found: Sequence[Detection]) -> list[TextLine]:
     """Texts of a picture, RGB u8 (h, w, 3), that no line has: pieces with edges, read one by one."""
     edges = edges_of(picture)
-    known = [(each.box, 3) for each in lines]
-    known += [(each.box, 2) for each in found if each.kind in ("checkbox", "radio") or each.kind.endswith("icon")]
+    known = [(line.box, 3) for line in lines]
+    known += [(mark.box, 2) for mark in found if mark.kind in ("checkbox", "radio") or mark.kind.endswith("icon")]
     for box, margin in known:
         Box(*box).grown(margin, margin).pixels_of(edges)[:] = False
     glyphs, _ = ndimage.label(edges, np.ones((3, 3)))
     boxes = _boxes(glyphs)
-    inner = [*(each.box for each in lines), *boxes]
+    inner = [*(line.box for line in lines), *boxes]
     small = [
         0,
-        *(_is_letters(box) and not any(box != each and holds(box, each, 0) for each in inner) for box in boxes),
+        *(_is_letters(box) and not any(box != part and holds(box, part, 0) for part in inner) for box in boxes),
     ]
     words, _ = ndimage.label(ndimage.binary_dilation(np.array(small, bool)[glyphs], np.ones((1, APART))))
     pieces = [box for box in _boxes(words, APART // 2) if _is_letters(box)]
     spans = [(box.left, box.right) for box in pieces]
-    pieces = [box for box in pieces if spans.count((box.left, box.right)) <= MOST_ALIKE]
-    read = [line for box in pieces[:MOST_READ] if (line := read_line(picture, box))]
+    pieces = [box for box in pieces if spans.count((box.left, box.right)) <= MAX_ALIKE]
+    read = [line for box in pieces[:MAX_READ] if (line := read_line(picture, box))]
     sure = [line for line in read if line.confidence >= CERTAIN[len(line.text) == 1] and line.text not in FRAMES]
     return [replace(line, text=line.text.translate(DASHES)) if len(line.text) == 1 else line for line in sure]
 
@@ -64,7 +64,7 @@ def is_framed(picture: np.ndarray, box: Sequence[int]) -> bool:
     edges = edges_of(picture[top : y1 + NEAR, left : x1 + NEAR])
     rows, columns = edges[:, x0 - left : x1 - left].mean(axis=1), edges[y0 - top : y1 - top].mean(axis=0)
     sides = (rows[: 2 * NEAR], rows[-2 * NEAR :], columns[: 2 * NEAR], columns[-2 * NEAR :])
-    return sum(bool(len(side)) and bool(side.max() >= FRAMED) for side in sides) >= 3
+    return sum(bool(len(side)) and bool(side.max() >= MIN_FRAME_SHARE) for side in sides) >= 3
 
 
 def pieces_of(edges: np.ndarray, joined: int) -> list[Box]:
@@ -75,10 +75,11 @@ def pieces_of(edges: np.ndarray, joined: int) -> list[Box]:
 
 def edges_of(picture: np.ndarray) -> np.ndarray:
     """Bool (h, w): where the lightest or the darkest colour value differs from a neighbour's."""
-    found = np.zeros(picture.shape[:2], bool)
+    edges = np.zeros(picture.shape[:2], bool)
     for values in (picture.max(axis=2), picture.min(axis=2)):
-        found |= ndimage.grey_dilation(values, (3, 3)).astype(np.int16) - ndimage.grey_erosion(values, (3, 3)) > EDGE
-    return found
+        highest = ndimage.grey_dilation(values, (3, 3)).astype(np.int16)
+        edges |= highest - ndimage.grey_erosion(values, (3, 3)) > MIN_EDGE
+    return edges
 
 
 def _boxes(labels: np.ndarray, across: int = 0, down: int = 0) -> list[Box]:

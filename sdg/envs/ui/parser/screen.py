@@ -26,7 +26,7 @@ from sdg.envs.ui.parser.scripts import languages_of, read_again
 FIELDS = ("textbox", "text area", "dropdown")
 INSIDE = 0.6
 """Share of a text's area that lies in an element that it belongs to."""
-MOST_TEXT, LETTERS = 300, 2
+MAX_TEXT_CHARS, LETTERS = 300, 2
 COLOURS = {"red": 0, "orange": 30, "yellow": 60, "green": 120, "cyan": 180, "blue": 240, "purple": 280, "magenta": 300}
 """Hue in degrees of the colours that are named."""
 INKS = {
@@ -44,7 +44,7 @@ INKS = {
     "lime": (0, 255, 0),
 }
 """Colours that have a name of their own; others go by their hue."""
-NEAR = 24
+MAX_DIFFERENCE = 24
 """Sum of differences up to which a colour is one of them."""
 
 
@@ -75,7 +75,7 @@ class ScreenElement:
     def _what(self) -> str:
         state = [word for word, has in (("checked", self.checked), ("focused", self.focused)) if has]
         what = " ".join((*state, *([self.look] if self.look else []), self.kind))
-        words = self.text.replace("'", "’")[:MOST_TEXT]
+        words = self.text.replace("'", "’")[:MAX_TEXT_CHARS]
         if self.kind in FIELDS:
             return f"{what} containing the text '{words}'" if words else f"empty {what}"
         if self.kind == "text":
@@ -98,8 +98,8 @@ class Screen:
     elements: tuple[ScreenElement, ...]
 
     def __str__(self) -> str:
-        text = [str(each) for each in self.elements if each.kind == "text"]
-        rest = [str(each) for each in self.elements if each.kind != "text"]
+        text = [str(element) for element in self.elements if element.kind == "text"]
+        rest = [str(element) for element in self.elements if element.kind != "text"]
         return "\n".join(["OCR:", *(text or ["(nothing)"]), "", "Object Detector:", *(rest or ["(nothing)"])])
 
 
@@ -111,14 +111,14 @@ def parse(picture: np.ndarray) -> Screen:
     if picture.shape[:2] == (SCREEN, SCREEN):
         return merge(picture, found, lines)
     languages = languages_of(picture, read)
-    found = [each for each in found if each.kind not in FIELDS or is_framed(picture, each.box)]
+    found = [detection for detection in found if detection.kind not in FIELDS or is_framed(picture, detection.box)]
     cut, ticks = cut_lines(picture, read, found, 0.0) if languages else cut_lines(picture, lines, found)
     cut = read_again(picture, cut, languages)
     cut, found = find_icons(picture, cut, [*found, *ticks])
     elements = merge(picture, found, [*cut, *read_left_out(picture, cut, found)]).elements
-    grounds = telling_grounds(picture, [each.kind for each in elements], [each.box for each in elements])
-    named = {n: name for n, ground in grounds.items() if (name := name_colour(ground)) != "white"}
-    return Screen(tuple(replace(each, ground=named.get(n, "")) for n, each in enumerate(elements)))
+    grounds = telling_grounds(picture, [element.kind for element in elements], [element.box for element in elements])
+    colours = {n: colour for n, ground in grounds.items() if (colour := name_colour(ground)) != "white"}
+    return Screen(tuple(replace(element, ground=colours.get(n, "")) for n, element in enumerate(elements)))
 
 
 def merge(picture: np.ndarray, detections: Sequence[Detection], lines: Sequence[TextLine]) -> Screen:
@@ -130,10 +130,10 @@ def merge(picture: np.ndarray, detections: Sequence[Detection], lines: Sequence[
         holders = [(box.area, n) for n, box in enumerate(boxes) if _share(line.box, box) >= INSIDE]
         texts = words[min(holders)[1]] if holders else alone
         texts.append(line)
-    found = [_element(picture, each, inside) for each, inside in zip(detections, words, strict=True)]
-    found += [_written(picture, line) for line in alone]
-    found.sort(key=lambda each: (each.box[1], each.box[0]))
-    return Screen(tuple(replace(each, id=number) for number, each in enumerate(found, 1)))
+    elements = [_element(picture, detection, inside) for detection, inside in zip(detections, words, strict=True)]
+    elements += [_element_of_text(picture, line) for line in alone]
+    elements.sort(key=lambda element: (element.box[1], element.box[0]))
+    return Screen(tuple(replace(element, id=number) for number, element in enumerate(elements, 1)))
 
 
 def _element(picture: np.ndarray, found: Detection, inside: Sequence[TextLine]) -> ScreenElement:
@@ -143,7 +143,7 @@ def _element(picture: np.ndarray, found: Detection, inside: Sequence[TextLine]) 
     return ScreenElement(0, found.kind, text, found.box, found.checked, found.focused, look)
 
 
-def _written(picture: np.ndarray, line: TextLine) -> ScreenElement:
+def _element_of_text(picture: np.ndarray, line: TextLine) -> ScreenElement:
     """A line of text; a letter or two in a colour of their own are a shape, as pages draw them. Links are blue."""
     ink = colour_of(picture, line.box) if len(line.text) <= LETTERS else ""
     if ink in COLOURS and ink not in ("blue", "purple"):
@@ -165,10 +165,12 @@ def name_colour(most: np.ndarray) -> str:
     """The name of a colour, RGB in [0, 255]."""
     near = min(INKS, key=lambda name: float(np.abs(most - INKS[name]).sum()))
     hue, saturation, value = colorsys.rgb_to_hsv(*(most / 255))
-    if np.abs(most - INKS[near]).sum() < NEAR:
+    if np.abs(most - INKS[near]).sum() < MAX_DIFFERENCE:
         return near
-    if value < 0.2 or saturation < 0.2:
-        return "black" if value < 0.2 else "white" if value > 0.93 else "grey"
+    if value < 0.2:
+        return "black"
+    if saturation < 0.2:
+        return "white" if value > 0.93 else "grey"
     return min(COLOURS, key=lambda name: min(abs(360 * hue - COLOURS[name]), 360 - abs(360 * hue - COLOURS[name])))
 
 
@@ -187,9 +189,11 @@ def form_of(picture: np.ndarray, box: Sequence[int]) -> str:
     filled = np.maximum.accumulate(ink, axis=1) & np.maximum.accumulate(ink[:, ::-1], axis=1)[:, ::-1]
     share, widths = float(filled.mean()), filled.mean(axis=1)
     top, bottom = widths[: len(widths) // 4].mean(), widths[-(len(widths) // 4) :].mean()
-    round_ = abs(share - ROUND) < 0.07 and abs(top - bottom) < 0.2
-    three = abs(share - HALF) < 0.12 and abs(top - bottom) > 0.4
-    return "rectangle" if share >= FULL else "circle" if round_ else "triangle" if three else ""
+    if share >= FULL:
+        return "rectangle"
+    if abs(share - ROUND) < 0.07 and abs(top - bottom) < 0.2:
+        return "circle"
+    return "triangle" if abs(share - HALF) < 0.12 and abs(top - bottom) > 0.4 else ""
 
 
 def _share(inner: Sequence[int], outer: Sequence[int]) -> float:
@@ -210,11 +214,11 @@ def draw_marks(picture: np.ndarray, elements: Sequence[ScreenElement]) -> np.nda
     """The picture, RGB u8 (h, w, 3), with a frame around each element and its number at the upper left corner."""
     image = Image.fromarray(picture)
     draw = ImageDraw.Draw(image)
-    for each in elements:
-        x0, y0, x1, y1 = each.box
+    for element in elements:
+        x0, y0, x1, y1 = element.box
         draw.rectangle((x0, y0, max(x1 - 1, x0), max(y1 - 1, y0)), outline=(220, 0, 90))
-        draw.rectangle((x0, y0, x0 + 6 * len(str(each.id)) + 3, y0 + 11), fill=(220, 0, 90))
-        draw.text((x0 + 2, y0), str(each.id), fill=(255, 255, 255))
+        draw.rectangle((x0, y0, x0 + 6 * len(str(element.id)) + 3, y0 + 11), fill=(220, 0, 90))
+        draw.text((x0 + 2, y0), str(element.id), fill=(255, 255, 255))
     return np.asarray(image)
 
 
