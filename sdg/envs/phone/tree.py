@@ -21,7 +21,7 @@ from sdg.errors import SDGError, refuse
 Bounds = tuple[int, int, int, int]
 
 MAX_DUMP_CHARS = 4_000_000
-MOST_TEXT = 4000
+MAX_TEXT_CHARS = 4000
 """Letters of a text, and of the words below something that can be pressed; longer ones are cut."""
 MAX_DEPTH = 200
 MAX_ID = 999
@@ -40,6 +40,10 @@ _KINDS = {
     "EditText": "textbox", "Button": "button", "ImageButton": "button", "CheckBox": "checkbox", "Switch": "checkbox",
     "ToggleButton": "checkbox", "RadioButton": "radio", "Spinner": "dropdown", "ImageView": "icon",
 }  # fmt: skip
+_STATES = {
+    "long-clickable": "long-press", "selected": "selected", "password": "password", "scrollable": "scrollable",
+}  # fmt: skip
+"""Words for flags that an element's look tells."""
 _BOUNDS = re.compile(r"\[(-?\d{1,6}),(-?\d{1,6})\]\[(-?\d{1,6}),(-?\d{1,6})\]")
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -63,7 +67,7 @@ class Node:
 
     @property
     def label(self) -> str:
-        """Its text, or what it is described as."""
+        """Its text, otherwise its content description."""
         return self.text or self.description
 
 
@@ -114,16 +118,16 @@ def parse_dump(xml: str) -> ElementTree.Element:
     if level:
         raise DumpError(f"the dump is nested deeper than {MAX_DEPTH}")
     for node in top.iter():
-        node.attrib.update({name: " ".join(said.split())[:MOST_TEXT] for name, said in node.items()})
+        node.attrib.update({name: " ".join(text.split())[:MAX_TEXT_CHARS] for name, text in node.items()})
     return top
 
 
 def read_dump(xml: str) -> UiTree:
     """The compressed tree of a dump. Raises DumpError for one that can't be parsed."""
     top = parse_dump(xml)
-    roots = tuple(found for each in top for found in _compressed(each, None))
+    roots = tuple(node for element in top for node in _compressed(element, None))
     elements, lines = _elements(roots)
-    nodes = tuple(found for each in top.iter() if (found := _node(each)))
+    nodes = tuple(node for element in top.iter() if (node := _node(element)))
     return UiTree(roots, elements, lines, nodes)
 
 
@@ -141,12 +145,12 @@ def _node(node: ElementTree.Element, children: tuple[Node, ...] = ()) -> Node | 
 def _compressed(node: ElementTree.Element, outer: Box | None) -> tuple[Node, ...]:
     """The node with what is left below it, or its children in its place, as AndroidLab does it."""
     box = bounds_of(node.get("bounds", ""))
-    children = tuple(found for each in node for found in _compressed(each, box or outer))
-    found = _node(node, children)
-    if found is None:
+    children = tuple(inner for child in node for inner in _compressed(child, box or outer))
+    own = _node(node, children)
+    if own is None:
         return children
-    is_inside = outer is None or outer.contains(found.box)
-    return (found,) if is_inside and (found.flags & _KEEPING or found.label) else children
+    is_inside = outer is None or outer.contains(own.box)
+    return (own,) if is_inside and (own.flags & _KEEPING or own.label) else children
 
 
 def bounds_of(bounds: str) -> Box | None:
@@ -164,34 +168,34 @@ def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[s
 
     A number goes by what an element is, not by where: it stays the same from screen to screen and run to run.
     """
-    found: list[ScreenElement] = []
+    elements: list[ScreenElement] = []
     lines: list[str] = []
     taken: set[int] = set()
     # The labels of nodes that only show something, each once; those below a node are its span of them.
-    said: list[str] = []
+    labels: list[str] = []
     spans: dict[int, slice] = {}
 
     def gather(node: Node) -> None:
-        begins = len(said)
+        begins = len(labels)
         for child in node.children:
-            said.extend([child.label] if child.label and not child.flags & _KEEPING else [])
+            labels.extend([child.label] if child.label and not child.flags & _KEEPING else [])
             gather(child)
-        spans[id(node)] = slice(begins, min(len(said), begins + MOST_TEXT))
+        spans[id(node)] = slice(begins, min(len(labels), begins + MAX_TEXT_CHARS))
 
     def add(node: Node, depth: int) -> None:
         if len(taken) == MAX_ID:
             return
         merged = bool(node.flags & PRESSED) and not node.label
-        words = said[spans[id(node)]] if merged else []
-        label = " | ".join(words)[:MOST_TEXT] if merged else node.label
+        words = labels[spans[id(node)]] if merged else []
+        label = " | ".join(words)[:MAX_TEXT_CHARS] if merged else node.label
         # A row goes by its first words: those beside them may be a value that changes.
         fixed = node.resource or ("" if node.kind == "EditText" else words[0] if words else label)
         number = crc32("\n".join((node.package, node.kind, node.resource, fixed)).encode()) % MAX_ID + 1
         while number in taken:
             number = number % MAX_ID + 1
         taken.add(number)
-        found.append(_element(number, node, label))
-        lines.append(f"{'  ' * depth}[{number}] {found[-1]}")
+        elements.append(_element(number, node, label))
+        lines.append(f"{'  ' * depth}[{number}] {elements[-1]}")
         for child in node.children:
             if not (merged and child.label and not child.flags & _KEEPING and not child.children):
                 add(child, depth + 1)
@@ -199,17 +203,17 @@ def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[s
     for root in roots:
         gather(root)
         add(root, 0)
-    return tuple(found), tuple(lines)
+    return tuple(elements), tuple(lines)
 
 
 def _element(number: int, node: Node, label: str) -> ScreenElement:
     kind = _KINDS.get(node.kind, "button" if node.flags & PRESSED else "list" if node.flags & {"scrollable"} else "")
-    told = {"long-clickable": "long-press", "selected": "selected", "password": "password", "scrollable": "scrollable"}
     states = [] if "enabled" in node.flags else ["disabled"]
-    look = " ".join([*states, *(word for flag, word in told.items() if flag in node.flags)])
+    look = " ".join([*states, *(word for flag, word in _STATES.items() if flag in node.flags)])
     if kind == "textbox":  # its own words are what was typed; what it is for is part of its name
-        look, label = f"{look} {node.description}".strip(), node.text
-    words = label or ("" if kind == "textbox" else node.resource.replace("_", " ") if kind else "")
+        look, words = f"{look} {node.description}".strip(), node.text
+    else:
+        words = label or (node.resource.replace("_", " ") if kind else "")
     return ScreenElement(
         number, kind or "text", words, node.box, "checked" in node.flags, "focused" in node.flags, look
     )
@@ -217,7 +221,7 @@ def _element(number: int, node: Node, label: str) -> ScreenElement:
 
 def bounds_in(tree: UiTree, number: int) -> Bounds | None:
     """Where the element with a number lies; None where there is none."""
-    return next((each.box for each in tree.elements if each.id == number), None)
+    return next((element.box for element in tree.elements if element.id == number), None)
 
 
 def marks(tree: UiTree) -> tuple[ScreenElement, ...]:

@@ -51,17 +51,17 @@ class EmbeddedPhone:
         with self._answering():
             if self._capture is None:  # three times as fast as Playwright's own, and as exact
                 self._capture = self._page.context.new_cdp_session(self._page)
-            png = self._captured(self._scale)
+            png = self._capture_png(self._scale)
             wide = int.from_bytes(png[16:20], "big")
             if wide != self.size[0]:  # Chromiums differ in whether a page's own scale counts
                 self._scale *= self.size[0] / wide
-                png = self._captured(self._scale)
+                png = self._capture_png(self._scale)
             return png
 
-    def _captured(self, scale: float) -> bytes:
+    def _capture_png(self, scale: float) -> bytes:
         clip = {"x": 0, "y": 0, "width": WIDTH, "height": HEIGHT, "scale": scale}
-        asked = {"format": "png", "optimizeForSpeed": True, "clip": clip}
-        return base64.b64decode(self._capture.send("Page.captureScreenshot", asked)["data"])
+        options = {"format": "png", "optimizeForSpeed": True, "clip": clip}
+        return base64.b64decode(self._capture.send("Page.captureScreenshot", options)["data"])
 
     def dump(self) -> str:
         """The UI tree."""

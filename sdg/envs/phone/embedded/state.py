@@ -14,13 +14,13 @@ def initial_state(seed: int) -> dict[str, Any]:
     if seed < 0:
         raise ValueError(f"a seed is 0 or more, not {seed}")
     rng = random.Random(seed)
-    kept = json.loads((FOLDER / "state.json").read_text("utf-8"))
-    more: dict[str, Any] = kept.pop("more")
+    state = json.loads((FOLDER / "state.json").read_text("utf-8"))
+    more: dict[str, Any] = state.pop("more")
     for place, items in more.items():
         app, _, name = place.partition(".")
-        collection: list[dict[str, Any]] = kept[app][name]
+        collection: list[dict[str, Any]] = state[app][name]
         for item in rng.sample(items, len(items) // 2):
-            collection.append({"id": 1 + max(each["id"] for each in collection)} | item)
-    kept["os"]["now"] += 60 * rng.randrange(40)
-    kept["settings"]["serial"] = f"SDG{rng.randrange(10**8):08d}"
-    return dict(kept)
+            collection.append({"id": 1 + max(entry["id"] for entry in collection)} | item)
+    state["os"]["now"] += 60 * rng.randrange(40)
+    state["settings"]["serial"] = f"SDG{rng.randrange(10**8):08d}"
+    return dict(state)
