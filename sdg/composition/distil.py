@@ -38,7 +38,6 @@ class Solved:
     seed: int
     source: str
     calls: tuple[str, ...] = ()
-    steps: int = 0
     origin: str = ""
 
 

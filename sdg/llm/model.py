@@ -39,6 +39,11 @@ def token_count(reported: object) -> int:
     return reported if type(reported) is int and 0 <= reported <= MAX_COUNT else 0
 
 
+def whole_letters(text: str) -> str:
+    """The text without halves of letters (lone surrogates), which models, pages and JSON may hold and no file takes."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 @dataclass(frozen=True, slots=True)
 class Completion:
     """A reply and what it cost, in tokens as counted by the server (0 where it counts none, or no plausible number).

@@ -17,7 +17,7 @@ from sdg.hypothesis.hypothesize import HypothesisError, hypothesize
 from sdg.llm.asking import in_order
 from sdg.llm.model import NotRecorded
 from sdg.pipeline import records
-from sdg.pipeline.plan import Plan, Run, Task
+from sdg.pipeline.plan import Run
 from sdg.pipeline.records import SEARCH, HypothesisRow, hypotheses, verifications
 from sdg.skills.practice.starts import Starts
 from sdg.skills.search.trial import LearningSearch, ReplaySearch, Search
@@ -112,8 +112,23 @@ class Attempts:
                 yield job, (result, learned)
 
     def best(self, cycle: int) -> list[Verification]:
-        """The result of every instruction after a cycle, in the order of the instructions (`best_of`)."""
-        return best_of(verifications(self.run.folder).get, self.worlds.tasks(), plan=self.plan, cycle=cycle)
+        """The result of every instruction after a cycle, in the order of the instructions, on which later stages
+        depend; instructions that were never tried are left out.
+
+        In the first cycle that is the last attempt with a hypothesis whose worker wasn't lost, or else the last. A
+        later cycle replaces it if its own was verified or got at least as far.
+        """
+        results = []
+        for level, seed in self.worlds.tasks():
+            best: Verification | None = None
+            for number in range(1, cycle + 1):
+                rows = self._earlier(level, seed, range(self.plan.attempts_of(number).stop))[::-1]
+                row = next((row for row in rows if row.subgoals), rows[0] if rows else None)
+                if row is not None and (best is None or row.verified or row.reached_count >= best.reached_count):
+                    best = row
+            if best is not None:
+                results.append(best)
+        return results
 
     def _title(self, name: str, attempt: int) -> str:
         cycle = self.plan.cycle_of(attempt)
@@ -196,34 +211,6 @@ class Attempts:
     def _earlier(self, level: str, seed: int, attempts: range) -> list[Verification]:
         rows = (verifications(self.run.folder).get(f"{level}/{seed}/{number}") for number in attempts)
         return [row for row in rows if row is not None]
-
-
-def best_of(
-    row_of: Callable[[str], Verification | None], tasks: Sequence[Task], *, plan: Plan, cycle: int
-) -> list[Verification]:
-    """The result of every task after a cycle, in the order of the tasks, on which later stages depend.
-
-    In the first cycle that is the last attempt. A later cycle replaces it if its own last attempt was verified or got
-    at least as far. `row_of` gives a unit's verification, None without one; tasks that were never tried are left out.
-    """
-    results = []
-    for task in tasks:
-        best: Verification | None = None
-        for number in range(1, cycle + 1):
-            row = latest(row_of, task, before=plan.attempts_of(number).stop)
-            if row is not None and (best is None or row.verified or row.reached_count >= best.reached_count):
-                best = row
-        if best is not None:
-            results.append(best)
-    return results
-
-
-def latest(row_of: Callable[[str], Verification | None], task: Task, *, before: int) -> Verification | None:
-    """The verification of the last attempt at a task among those numbered below `before`; attempts without a hypothesis
-    or with a lost worker come last."""
-    attempts = (row_of(f"{task[0]}/{task[1]}/{attempt}") for attempt in reversed(range(before)))
-    rows = [row for row in attempts if row is not None]
-    return next((row for row in rows if row.subgoals), rows[0] if rows else None)
 
 
 def _replays(rows: Sequence[Verification]) -> dict[CheckFunction, tuple[tuple[ActionValue, ...], ...]]:

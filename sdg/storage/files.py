@@ -45,19 +45,15 @@ class RunFolderError(RunError):
     exit_code = 2
 
 
-def explain(error: OSError, path: Path) -> RunError:
-    """What a user can do about an error of the operating system."""
-    advice = next(text for codes, text in _ADVICE if error.errno in codes or not codes)
-    return RunError(f"can't write {path}: {error.strerror or error}. {advice}: what was finished is kept.")
-
-
 @contextlib.contextmanager
 def explaining(path: Path) -> Iterator[None]:
     """Turn an operating-system error while writing a file into a RunError that says what a user can do."""
     try:
         yield
     except OSError as error:
-        raise explain(error, path) from error
+        advice = next(text for codes, text in _ADVICE if error.errno in codes or not codes)
+        text = f"can't write {path}: {error.strerror or error}. {advice}: what was finished is kept."
+        raise RunError(text) from error
 
 
 def atomic_write(path: Path, data: bytes | str) -> None:
@@ -207,13 +203,14 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
     def _write(self, data: bytes) -> None:
         count = 0
         try:
-            while count < len(data):
-                count += os.pwrite(self._descriptor, data[count:], self._end + count)
-            os.fsync(self._descriptor)
-        except OSError as error:
+            with explaining(self.path):
+                while count < len(data):
+                    count += os.pwrite(self._descriptor, data[count:], self._end + count)
+                os.fsync(self._descriptor)
+        except RunError:
             with contextlib.suppress(OSError):  # The next opening drops the torn line anyway.
                 os.ftruncate(self._descriptor, self._end)
-            raise explain(error, self.path) from error
+            raise
         self._end += count
 
     def __contains__(self, unit: object) -> bool:

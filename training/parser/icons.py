@@ -20,7 +20,8 @@ import numpy as np
 
 from sdg.envs.box import Box
 from sdg.envs.ui.browser import open_browser
-from sdg.envs.ui.parser.icons import CARD, NAMES, SIDE, WEIGHTS, ink_of, load_network, network
+from sdg.envs.ui.parser.detector import load_network
+from sdg.envs.ui.parser.icons import CARD, NAMES, SIDE, WEIGHTS, ink_of, network
 from training.parser.pages import text
 
 PACKAGE = "@iconify/json@2.2.535"
@@ -390,7 +391,7 @@ def main(out: Path, group: str = "") -> None:
             "training": {"epochs": EPOCHS, "batch": BATCH, "rate": RATE},
         }
         (out / CARD).write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
-    row = measure(drawn, found if not group else load_network(), sets)
+    row = measure(drawn, found if not group else load_network(network, WEIGHTS), sets)
     if group:
         with open_browser() as browser:
             row |= {"on_pages": measure_pages(browser.new_page(), package, sets)}

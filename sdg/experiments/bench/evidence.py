@@ -112,8 +112,6 @@ def flat_checksum(folder: Path, levels: Sequence[str]) -> str:
     return hashlib.sha256(b"".join(policy_path(folder, level).read_bytes() for level in levels)).hexdigest()
 
 
-Row = dict[str, Any]
-
 UNLOCKING = "BossLevel-unlocking"
 """Missions that only BossLevel has, because they mention something behind a locked door."""
 
@@ -155,7 +153,7 @@ def rows(
     allow_dev_seeds: Annotated[bool, typer.Option(help="allow seeds used in development; nothing to publish")] = False,
     processes: options.Processes = 0,
     out: options.Out = None,
-) -> list[Row]:
+) -> list[dict[str, Any]]:
     """A row for each level and agent. Raises UserError for unusable agents, levels, seeds or libraries."""
     seed_label, folder = seed_set(seed, allow_dev_seeds=allow_dev_seeds), Path(out or f"runs/evidence-{seed}")
     if unknown := [name for name in agents if name not in AGENTS and not name.startswith(REPLACED)]:
@@ -187,7 +185,7 @@ def rows(
 
 def _recipe(
     name: str, base: PlannerRecipe, *, folder: Path, config: str, levels: Sequence[str], steps: int
-) -> tuple[Recipe, Row]:
+) -> tuple[Recipe, dict[str, Any]]:
     """The agent of a row, trained if necessary, and what the row's training cost."""
     if name in VARIANTS:
         library = grounded_variant(config, folder / "libraries" / name, overlay=VARIANTS[name])
@@ -218,7 +216,7 @@ def grounded_variant(config: str, place: Path, *, overlay: Sequence[str]) -> Pat
     return place / LIBRARY
 
 
-def _cost_of(library: Path) -> Row:
+def _cost_of(library: Path) -> dict[str, Any]:
     """Environment steps from the library's provenance, processor seconds from the results of the run that made it."""
     library_accounts = value_of(load_library(library).provenance, ACCOUNTS, dict)
     results = library.parent / "results.json"

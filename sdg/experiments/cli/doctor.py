@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from importlib import metadata, util
 from pathlib import Path
-from typing import Any
 
 from sdg.envs.kernels import cache_folder
 from sdg.storage import MISSING, versions
@@ -19,10 +18,8 @@ GOOD, NOTE, BAD = "ok", "note", "bad"
 MIN_FREE_GB = 1.0
 INSTALL = "pip install --constraint constraints.txt --editable ."
 
-Row = dict[str, Any]
 
-
-def checks(*, runs: Path) -> Iterator[Row]:
+def checks(*, runs: Path) -> Iterator[dict[str, str]]:
     """Every check in turn; a check that itself fails is bad and says why."""
     acts: list[tuple[str, Callable[[], tuple[str, str, str]]]] = [
         (

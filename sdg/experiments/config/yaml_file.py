@@ -65,7 +65,7 @@ class Document:
             node = loader.get_single_node()
             if node is None:
                 return None
-            self._note(node, place, path, count=[0])
+            self._note(node, place, path)
             return loader.construct_document(node)
         except yaml.MarkedYAMLError as error:
             line = f":{error.problem_mark.line + 1}" if error.problem_mark and source != place else ""
@@ -77,22 +77,21 @@ class Document:
         except RecursionError:
             raise ConfigError(f"{source}: nested too deep to be a config") from None
 
-    def _note(self, node: yaml.Node, form: str, path: Path, *, count: list[int]) -> None:
+    def _note(self, node: yaml.Node, form: str, path: Path) -> None:
         """Write down the place of a node and of all inside it, and refuse what has no meaning in a config."""
         place = self.places[path] = form.replace("{line}", str(node.start_mark.line + 1))
-        count[0] += 1
         refuse(
             ConfigError,
             (
                 (
-                    count[0] > MAX_NODES or len(path) > MAX_DEPTH,
+                    len(self.places) > MAX_NODES or len(path) > MAX_DEPTH,
                     f"{place}: too large or too deeply nested for a config",
                 ),
                 (node.tag not in _TAGS, f"{place}: the tag {node.tag:.80} has no meaning here; write a plain value"),
             ),
         )
         for index, item in enumerate(node.value if isinstance(node, yaml.SequenceNode) else ()):
-            self._note(item, form, (*path, index), count=count)
+            self._note(item, form, (*path, index))
         lines: dict[str, int] = {}
         for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
             line = key.start_mark.line + 1
@@ -103,7 +102,7 @@ class Document:
                 twice = f"the key {key.value[:80]!r} is there twice (first on line {lines[key.value]})"
                 raise ConfigError(f"{at}: {twice}; keep one of them")
             lines[key.value], key.tag = line, "tag:yaml.org,2002:str"
-            self._note(value, form, (*path, key.value), count=count)
+            self._note(value, form, (*path, key.value))
             self.places[*path, key.value] = at
 
 

@@ -28,53 +28,51 @@ _PATIENCE_SECONDS = 900.0
 reports more often (`BEAT_SECONDS`)."""
 
 
-class Players(Generic[Job, Row]):
-    """Processes that run `play(jobs, setting, begun=, waiting=)`, which gives rows as they finish.
+def play_in_processes(
+    play: Callable[..., Iterator[Row]],
+    lost: Callable[[Job, str], Row],
+    jobs: Sequence[Job],
+    setting: Any,
+    *,
+    processes: int,
+    patience_seconds: float = _PATIENCE_SECONDS,
+) -> Iterator[Row]:
+    """Rows as they finish, from processes that run `play(jobs, setting, begun=, waiting=)`, which gives them.
 
     `begun` is called with each job that begins, `waiting` while only models work. A process that dies or falls silent
-    loses its episodes: `lost(job, how)` gives their rows, and another process takes its place.
+    loses its episodes: `lost(job, how)` gives their rows, and another process takes its place. Raises the errors of a
+    player process itself.
     """
-
-    def __init__(
-        self,
-        play: Callable[..., Iterator[Row]],
-        lost: Callable[[Job, str], Row],
-        *,
-        processes: int,
-        patience_seconds: float = _PATIENCE_SECONDS,
-    ) -> None:
-        self.play, self.lost, self._processes, self._patience = play, lost, processes, patience_seconds
-
-    def __call__(self, jobs: Sequence[Job], setting: Any) -> Iterator[Row]:
-        """Rows as they finish. Raises the errors of a player process itself."""
-        count = min(self._processes, len(jobs))
-        players = [_Player(jobs[n::count], setting, self) for n in range(count)]
-        try:
-            while players:
-                first = min(each.heard_at for each in players) + self._patience
-                ready = wait([each.line for each in players], timeout=max(first - time.monotonic(), 0))
-                late = time.monotonic() - self._patience
-                for player in players:
-                    if player.line in ready or player.heard_at <= late:
-                        yield from player.listen(silent=player.line not in ready)
-                players = [each for each in players if each.left]
-        finally:
+    count = min(processes, len(jobs))
+    players = [_Player(play, lost, jobs[n::count], setting) for n in range(count)]
+    try:
+        while players:
+            first = min(each.heard_at for each in players) + patience_seconds
+            ready = wait([each.line for each in players], timeout=max(first - time.monotonic(), 0))
+            late = time.monotonic() - patience_seconds
             for player in players:
-                player.stop()
+                if player.line in ready or player.heard_at <= late:
+                    yield from player.listen(silent=player.line not in ready)
+            players = [each for each in players if each.left]
+    finally:
+        for player in players:
+            player.stop()
 
 
 class _Player(Generic[Job, Row]):
-    def __init__(self, jobs: Sequence[Job], setting: Any, players: Players[Job, Row]) -> None:
+    def __init__(
+        self, play: Callable[..., Iterator[Row]], lost: Callable[[Job, str], Row], jobs: Sequence[Job], setting: Any
+    ) -> None:
         self.left = {job.unit: job for job in jobs}
         self.at: set[str] = set()
-        self.setting, self.players = setting, players
+        self.play, self.lost, self.setting = play, lost, setting
         self._start()
 
     def _start(self) -> None:
         here = multiprocessing.get_context("spawn")
         self.line, far = here.Pipe(duplex=False)
         self.process = here.Process(
-            target=_serve, args=(far, self.players.play, tuple(self.left.values()), self.setting), daemon=True
+            target=_serve, args=(far, self.play, tuple(self.left.values()), self.setting), daemon=True
         )
         self.process.start()
         self.heard_at = time.monotonic()
@@ -103,7 +101,7 @@ class _Player(Generic[Job, Row]):
     def _lose(self, how: str) -> Iterator[Row]:
         self.stop()
         for unit in sorted(self.at) or list(self.left)[:1]:
-            yield self.players.lost(self.left.pop(unit), how)
+            yield self.lost(self.left.pop(unit), how)
         self.at.clear()
         if self.left:
             self._start()

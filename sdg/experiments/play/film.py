@@ -18,8 +18,6 @@ from sdg.deduction.program import ENTRY
 from sdg.envs.domains import domain_of_data
 from sdg.envs.world import World
 
-Row = Mapping[str, Any]
-
 WIDTH = 560
 """Width of the text panel, in pixels."""
 MIN_SIDE = 352
@@ -115,7 +113,7 @@ def data_address(kind: str, content: bytes) -> str:
 
 def _moments(row: Played, stage: _Stage) -> Iterator[FilmText]:
     """Everything that happened, in order, as the stage comes to it: one for each step, call and error."""
-    alone: Row = {"program": "", "calls": [], "error": row.cause, "began": 0, "ended": row.steps}
+    alone: Mapping[str, Any] = {"program": "", "calls": [], "error": row.cause, "began": 0, "ended": row.steps}
     trace = row.trace or (alone,)
     yield FilmText(0, trace[0]["program"][:MAX_PROGRAM], 0, (), NOTE_MS)
     for interaction in trace:
@@ -136,7 +134,7 @@ def _moments(row: Played, stage: _Stage) -> Iterator[FilmText]:
         yield FilmText(stage.steps, program, 0, (*news, end), LAST_MS)
 
 
-def _call_lines(call: Row) -> Iterator[tuple[str, bool]]:
+def _call_lines(call: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
     """A call and its verdicts as lines, each with whether it is good news."""
     name = f"{call['name']}({call['argument']!r})" if call["argument"] else f"{call['name']}()"
     result = "refused" if call["refused"] else str(call["success"])

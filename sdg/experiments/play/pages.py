@@ -32,7 +32,7 @@ from sdg.errors import SDGError, UserError
 from sdg.experiments.play.desktop import COMMANDS, FORMS, ProtectedDesktop, ScreenDesktop, broken
 from sdg.gate.executor import Command, GateGuard, IllegalCommand, SkillResult, Verdict
 from sdg.gate.registry import gate_of
-from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
+from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling, whole_letters
 from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import Protected, Protector
 from sdg.privacy.recognisers import PrivacyError, recognisers_of
@@ -100,7 +100,7 @@ class PageDesktop(ScreenDesktop):
         seen = super().observe()
         if not self._page.notices:
             return seen
-        told = "\n".join(f"(Notice: {one_line(_writable(each))})" for each in self._page.notices)
+        told = "\n".join(f"(Notice: {one_line(whole_letters(each))})" for each in self._page.notices)
         return Observation(f"{told}\n\n{seen.text}", seen.image, seen.elements)
 
     def press_of(self, command: Command) -> Press:
@@ -235,7 +235,7 @@ def do_task(
     protector = Protector(recognisers_of(""), Placeholders()) if private else None
 
     def tell(words: str) -> str:
-        return protector.memory.mask_parts(_writable(words)) if protector else _writable(words)
+        return protector.memory.mask_parts(whole_letters(words)) if protector else whole_letters(words)
 
     with contextlib.ExitStack() as left:
         try:
@@ -305,7 +305,7 @@ def _asks(agrees: Callable[[str], bool], asked: list[str]) -> Callable[[str], bo
     """`agrees`, with each question kept in `asked`; no if it raises."""
 
     def ask(question: str) -> bool:
-        asked.append(_writable(question))
+        asked.append(whole_letters(question))
         try:
             return agrees(asked[-1])
         except Exception:
@@ -319,18 +319,13 @@ def _cause(error: Exception) -> str:
     return str(error) if isinstance(error, SDGError) else f"{type(error).__name__}: {error}"
 
 
-def _writable(words: str) -> str:
-    """The words without half letters (lone surrogates), because no file takes them; models and pages make some."""
-    return words.encode("utf-8", "replace").decode("utf-8")
-
-
 def _reply(model: LanguageModel, question: Sequence[Message]) -> Completion:
     """A model's reply without half letters. Raises ModelError, whatever the model raises."""
     try:
         reply = model.complete(question, sampling=SAMPLING)
     except Exception as error:
         raise ModelError(_cause(error)) from error
-    text = _SURROGATE.sub(lambda found: found[1] or r"\ufffd", _writable(reply.text))
+    text = _SURROGATE.sub(lambda found: found[1] or r"\ufffd", whole_letters(reply.text))
     return reply if text == reply.text else replace(reply, text=text)
 
 
@@ -338,7 +333,7 @@ def _told_address(address: str, tell: Callable[[str], str]) -> str:
     """The address with its values hidden, of a long one its origin; decoded where it holds one only when decoded."""
     address = address if len(address) <= MOST_ADDRESS else origin_of(address)
     plain = unquote_plus(address)
-    return tell(address) if tell(plain) == _writable(plain) else tell(plain)
+    return tell(address) if tell(plain) == whole_letters(plain) else tell(plain)
 
 
 def _summed(played: UIEpisode, said: str, address: str, asked: Sequence[str], tell: Callable[[str], str]) -> TaskPlayed:

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from sdg.agents.agents import Agent, PlannerAgent, RandomAgent, Task, act_out
+from sdg.agents.agents import Agent, ChatAgent, PlannerAgent, RandomAgent, Task, act_out
 from sdg.console import UserError
 from sdg.deduction.deduce import DeductionSettings, Planner
 from sdg.deduction.episode import Episode
@@ -69,7 +69,7 @@ class PlannerRecipe:
     library: Path | None
     skills: str = LEARNED
     model: ModelSettings = field(default_factory=ModelSettings)
-    sampling: Sampling = field(default_factory=Sampling)
+    sampling: Sampling = field(default_factory=partial(Sampling, stage="solve"))
     settings: DeductionSettings = field(default_factory=DeductionSettings)
     guards: tuple[str, ...] = ("rules",)
     restarts: bool = False
@@ -80,10 +80,9 @@ class PlannerRecipe:
         """The agent. Raises LibraryError for an unusable library, ModelError for an unusable model."""
         world = domain(self.domain)
         model, prompts = model_of(self.model), Prompts(world)
-        sampling = replace(self.sampling, stage=self.sampling.stage or "solve")
         return PlannerAgent(
             self.agent,
-            lambda seed: Planner(model, prompts, replace(sampling, seed=seed % 2**31)),
+            lambda seed: Planner(model, prompts, replace(self.sampling, seed=seed % 2**31)),
             self._skills(world),
             gate_of=partial(gate_by_names, self.guards, self.model),
             settings=self.settings,
@@ -131,14 +130,12 @@ class ChatRecipe:
     """The model acts directly, one action a turn."""
 
     model: ModelSettings = field(default_factory=ModelSettings)
-    sampling: Sampling = field(default_factory=Sampling)
+    sampling: Sampling = field(default_factory=partial(Sampling, stage="solve"))
     agent: str = "chat"
 
     def build(self) -> Agent:
         """The agent. Raises ModelError for a model that can't be used."""
-        from sdg.agents.chat import ChatAgent
-
-        return ChatAgent(model_of(self.model), replace(self.sampling, stage=self.sampling.stage or "solve"), self.agent)
+        return ChatAgent(model_of(self.model), self.sampling, self.agent)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sdg.envs.domains import DEFAULT
-from sdg.envs.files import has_lines
 from sdg.experiments.config.config import MAP
 from sdg.experiments.play.episodes import ALL
 from sdg.skills.statistics import wilson_interval
@@ -35,7 +34,6 @@ class RunData:
     episodes: Sequence[Row] = ()
     metrics: Sequence[Row] = ()
     skills: Sequence[Row] = ()
-    rehearsals: Sequence[Row] = ()
     results: Row = field(default_factory=dict)
     induction: Row = field(default_factory=dict)
     gaps: Sequence[str] = ()
@@ -55,9 +53,8 @@ READERS: Mapping[str, Callable[[Path], Any]] = {
 def read_run(path: Path) -> RunData:
     """Read what is there. Raises `RunFolderError` only when `path` is no run of ours at all."""
     description = read_description(path)
-    rehearsals = path / "rehearsals.jsonl"
     gaps = [f"There is no {name} (yet)." for name in READERS if not (path / name).exists()]
-    found: dict[str, Any] = {"rehearsals": read_journal(rehearsals)} if has_lines(rehearsals) else {}
+    found: dict[str, Any] = {}
     for file in filter(Path.exists, map(path.joinpath, READERS)):
         try:
             found[file.stem] = READERS[file.name](file)
@@ -264,22 +261,6 @@ def calls(data: RunData) -> tuple[list[dict[str, Any]], list[tuple[str, int]]]:
         if isinstance(verdict, list) and len(verdict) > 2 and verdict[1] is False
     )
     return rows, reasons.most_common(8)
-
-
-def spending(data: RunData) -> list[dict[str, Any]]:
-    """Questions to the model and their tokens, by stage and by agent; stages that asked nothing are left out."""
-    parts: dict[str, list[Row]] = {"rehearsals": [*data.rehearsals]}
-    for row in data.episodes:
-        parts.setdefault(f"episodes of {text(row, 'agent')}", []).append(row)
-    table = [
-        {"stage": name, "calls": _total(rows, "llm_calls"), "tokens": _total(rows, "tokens")}
-        for name, rows in parts.items()
-    ]
-    return [row for row in table if row["tokens"]]
-
-
-def _total(rows: Sequence[Row], key: str) -> float:
-    return sum(number(row, key) or 0.0 for row in rows)
 
 
 def cluster_rows(data: RunData) -> list[dict[str, Any]]:

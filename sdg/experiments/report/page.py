@@ -73,7 +73,6 @@ def _content(data: RunData) -> dict[str, Any]:
         "by_level": data_of.by_level(data_of.success_rows(data)),
         "spending": spending(exchanges(data.path, gaps), _prices(description)),
         "samples": samples(exchanges(data.path, gaps)),
-        "agents_spending": data_of.spending(data),
         "calls": data_of.calls(data),
         "stages": [
             (str(name), number(row, "seconds") if isinstance(row, Mapping) else None)

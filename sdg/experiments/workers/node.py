@@ -50,8 +50,13 @@ class Packer:
 
     def pack(self, value: Any) -> bytes:
         """The value, with digests for what is large."""
-        stream = io.BytesIO()
-        _Pickler(stream, self).dump(value)
+        content_of, stream = self.content_of, io.BytesIO()
+
+        class Pickler(pickle.Pickler):
+            def persistent_id(self, value: Any) -> Content | None:
+                return content_of(value)
+
+        Pickler(stream, protocol=5).dump(value)
         return stream.getvalue()
 
     def content_of(self, value: Any) -> Content | None:
@@ -69,15 +74,6 @@ class Packer:
             self.contents[digest] = data
             self._contents_by_key[key] = (kind, digest), value  # the value is held, so that no other takes its id
         return self._contents_by_key[key][0]
-
-
-class _Pickler(pickle.Pickler):
-    def __init__(self, stream: io.BytesIO, packer: Packer) -> None:
-        super().__init__(stream, protocol=5)
-        self._packer = packer
-
-    def persistent_id(self, value: Any) -> Content | None:
-        return self._packer.content_of(value)
 
 
 def unpack(data: bytes, fetch: Callable[[str], bytes]) -> Any:

@@ -77,20 +77,6 @@ def _clause(text: str) -> Clause:
 
 
 PHRASES: dict[str, tuple[str, ...]] = {
-    "discover": ("discover {x}", "find {x}", "locate {x}", "spot {x}", "look for {x}", "search for {x}"),
-    "goto": ("go next to {x}", "go to {x}", "approach {x}", "walk up to {x}", "reach {x}", "move next to {x}"),
-    "pick": ("pick up {x}", "grab {x}", "take {x}", "lift {x}", "collect {x}"),
-    "face": (
-        "face a free cell next to {x}",
-        "face an empty cell beside {x}",
-        "turn to a free spot next to {x}",
-        "look at an empty spot beside {x}",
-        "stand before a free cell next to {x}",
-    ),
-    "put": ("put {c} next to {x}", "place {c} next to {x}", "set {c} down next to {x}", "drop {c} beside {x}"),
-    "drop": ("put down {c}", "lay down {c}", "let go of {c}", "release {c}"),
-    "open": ("open {x}", "push open {x}", "swing open {x}", "unlatch {x}"),
-    "unlock": ("unlock {x}", "unlock {x} with its key", "use the key on {x}"),
     "look": ("look around the room", "look around", "survey the room", "scan the room", "look over the whole room"),
     "find_exit": (
         "find an unexplored door",
@@ -112,22 +98,22 @@ PHRASES: dict[str, tuple[str, ...]] = {
         "step into the room behind {x}",
         "pass through {x}",
     ),
+    "unlock": ("unlock {x}", "unlock {x} with its key", "use the key on {x}"),
+    "face": (
+        "face a free cell next to {x}",
+        "face an empty cell beside {x}",
+        "turn to a free spot next to {x}",
+        "look at an empty spot beside {x}",
+        "stand before a free cell next to {x}",
+    ),
+    "put": ("put {c} next to {x}", "place {c} next to {x}", "set {c} down next to {x}", "drop {c} beside {x}"),
+    "drop": ("put down {c}", "lay down {c}", "let go of {c}", "release {c}"),
+    "discover": ("discover {x}", "find {x}", "locate {x}", "spot {x}", "look for {x}", "search for {x}"),
+    "goto": ("go next to {x}", "go to {x}", "approach {x}", "walk up to {x}", "reach {x}", "move next to {x}"),
+    "pick": ("pick up {x}", "grab {x}", "take {x}", "lift {x}", "collect {x}"),
+    "open": ("open {x}", "push open {x}", "swing open {x}", "unlatch {x}"),
 }
-_ORDER = (
-    "look",
-    "find_exit",
-    "goto_exit",
-    "open_exit",
-    "enter",
-    "unlock",
-    "face",
-    "put",
-    "drop",
-    "discover",
-    "goto",
-    "pick",
-    "open",
-)
+"""How each kind of subgoal is said, in the order in which kinds are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +158,7 @@ def _patterns() -> tuple[tuple[str, str, re.Pattern[str]], ...]:
     """(kind, API name, pattern) of each phrase, in the order in which they are tried."""
     parts = {"{x}": r"(?P<x>(?:the |an? )?.+)", "{c}": r"(?P<c>.+?)"}
     filler = {*parts, "a", "an", "the", "that", "is"}
-    phrases = [(kind, words.split()) for kind in _ORDER for words in sorted(PHRASES[kind], key=len, reverse=True)]
+    phrases = [(kind, words.split()) for kind, said in PHRASES.items() for words in sorted(said, key=len, reverse=True)]
     return tuple(
         (
             kind,

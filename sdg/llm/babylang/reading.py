@@ -21,16 +21,11 @@ _SIGNATURE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function that a prompt offers: name, parameter names, and what the prompt says it does."""
+    """A function that a prompt offers: its name, how many arguments it takes, and what the prompt says it does."""
 
     name: str
-    parameters: tuple[str, ...]
+    arity: int
     description: str
-
-    @property
-    def arity(self) -> int:
-        """How many arguments it takes."""
-        return len(self.parameters)
 
 
 def whole(messages: Sequence[Message]) -> str:
@@ -74,8 +69,8 @@ def functions(text: str) -> tuple[Function, ...]:
 def _function(match: re.Match[str], description: str) -> Function:
     parameters = (part.split(":")[0].split("=")[0].strip() for part in re.split(r",(?![^\[\]]*\])", match.group(2)))
     paragraph = re.split(r"\n[ \t]*\n", description.lstrip("\n"), maxsplit=1)[0]
-    names = tuple(part for part in parameters if part not in {"", "self", "*", "/"})
-    return Function(match.group(1), names, paragraph.strip())
+    arity = sum(part not in {"", "self", "*", "/"} for part in parameters)
+    return Function(match.group(1), arity, paragraph.strip())
 
 
 def _lines(text: str) -> Iterator[tuple[str, str | None, int]]:

@@ -19,7 +19,7 @@ from typing import Any
 
 from sdg.envs.files import MAX_LINE_VALUES, count_values
 from sdg.errors import SDGError
-from sdg.llm.model import Completion, Message, ModelError, Sampling, Unavailable
+from sdg.llm.model import Completion, Message, ModelError, Sampling, Unavailable, whole_letters
 from sdg.llm.provider import ModelSettings, Provider
 from sdg.llm.secrets import TRUST_VARIABLE, check_address, hider
 
@@ -300,7 +300,7 @@ def read_answer(body: bytes, *, until: float = math.inf) -> Completion:
             if isinstance(choice, dict) and (streamed or isinstance(message, dict)):
                 texts.append(_text(message))
                 finish = choice.get("finish_reason")
-                reason = _whole_letters(finish) if isinstance(finish, str) and finish else reason
+                reason = whole_letters(finish) if isinstance(finish, str) and finish else reason
         if not texts:
             raise unreadable("answered without any choice")
         if streamed and not reason:
@@ -362,12 +362,7 @@ def _text(message: object) -> str:
     if isinstance(content, list):
         content = "".join(text for part in content if isinstance(text := _at(part, "text"), str))
     texts = (content, _at(message, "refusal"))
-    return _whole_letters(next((text for text in texts if isinstance(text, str) and text), ""))
-
-
-def _whole_letters(text: str) -> str:
-    """The text without halves of letters (lone surrogates), which JSON may hold and no file takes."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return whole_letters(next((text for text in texts if isinstance(text, str) and text), ""))
 
 
 def message_of(body: bytes) -> str:

@@ -64,7 +64,7 @@ def test_exactness_without_speed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_mismatch_is_an_exit_status(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    wrong = Comparison("Open", steps=1, mismatches=Counter(image=1), first="image after action 2")
+    wrong = Comparison(steps=1, mismatches=Counter(image=1), first="image after action 2")
     monkeypatch.setattr(bench_engine, "compare", lambda *_, **__: wrong)
     assert main(["bench", "engine", "--levels", "Open", "--no-speed"]) == 1
     captured = capsys.readouterr()

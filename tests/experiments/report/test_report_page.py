@@ -29,7 +29,6 @@ from sdg.experiments.report.data import (
     examples,
     read_run,
     settings_apart,
-    spending,
     success_rows,
 )
 from sdg.experiments.report.exchanges import exchanges, samples, spending as asked_spending
@@ -124,9 +123,9 @@ def test_films_show_the_runs_own_world(copy: Path, tmp_path: Path, world: dict[s
 def test_a_film_is_never_written_through_a_link_out_of_the_run(copy: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (copy / "traces").symlink_to(tmp_path / "mine")
-    (said,) = traces(copy, [{"kind": "episodes", **read_journal(copy / "episodes.jsonl")[0]}])
-    assert said.startswith("no trace: ")
-    assert "link" in said
+    (line,) = traces(copy, [{"kind": "episodes", **read_journal(copy / "episodes.jsonl")[0]}])
+    assert line.startswith("no trace: ")
+    assert "link" in line
     assert not [*(tmp_path / "mine").iterdir()]
 
 
@@ -162,13 +161,13 @@ def test_the_report_has_everything(run: Path, tmp_path: Path) -> None:
 
 
 def test_what_the_model_was_asked_is_summed_up_and_shown(copy: Path, tmp_path: Path) -> None:
-    asked = Recorded(Answers(), copy / "transcript.jsonl")
+    recorded = Recorded(Answers(), copy / "transcript.jsonl")
     for stage, text in (
         ("solve", "write <a> program"),
         ("solve", "## Program that failed\n\nmend it"),
         ("solve", "again"),
     ):
-        asked.complete([Message("user", text)], sampling=Sampling(stage=stage))
+        recorded.complete([Message("user", text)], sampling=Sampling(stage=stage))
     page = Page(write(copy, tmp_path / "r.html"))
     for word in ("solve: the first prompt", "write <a> program", "solve: the first repair", "mend it", "answer 2"):
         assert word in page.text
@@ -222,8 +221,8 @@ def test_an_exchange_without_a_question_is_a_gap(copy: Path) -> None:
 
 
 def test_exchanges_are_read_one_at_a_time_and_their_stages_are_few(copy: Path) -> None:
-    asked = [{"role": "user", "content": "x"}]
-    entry = {"schema": 3, "key": "k", "sampling": {}, "messages": asked, "reply": {"text": "x"}}
+    messages = [{"role": "user", "content": "x"}]
+    entry = {"schema": 3, "key": "k", "sampling": {}, "messages": messages, "reply": {"text": "x"}}
     lines = [json.dumps(entry | {"stage": f"s{n}"}) for n in range(300)]
     (copy / "transcript.jsonl").write_text("\n".join([*lines, "[]", "[]", ""]))
     gaps: list[str] = []
@@ -391,10 +390,9 @@ def test_calls_and_refusals_are_counted(run: Path, tmp_path: Path) -> None:
         return {"name": name, "success": success, "refused": bool(reason), "verdicts": verdicts}
 
     trace = [call("goto", success=True), call("goto", success=False), call("pick", success=False, reason="too far")]
-    episode = {"unit": "a", "agent": "sdg", "level": "Open", "tokens": 7, "llm_calls": 1, "trace": [{"calls": trace}]}
+    episode = {"unit": "a", "agent": "sdg", "level": "Open", "trace": [{"calls": trace}]}
     copy = Path(shutil.copytree(run, tmp_path / "copy"))
     (copy / "episodes.jsonl").write_text(json.dumps(episode) + "\n")
     skills, reasons = calls(read_run(copy))
     assert [tuple(row.values()) for row in skills] == [("goto", 2, 1, 0), ("pick", 1, 0, 1)]
     assert reasons == [("too far", 1)]
-    assert spending(read_run(copy)) == [{"stage": "episodes of sdg", "calls": 1.0, "tokens": 7.0}]

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from sdg.agents.agents import Task, play_task
-from sdg.agents.chat import ChatAgent, action_named, action_text
+from sdg.agents.agents import ChatAgent, Task, action_named, action_text, play_task
 from sdg.envs.babyai.bot import bot_actions
 from sdg.envs.babyai.domain import BABYAI
 from sdg.llm.model import Completion, Message, Sampling
@@ -58,7 +57,7 @@ def test_a_model_that_names_the_right_actions_solves_the_task(level: str) -> Non
     row = play_task(ChatAgent(model), Task(level, SEED))
     assert (row["success"], row["actions"], row["cause"]) == (True, actions, "")
     assert (row["llm_calls"], row["tokens"]) == (len(actions), 102 * len(actions))
-    assert all(row["instruction"] in asked for asked in model.asked)
+    assert all(row["instruction"] in question for question in model.asked)
 
 
 @pytest.mark.parametrize(("reply", "steps"), [("dance", 0), ("turn left", 64)])

@@ -10,8 +10,7 @@ import pytest
 from sdg.composition.distil import Author, Solved, kind_of, pick_varied, recurrences
 from sdg.composition.rules import admit
 from sdg.deduction.composed import SIGNATURES
-from sdg.deduction.program import ENTRY
-from sdg.deduction.scope import program_guard
+from sdg.deduction.program import ENTRY, program_guard
 from sdg.envs.domains import domain
 from sdg.llm.fakes import FakeModel
 from sdg.sandbox.guard import Refused
@@ -202,7 +201,7 @@ def test_a_reply_without_skills_is_refused() -> None:
 def test_a_model_that_breaks_the_rules_is_told_and_mends_it() -> None:
     bad = GOOD.replace("def fetch(thing: thing)", "def fetch(thing: str)")
     model = FakeModel([f"```python\n{bad}\n```", f"```python\n{GOOD}\n```"])
-    programs = [Solved("pick up the red ball", "PickupLoc", 3, "def program():\n    pass\n", ("a", "b"), 1, "x line 3")]
+    programs = [Solved("pick up the red ball", "PickupLoc", 3, "def program():\n    pass\n", ("a", "b"), "x line 3")]
     composed = Author(model, WORLD, tuple(SCRIPTED.values()), load).distil(programs)
     assert [skill.name for skill in composed.skills] == ["fetch", "bring"]
     assert composed.skills[0].origins == ("x line 3",)

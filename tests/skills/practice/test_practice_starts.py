@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sdg.envs.babyai.cells import RIGHT, TOGGLE
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.description import parse
-from sdg.envs.babyai.perception.memory import RIGHT, TOGGLE
 from sdg.envs.babyai.practice.inputs import FAR, FAR_SIDE, MAP_INPUTS, MIRRORED, NO_TARGET, SIZE, write_batch
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.skills.checks.reward import BatchReward, ask
 from sdg.skills.practice.env import PracticeEnv
-from sdg.skills.practice.restore import restore
-from sdg.skills.practice.starts import Starts, join, target_of
+from sdg.skills.practice.starts import Starts, join, restore, target_of
 from sdg.skills.subgoal import CheckFunction
 from tests.shared.walks import in_view, scramble, walk
 
@@ -146,7 +145,7 @@ def test_the_target_is_marked_where_it_lies_relative_to_the_heading() -> None:
         write_batch(world.memory, np.array([parse(f"{thing.name} #{thing.id}")], np.int16), side, out)
         plane = out[0, : FAR_SIDE**2].reshape(FAR_SIDE, FAR_SIDE)
         assert plane.sum() == 1
-        ahead, right = (int(v) - FAR for v in np.argwhere(plane)[0])
+        ahead, right = (int(cell) - FAR for cell in np.argwhere(plane)[0])
         assert right >= 0
         right = -right if side[0] == MIRRORED else right
         (x, y), (fx, fy) = world.perception().get_position(), world.perception().get_front_position()

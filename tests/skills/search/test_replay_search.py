@@ -1,4 +1,4 @@
-"""What an earlier attempt found is played again where the same is asked, counted, and left where it no longer helps."""
+"""Actions that reached a check are played again for it, counted, and left where they no longer help."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import pytest
 
 from sdg.envs.babyai.domain import BABYAI
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.count_search import RandomSearch
-from sdg.skills.search.trial import ReplaySearch, Searched
+from sdg.skills.search.trial import RandomSearch, ReplaySearch, Searched
 from sdg.skills.subgoal import CheckFunction
 
 MOVED = CheckFunction("check", "def check():\n    return get_position() != (0, 0)\n")

@@ -24,7 +24,6 @@ _LEFT, _RIGHT, _FORWARD, _PICKUP, _DROP, _TOGGLE = range(6)
 class Comparison:
     """What was compared on a level and what differed."""
 
-    level: str
     steps: int = 0
     endings: int = 0
     failures: int = 0
@@ -87,7 +86,7 @@ def compare(
     The engine resets itself, in the same step, from a bank of 64 layouts; each twin resets to the seed of the layout
     that the engine took. `max_steps` shortens the time limit on both sides.
     """
-    comparison = Comparison(level)
+    comparison = Comparison()
     engine = BabyAIEngine(LevelBank.build(level, np.arange(seed, seed + 64)), n_envs, max_steps=max_steps, seed=seed)
     rng = np.random.default_rng(seed)
     twins = [_Twin(level, SOURCES[i % len(SOURCES)], max_steps=max_steps, rng=rng) for i in range(n_envs)]

@@ -19,9 +19,8 @@ import numpy as np
 from sdg.console import progress
 from sdg.deduction.deduce import DeductionSettings, ProgramLimits
 from sdg.deduction.library_skills import Option, options_of
-from sdg.deduction.program import ENTRY, run_program
+from sdg.deduction.program import ENTRY, EpisodeOver, Scope, run_program
 from sdg.deduction.robot import Robot
-from sdg.deduction.scope import EpisodeOver, Scope
 from sdg.envs.domain import Domain
 from sdg.envs.domains import domain_of_data
 from sdg.envs.instructions import seeds
@@ -29,7 +28,7 @@ from sdg.envs.world import Observation, Perception
 from sdg.experiments.play.parent_model import answer
 from sdg.experiments.play.players import PlannerRecipe, gate_by_names
 from sdg.experiments.workers.workers import Workers
-from sdg.gate.executor import Command, GatedExecutor, GateGuard, IllegalCommand, Outcome, Verdict
+from sdg.gate.executor import Command, GatedExecutor, IllegalCommand, Outcome, Verdict
 from sdg.gate.learned import COMPLETENESS, FEASIBILITY
 from sdg.gate.llm import question
 from sdg.llm.provider import ModelSettings
@@ -76,21 +75,15 @@ def real_programs(name: str) -> list[dict[str, Any]]:
 
 def play(rollout: Rollout) -> list[dict[str, Any]]:
     """A row for each judgement: verb, skill, source, label, features, the chance that each guard gives, texts."""
-    skills, domain = skills_of(rollout.library)
-    world = domain.open(rollout.level, lift_time_limit=True)
-    world.reset(rollout.seed)
-    rng = np.random.default_rng(rollout.seed)
-    robot = Robot(world, skills, domain=domain, rng=rng)
+    recorder = Recorder(rollout, np.random.default_rng(rollout.seed), lift_time_limit=True)
     try:
-        source = prune_source(extract_code(rollout.reply or stand_in_reply(rollout, world.mission, skills)), ENTRY)
+        recorder.run()
     except Refused:
         return []
-    recorder = Recorder(robot, rollout, guards_of(rollout, skills, domain), rng)
-    run_program(source, Scope(robot, recorder), budget=BUDGET)
     return recorder.rows
 
 
-def stand_in_reply(rollout: Rollout, mission: str, skills: Mapping[str, Option]) -> str:
+def stand_in_reply(rollout: Rollout, mission: str, skills: Mapping[str, Any]) -> str:
     """babylang's reply to a mission."""
     planner = PlannerRecipe("sdg", rollout.library).build().planner_of(rollout.seed)  # type: ignore[attr-defined]
     settings = DeductionSettings()
@@ -106,21 +99,26 @@ def skills_of(library: Path) -> tuple[Mapping[str, Option], Domain]:
     return options_of(skill_library), domain_of_data(skill_library.domain)
 
 
-def guards_of(rollout: Rollout, skills: Mapping[str, Option], domain: Domain) -> dict[str, GateGuard]:
-    """The rollout's guards by name, each behind a chain of its own."""
-    return {name: gate_by_names([name], ModelSettings(), skills, domain) for name in rollout.guards}
-
-
 class Recorder(GatedExecutor):
-    """Carries out a program's commands and mistakes in between, without a gate, and records each outcome."""
+    """Carries out a rollout's commands and mistakes in between, without a gate, and records each outcome."""
 
-    def __init__(
-        self, robot: Robot, rollout: Rollout, guards: Mapping[str, GateGuard], rng: np.random.Generator
-    ) -> None:
+    def __init__(self, rollout: Rollout, rng: np.random.Generator, *, lift_time_limit: bool = False) -> None:
+        skills, domain = skills_of(rollout.library)
+        world = domain.open(rollout.level, lift_time_limit=lift_time_limit)
+        world.reset(rollout.seed)
+        self.robot = Robot(world, skills, domain=domain, rng=rng)
+        # Each guard stands behind a chain of its own.
+        self._guards = {name: gate_by_names([name], ModelSettings(), skills, domain) for name in rollout.guards}
         self.rows: list[dict[str, Any]] = []
-        self._robot, self._rollout, self._guards, self._rng = robot, rollout, guards, rng
+        self._rollout, self._mission, self._rng = rollout, world.mission, rng
         self._source = "real program" if rollout.reply else "stand-in"
         self._call_count = 0
+
+    def run(self) -> None:
+        """Carry out the rollout's program. Raises Refused where a model's reply holds none."""
+        reply = self._rollout.reply or stand_in_reply(self._rollout, self._mission, self.robot.skills)
+        source = prune_source(extract_code(reply), ENTRY)
+        run_program(source, Scope(self.robot, self), budget=BUDGET)
 
     def execute(self, command: Command) -> Outcome:
         """Carry out perhaps a mistake or two, then the command. Raises EpisodeOver when enough was seen."""
@@ -131,18 +129,18 @@ class Recorder(GatedExecutor):
         return self._carry_out(command, source=self._source)
 
     def _carry_out(self, command: Command, *, source: str) -> Outcome:
-        if self._call_count >= CALLS or self._robot.ending.over:
+        if self._call_count >= CALLS or self.robot.ending.over:
             raise EpisodeOver
         self._call_count += 1
-        before = self._robot.observe()
+        before = self.robot.observe()
         try:
-            result = self._robot.perform(command)
+            result = self.robot.perform(command)
         except IllegalCommand as error:
             return Outcome(command, False, error=str(error))
-        if not result.reached and self._robot.ending.over:
+        if not result.reached and self.robot.ending.over:
             raise EpisodeOver
         if result.steps:
-            after = self._robot.observe()
+            after = self.robot.observe()
             self._keep(FEASIBILITY, command, source, result.reached, before, None)
             self.rows[-1]["steps"] = result.steps
             self._keep(COMPLETENESS, command, source, result.reached, before, after)
@@ -155,8 +153,8 @@ class Recorder(GatedExecutor):
     def _keep(
         self, verb: str, command: Command, source: str, label: bool, before: Observation, after: Observation | None
     ) -> None:
-        usage, perception = self._robot.skills[command.name].usage, after.perception if after is not None else None
-        features = self._robot.domain.affordances.features(usage.asks, command.argument, before.perception, perception)
+        usage, perception = self.robot.skills[command.name].usage, after.perception if after is not None else None
+        features = self.robot.domain.affordances.features(usage.asks, command.argument, before.perception, perception)
         chances = {
             name: chance(guard.complete(command, before, after) if after else guard.feasible(command, before))
             for name, guard in self._guards.items()
@@ -167,19 +165,19 @@ class Recorder(GatedExecutor):
         self.rows.append(row | {"chances": chances})
 
     def _holds(self, command: Command, perception: Perception | None) -> bool | None:
-        skill = self._robot.skills[command.name]
+        skill = self.robot.skills[command.name]
         try:
             check = skill.check(command.argument)
-            return None if check is None or perception is None else compile_check(check, self._robot.domain)(perception)
+            return None if check is None or perception is None else compile_check(check, self.robot.domain)(perception)
         except (ValueError, Refused, GuardError):
             return None
 
     def _mistake(self, kind: str, command: Command, *, same_skill: bool = False) -> Command | None:
-        language, rng = self._robot.domain.language, self._rng
-        takers = [name for name, skill in self._robot.skills.items() if skill.takes_argument]
+        language, rng = self.robot.domain.language, self._rng
+        takers = [name for name, skill in self.robot.skills.items() if skill.takes_argument]
         if kind == "aimless":
-            return Command(str(rng.choice([name for name in self._robot.skills if name not in takers] or [""])))
-        things = [each for each in self._robot.perception().elements() if not each.held]
+            return Command(str(rng.choice([name for name in self.robot.skills if name not in takers] or [""])))
+        things = [each for each in self.robot.perception().elements() if not each.held]
         if kind == "unknown":
             argument = " ".join(str(rng.choice(words)) for words in language.parts.values())
         elif kind == "order" and command.argument:
@@ -194,7 +192,7 @@ class Recorder(GatedExecutor):
 
     def _suits(self, name: str, argument: str) -> bool:
         """Whether a skill was learned about such things: a ball can't be opened."""
-        kind, skill = self._robot.domain.language.kind, getattr(self._robot.skills[name], "stored", None)
+        kind, skill = self.robot.domain.language.kind, getattr(self.robot.skills[name], "stored", None)
         return skill is None or kind(argument) in {kind(example) for example in skill.argument_examples}
 
 

@@ -15,24 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from sdg.deduction.program import ENTRY, run_program
-from sdg.deduction.robot import Robot
-from sdg.deduction.scope import EpisodeOver, Scope
+from sdg.deduction.program import EpisodeOver
 from sdg.envs.instructions import seeds
 from sdg.experiments.bench.gate.figures import arm_row, estimate
 from sdg.experiments.bench.gate.rollouts import (
-    BUDGET,
     MISTAKES,
     Recorder,
     Rollout,
-    guards_of,
-    skills_of,
-    stand_in_reply,
 )
 from sdg.experiments.workers.workers import Workers
-from sdg.gate.executor import Command, GateGuard, IllegalCommand, Outcome
-from sdg.prompts.replies import extract_code
-from sdg.prompts.sources import prune_source
+from sdg.gate.executor import Command, IllegalCommand, Outcome
 
 ARMS = ("expert", "baseline", "feasibility", "feasibility + completeness")
 GUARDS = ("rules", "learned")
@@ -54,15 +46,10 @@ class TaskTrial(Rollout):
 
 def play(draw: TaskTrial) -> dict[str, Any]:
     """Commands that succeeded as meant, commands that were executed, and whether the task was done."""
-    skills, domain = skills_of(draw.library)
-    world = domain.open(draw.level)
-    world.reset(draw.seed)
-    robot = Robot(world, skills, domain=domain, rng=np.random.default_rng(draw.draw))
-    erring = Erring(robot, draw, guards_of(draw, skills, domain))
-    source = prune_source(extract_code(stand_in_reply(draw, world.mission, skills)), ENTRY)
-    run_program(source, Scope(robot, erring), budget=BUDGET)
+    erring = Erring(draw)
+    erring.run()
     return {
-        "success": robot.ending.done,
+        "success": erring.robot.ending.done,
         "valid": erring.valid,
         "executed": erring.executed,
         "feasible": erring.feasible,
@@ -72,8 +59,9 @@ def play(draw: TaskTrial) -> dict[str, Any]:
 class Erring(Recorder):
     """Carries out a planner's commands, some of them mistaken, behind the part of the gate that the arm has."""
 
-    def __init__(self, robot: Robot, draw: TaskTrial, guards: Mapping[str, GateGuard]) -> None:
-        super().__init__(robot, draw, guards, np.random.default_rng(draw.draw))
+    def __init__(self, draw: TaskTrial) -> None:
+        super().__init__(draw, np.random.default_rng(draw.draw))
+        self._rng = np.random.default_rng(draw.draw)  # mistakes don't depend on what the robot draws
         self.valid = self.executed = self.feasible = 0
         self._arm, self._replans = draw.arm, 0
 
@@ -101,25 +89,25 @@ class Erring(Recorder):
     def _passes(self, command: Command) -> bool:
         if self._arm in ("expert", "baseline"):
             return True
-        now = self._robot.observe()
+        now = self.robot.observe()
         return all(guard.feasible(command, now).passed for guard in self._guards.values())
 
     def _do(self, command: Command, *, intention: Command) -> Outcome | None:
         """The outcome for the planner; None if completeness finds that it isn't the intended one."""
-        if self._robot.ending.over or self.executed >= CALLS:
+        if self.robot.ending.over or self.executed >= CALLS:
             raise EpisodeOver
-        before = self._robot.observe()
+        before = self.robot.observe()
         self.executed += 1
         try:
-            result = self._robot.perform(command)
+            result = self.robot.perform(command)
         except IllegalCommand as error:
             return Outcome(command, False, error=str(error))
         self.valid += result.reached and command == intention
         self.feasible += result.reached and command != intention
         if command == intention:
             return Outcome(command, result.reached, result.steps)
-        if self._arm.endswith("completeness") and not self._robot.ending.over:
-            after = self._robot.observe()
+        if self._arm.endswith("completeness") and not self.robot.ending.over:
+            after = self.robot.observe()
             if not all(guard.complete(intention, before, after).passed for guard in self._guards.values()):
                 return None
         return Outcome(intention, True, result.steps)

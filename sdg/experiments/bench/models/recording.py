@@ -293,7 +293,7 @@ def record(asked: RecordingRequest, *, folder: Path, kept: Path, processes: int 
             raise UserError(f"{kept} holds another recorded run: name another folder to --keep.")
         progress().note(expected_cost(asked))
         try:
-            play(asked, recipes(asked, library=library, folder=folder), run=run, processes=processes)
+            play(asked, library=library, folder=folder, run=run, processes=processes)
         except BudgetExceeded as error:
             progress().note(f"{error} What was recorded is kept; the same command goes on.")
         finally:
@@ -309,12 +309,8 @@ def record(asked: RecordingRequest, *, folder: Path, kept: Path, processes: int 
     return result
 
 
-def recipes(asked: RecordingRequest, *, library: Path, folder: Path | None) -> dict[FigureKey, Recipe]:
-    """The agent of each cell. An exchange's stage says which cell it belongs to."""
-    return {cell: _recipe(cell, asked, library, folder) for cell, _ in asked.tasks()}
-
-
 def _recipe(cell: FigureKey, request: RecordingRequest, library: Path, folder: Path | None) -> Recipe:
+    """The agent of a cell. An exchange's stage says which cell it belongs to."""
     planner = planner_of(request.config, folder, library, agent=cell.agent, stage=cell.stage)
     planner = replace(planner, domain=PERCEPTIONS[cell.perception])
     if cell.interface == TURN:
@@ -326,18 +322,21 @@ def _recipe(cell: FigureKey, request: RecordingRequest, library: Path, folder: P
 
 def play(
     asked: RecordingRequest,
-    chosen: Mapping[FigureKey, Recipe],
     *,
+    library: Path,
+    folder: Path | None,
     run: RunFolder,
     processes: int,
     only: Collection[str] | None = None,
 ) -> list[Played]:
-    """Play every episode of every cell, or `only` those units, all at once; recorded episodes aren't played again."""
+    """Play every episode of every cell, or `only` those units, all at once; recorded episodes aren't played again.
+    Without a `folder` nothing is kept of the model's."""
     journal = run.journal("episodes")
     jobs: list[EpisodeJob] = []
     for cell, cell_tasks in asked.tasks():
         tasks = [task for task in cell_tasks if only is None or task.unit(cell.agent) in only]
-        jobs += with_bot_steps(chosen[cell], tasks, journal=journal, processes=processes or cores())
+        recipe = _recipe(cell, asked, library, folder)
+        jobs += with_bot_steps(recipe, tasks, journal=journal, processes=processes or cores())
     with progress().stage(
         "episodes", total=len(jobs), unit="episode", done=sum(job.unit in journal for job in jobs)
     ) as stage:

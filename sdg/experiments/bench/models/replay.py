@@ -32,7 +32,6 @@ from sdg.experiments.bench.models.recording import (
     RecordedRun,
     RecordingRequest,
     play,
-    recipes,
     to_recorded_episode,
     unfinished_episode,
 )
@@ -116,8 +115,7 @@ def _play_again(
 ) -> list[RecordedEpisode]:
     who = {each.unit: each.answerers for each in recording.episodes if each.finished}
     with open_folder(folder, {"replay": recording.about.name}, seed=recording.about.seed) as run:
-        players = recipes(request, library=find_library(), folder=None)
-        rows = play(request, players, run=run, processes=processes, only=who)
+        rows = play(request, library=find_library(), folder=None, run=run, processes=processes, only=who)
     return [to_recorded_episode(row, who[row.unit]) for row in rows]
 
 

@@ -94,20 +94,22 @@ def observe_dump(dump: str) -> Observation:
 
 
 def _choose(tree: UiTree, rng: random.Random) -> tuple[PhoneAction, str]:
+    """A random action, and its argument as a gate sees it."""
     kind = rng.choices(("Tap", "Long Press", "Type", "Swipe", "Back"), (70, 6, 14, 6, 4))[0]
     if kind == "Type":
         action = PhoneAction("Type", text=rng.choice(WORDS))
-        return action, action.argument
-    if kind in ("Swipe", "Back") or not tree.elements:
-        action = PhoneAction("Swipe", direction=rng.choice(("up", "down"))) if kind == "Swipe" else PhoneAction("Back")
-        return action, action.argument
-    if rng.random() < 0.1:
+    elif kind == "Swipe":
+        action = PhoneAction("Swipe", direction=rng.choice(("up", "down")))
+    elif kind == "Back" or not tree.elements:
+        action = PhoneAction("Back")
+    elif rng.random() < 0.1:
         action = PhoneAction(kind, at=(rng.randrange(EmbeddedPhone.size[0]), rng.randrange(EmbeddedPhone.size[1])))
-        return action, action.argument
-    fields = [each for each in tree.elements if each.kind == "textbox"]
-    target = rng.choice(fields) if fields and rng.random() < 0.3 else rng.choice(tree.elements)
-    action = PhoneAction(kind, element=target.id)
-    return action, f"{action.argument} {target.name}"
+    else:
+        fields = [each for each in tree.elements if each.kind == "textbox"]
+        target = rng.choice(fields) if fields and rng.random() < 0.3 else rng.choice(tree.elements)
+        action = PhoneAction(kind, element=target.id)
+        return action, f"{action.argument} {target.name}"
+    return action, action.argument
 
 
 def _lasting(phone: EmbeddedPhone) -> dict[str, Any]:

@@ -12,12 +12,11 @@ from typing import Any
 
 from sdg.envs.phone.actions import Device, DeviceLost
 from sdg.envs.phone.adb import AdbPhone
-from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
-from sdg.envs.phone.embedded.state import initial_state
+from sdg.envs.phone.embedded.phone import EmbeddedPhone, initial_state, phone_browser
 from sdg.envs.phone.metrics import TaskScore, same_screen, score_steps
 from sdg.envs.phone.tasks import PhoneTask, TaskProgress, is_right, side_effects
 from sdg.experiments.bench.phone.androidlab import parsed_action, write_episode
-from sdg.experiments.play.browsers import Players
+from sdg.experiments.play.browsers import play_in_processes
 from sdg.experiments.play.together import play_together
 from sdg.gate.registry import gate_of
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError
@@ -210,7 +209,8 @@ def play_all(jobs: Sequence[PhoneJob], setting: PhoneSetting, *, processes: int)
 
     A model that answers over a network is asked about many episodes at once, on pages of one Chromium.
     """
-    yield from Players(play, lose, processes=1 if concurrency_of(setting.model) > 1 else processes)(jobs, setting)
+    at_once = 1 if concurrency_of(setting.model) > 1 else processes
+    yield from play_in_processes(play, lose, jobs, setting, processes=at_once)
 
 
 def play(

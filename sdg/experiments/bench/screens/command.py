@@ -20,7 +20,7 @@ example, real models get one of another seed.
 import html
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean, median
@@ -35,7 +35,7 @@ from sdg.errors import refuse
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.episodes import SCREENSHOT, TRUE, ScreenEpisode, ScreenJob, Setting, lose, play
 from sdg.experiments.config.config import find_config, load
-from sdg.experiments.play.browsers import Players
+from sdg.experiments.play.browsers import play_in_processes
 from sdg.experiments.play.film import data_address
 from sdg.experiments.results.comparison import cores, named_model, open_folder, publish, run_missing_jobs
 from sdg.gate.registry import check_guards
@@ -43,7 +43,7 @@ from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import is_rule_based
 from sdg.screen_agent.modes import MODES, TEXT
 from sdg.skills.statistics import wilson_interval
-from sdg.storage import Rows, RunFolder, atomic_write
+from sdg.storage import Rows, atomic_write
 
 GROUPS: Mapping[str, tuple[str, ...]] = {"all": TASKS, "seen": SEEN, "unseen": UNSEEN}
 """Names that stand for many tasks."""
@@ -80,14 +80,22 @@ def rows(
     check_guards(guards)
     folder = Path(out or f"runs/miniwob-{re.sub('[^A-Za-z0-9.]+', '-', llm)}{'-true' if eyes == TRUE else ''}")
     model = waited_for(named_model(llm, base_url, folder=folder, budget=budget), assignments or ())
-    setting = Setting(model, tuple(guards), eyes, exemplars=not is_rule_based(model.kind), mode=mode)
+    setting = Setting(
+        model,
+        tuple(guards),
+        eyes,
+        exemplars=not is_rule_based(model.kind),
+        mode=mode,
+        failures=folder / "failures",
+    )
     asked = {"llm": llm, "base_url": base_url, "guards": list(guards), "eyes": eyes, "mode": mode}
     with open_folder(folder, asked | {"tasks": chosen, "seeds": seeds}, seed=0, may_change=("tasks", "seeds")) as run:
-        played = played_episodes(
+        played = run_missing_jobs(
             [ScreenJob(task, seed) for task in chosen for seed in numbers],
-            setting,
-            run=run,
-            processes=processes or cores(),
+            Rows(run.journal("episodes"), ScreenEpisode),
+            lambda missing: play_in_processes(play, lose, missing, setting, processes=processes or cores()),
+            name="episodes",
+            unit="episode",
         )
         found: list[Mapping[str, Any]] = [
             task_row(task, [each for each in played if each.task == task], setting) for task in chosen
@@ -127,22 +135,6 @@ def chosen_seeds(text: str) -> list[int]:
             raise UserError(f"--seeds {text!r:.40} isn't A-B, such as 0-49")
         found += range(int(match[1]), int(match[2] or match[1]) + 1)
     return sorted(set(found))
-
-
-def played_episodes(
-    jobs: Sequence[ScreenJob], setting: Setting, *, run: RunFolder, processes: int
-) -> list[ScreenEpisode]:
-    """The rows of all jobs; what the journal has isn't played again. Screenshots of failures go to `failures/`."""
-
-    def play_missing(missing: Sequence[ScreenJob]) -> Iterator[ScreenEpisode]:
-        for row, picture in Players(play, lose, processes=processes)(missing, setting):
-            if picture:
-                atomic_write(run.path / "failures" / f"{row.task}-{row.seed}.png", picture)
-            yield row
-
-    return run_missing_jobs(
-        jobs, Rows(run.journal("episodes"), ScreenEpisode), play_missing, name="episodes", unit="episode"
-    )
 
 
 def task_row(task: str, played: Sequence[ScreenEpisode], setting: Setting) -> dict[str, Any]:

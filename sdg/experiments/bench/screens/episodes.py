@@ -1,7 +1,7 @@
 """Episodes of screen tasks in a browser: many pages side by side while their models think, one row each.
 
-    play(jobs, setting)                                   # in this process, one browser
-    Players(play, lose, processes=2)(jobs, setting)       # in two processes, a browser each
+    play(jobs, setting)                                             # in this process, one browser
+    play_in_processes(play, lose, jobs, setting, processes=2)       # in two processes, a browser each
 
 A model that answers over a network is asked about as many episodes at a time as its settings allow.
 """
@@ -9,7 +9,8 @@ A model that answers over a network is asked about as many episodes at a time as
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 from sdg.envs.ui.browser import Browser, PageError
 from sdg.envs.ui.changes import what_changed
@@ -29,6 +30,7 @@ from sdg.privacy.protector import Protector
 from sdg.privacy.recognisers import recognisers_of
 from sdg.screen_agent.agent import UIEpisode, Work
 from sdg.screen_agent.modes import MODES, TEXT
+from sdg.storage import atomic_write
 
 SCREENSHOT, TRUE = "screenshot", "true"
 MOST_KEPT = 1200
@@ -39,13 +41,14 @@ VISION, REASONING, MODEL, OTHER = "vision", "reasoning", "model", "other"
 @dataclass(frozen=True, slots=True)
 class Setting:
     """How episodes are played: the model, the guards, whether the screen is read from pixels or from the page,
-    whether a worked example is shown."""
+    whether a worked example is shown, and where the last screenshots of failures are written (None: nowhere)."""
 
     model: ModelSettings
     guards: tuple[str, ...] = ("open",)
     eyes: str = SCREENSHOT
     exemplars: bool = False
     mode: str = TEXT.name
+    failures: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,25 +84,13 @@ class ScreenEpisode:
     confirmed: int = 0
 
 
-class Heard(NamedTuple):
-    """A row, and the last screenshot of a failure (PNG)."""
-
-    row: ScreenEpisode
-    picture: bytes
-
-    @property
-    def unit(self) -> str:
-        """The episode's name in the journal."""
-        return self.row.unit
-
-
 def play(
     jobs: Sequence[ScreenJob],
     setting: Setting,
     *,
     begun: Callable[[ScreenJob], None] = lambda job: None,
     waiting: Callable[[], None] = lambda: None,
-) -> Iterator[Heard]:
+) -> Iterator[ScreenEpisode]:
     """Play the jobs in one browser; rows as they finish. `waiting` is called while only models work.
 
     Raises NoBrowser, BudgetExceeded, ModelError for settings."""
@@ -120,7 +111,6 @@ class _Episode:
         self.gate: GateGuard = gate_of(setting.guards, usages={}, resolve=lambda *_: (), confirm=self._confirm)
         self.began = time.monotonic()
         self.first: UIEpisode | None = None
-        self.picture = b""
         self.cause = ""
         self.work: Work | None = None
         self.desktop: ScreenDesktop | None = None
@@ -168,36 +158,35 @@ class _Episode:
         self.first = episode
         if episode.success:
             return
-        self.picture = self.desktop.screenshot if self.desktop else b""
+        picture = self.desktop.screenshot if self.desktop else b""
+        if picture and self.setting.failures is not None:
+            atomic_write(self.setting.failures / f"{self.job.task}-{self.job.seed}.png", picture)
         self.cause = {"page": OTHER, "model": MODEL}.get(episode.end, REASONING)
         if self.cause == REASONING and self.setting.eyes != TRUE:
             self._begin(TRUE)
 
-    def row(self) -> Heard:
-        """The row, and the picture of a failure."""
+    def row(self) -> ScreenEpisode:
+        """How it ended."""
         played = self.first
         assert played is not None
-        return Heard(
-            ScreenEpisode(
-                unit=self.job.unit,
-                task=self.job.task,
-                seed=self.job.seed,
-                success=played.success,
-                end=played.end,
-                cause=self.cause,
-                detail=played.detail,
-                instruction=played.instruction,
-                completions=played.completions,
-                commands=len(played.steps),
-                tokens=played.prompt_tokens + played.completion_tokens,
-                seconds=round(time.monotonic() - self.began, 2),
-                past=tuple(f"{step.command}: {step.outcome}"[:MOST_KEPT] for step in played.steps),
-                confirmed=self.confirmed,
-            ),
-            self.picture,
+        return ScreenEpisode(
+            unit=self.job.unit,
+            task=self.job.task,
+            seed=self.job.seed,
+            success=played.success,
+            end=played.end,
+            cause=self.cause,
+            detail=played.detail,
+            instruction=played.instruction,
+            completions=played.completions,
+            commands=len(played.steps),
+            tokens=played.prompt_tokens + played.completion_tokens,
+            seconds=round(time.monotonic() - self.began, 2),
+            past=tuple(f"{step.command}: {step.outcome}"[:MOST_KEPT] for step in played.steps),
+            confirmed=self.confirmed,
         )
 
 
-def lose(job: ScreenJob, how: str) -> Heard:
+def lose(job: ScreenJob, how: str) -> ScreenEpisode:
     """The row of an episode whose process died or fell silent."""
-    return Heard(ScreenEpisode(job.unit, job.task, job.seed, False, "page", OTHER, f"the browser's process {how}"), b"")
+    return ScreenEpisode(job.unit, job.task, job.seed, False, "page", OTHER, f"the browser's process {how}")

@@ -73,7 +73,7 @@ def test_reset_shows_what_minigrid_shows_before_the_object_is_taken_up() -> None
 
 
 def test_comparison_counts_what_it_saw() -> None:
-    comparison = Comparison("GoToLocal")
+    comparison = Comparison()
     comparison.check("here", image=True, mission=True)
     comparison.check("there", image=False, mission=True)
     assert comparison.mismatches == {"image": 1}

@@ -27,7 +27,7 @@ from sdg.pipeline.attempts import _Job
 from sdg.sandbox.process.bans import Bans, BansError
 from sdg.sandbox.process.board import digest
 from sdg.sandbox.process.pool import POOL_LIMITS, Lost, Patience, Pool, clean_environment
-from sdg.skills.search.count_search import RandomSearch
+from sdg.skills.search.trial import RandomSearch
 from sdg.skills.subgoal import CheckFunction, Subgoal
 from sdg.storage import Journal
 from sdg.verification.verify import VerifySettings
@@ -129,7 +129,7 @@ def test_workers_have_walls(job: str) -> None:
 
 @LINUX
 def test_other_processes_can_not_read_a_parent_s_environment() -> None:
-    """Nor can whoever else runs as this user, where a kernel has no landlock."""
+    """Not even processes of the same user can, where a kernel has no landlock."""
     code = (
         "import ctypes, subprocess, sys, os\n"
         "from sdg.sandbox.process.confine import hide_memory\n"
