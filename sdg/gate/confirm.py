@@ -95,9 +95,8 @@ def final_label(command: Command, observation: Observation) -> str:
     elements, labels = cast(tuple[ScreenElement, ...], observation.elements), []
     if command.name in PRESSING:
         point = re.fullmatch(r"(\d+),(\d+)", command.argument)
-        target = element_of(command, elements)
-        if target is None and point:
-            target = at_point((int(point[1]), int(point[2])), elements)
+        at = at_point((int(point[1]), int(point[2])), elements) if point else None
+        target = element_of(command, elements) or at
         labels = [cast(ScreenElement, target).text] if target else []
     elif command.name in (CLICK, *POINTING):
         phrase, matches = asked_for({command.name}, command.argument, elements)
@@ -172,10 +171,9 @@ def _is_answer(words: Sequence[str], press: Press) -> bool:
     questions = [line for line in press.dialog.splitlines() if re.search("[?？؟]", line)]
     repeats = len(words[0]) > 3 and any(words[0] in words_of(line) for line in questions)
     is_about_buttons = len(press.dialog) < LONG_DIALOG and press.modal and _is_final_question(press.dialog)
-    if questions and (repeats or words[0] in WORDS["affirming"] or is_about_buttons):
-        return True
+    answers = bool(questions) and (repeats or words[0] in WORDS["affirming"] or is_about_buttons)
     dialog_words = f" {' '.join(words_of(press.dialog))}"
-    return len(press.dialog) < SHORT_DIALOG and any(phrase in dialog_words for phrase in _WARNINGS)
+    return answers or (len(press.dialog) < SHORT_DIALOG and any(phrase in dialog_words for phrase in _WARNINGS))
 
 
 def _is_final_text(text: str, role: str) -> bool:

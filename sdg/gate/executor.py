@@ -201,10 +201,8 @@ class GatedExecutor:
             return Outcome(command, False, error=str(error) or "it can't be done", verdicts=(feasible,))
         # If nothing was done, there is only one moment to judge: `before`.
         complete = self._gate.complete(command, before, self._body.observe() if performed.steps else before)
-        if performed.reached:
-            reason = complete.reason
-        else:
-            reason = f"not reached in {performed.steps} steps and {performed.attempts} attempts"
-            reason += f": {performed.note}" if performed.note else ""
+        failure = f"not reached in {performed.steps} steps and {performed.attempts} attempts"
+        failure += f": {performed.note}" if performed.note else ""
+        reason = complete.reason if performed.reached else failure
         success = performed.reached and complete.passed
         return Outcome(command, success, performed.steps, reason=reason, verdicts=(feasible, complete))

@@ -74,9 +74,8 @@ class RulesGuard:
         if usage is not None and self.affordances and before.perception and after.perception:
             missing = self.affordances.shortfall(usage.asks, command.argument, before.perception, after.perception)
             if missing is not None:
-                if missing:
-                    return _refuse(f"{command} isn't complete: {missing}")
-                return Verdict(True, "the effect was observed")
+                observed = Verdict(True, "the effect was observed")
+                return _refuse(f"{command} isn't complete: {missing}") if missing else observed
         if after is before:
             return Verdict(True, "it was so already: no step was made")
         # Time always passes, so texts that differ only in the step count show no change.

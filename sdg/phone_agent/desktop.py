@@ -132,9 +132,8 @@ class PhoneDesktop:
         except ActionError as error:
             raise IllegalCommand(str(error)) from None
         label = next((element.name for element in screen.elements if element.id == action.element), "")
-        if label and action.name != "Swipe":
-            return Command(action.name, f"{action.argument} {one_line(label, 80)}")
-        return Command(action.name, action.argument)
+        is_named = label and action.name != "Swipe"
+        return Command(action.name, f"{action.argument} {one_line(label, 80)}" if is_named else action.argument)
 
     def observe(self) -> PhoneObservation:
         """The screen now. If the dump can't be read, the picture remains and a note replaces the elements."""
@@ -198,9 +197,8 @@ class PhoneDesktop:
         target = target_of(action, now)
         judged = press_on(action, screen.tree, self.size)
         is_final = command.final or final_press(judged) or final_label(command, screen)
-        if is_final and _words(screen.tree) != _words(now):
-            return False
-        if _sign(target_of(action, screen.tree), judged) != _sign(target, press_on(action, now, self.size)):
+        is_known = _sign(target_of(action, screen.tree), judged) == _sign(target, press_on(action, now, self.size))
+        if not is_known or (is_final and _words(screen.tree) != _words(now)):
             return False
         if place is None or (target is not None and target.kind == "textbox"):
             return True

@@ -51,8 +51,8 @@ def read_answer(reply: str) -> Answer:
     commands, thoughts = answers[-1]["commands"], answers[-1].get("thoughts")
     if not isinstance(commands, Sequence) or isinstance(commands, str) or not commands:
         raise NoCommands('"commands" must be a list with at least one command')
-    named = thoughts.items() if isinstance(thoughts, Mapping) else ()
-    return Answer(tuple(commands), {str(name)[:40]: str(words)[:500] for name, words in named})
+    words_by_name = thoughts.items() if isinstance(thoughts, Mapping) else ()
+    return Answer(tuple(commands), {str(name)[:40]: str(words)[:500] for name, words in words_by_name})
 
 
 def is_called_final(written: object) -> bool:
@@ -318,9 +318,8 @@ class Work:
             self._note(Step(one_line(str(written), 100), f"refused: {one_line(str(error))}"))
             return False
         outcome = self._executor.execute(command)
-        result = "done" if outcome.success else f"no: {outcome.reason}"
-        if outcome.error:
-            result = f"refused: {outcome.error}"
+        failure = f"refused: {outcome.error}" if outcome.error else f"no: {outcome.reason}"
+        result = "done" if outcome.success else failure
         self._note(Step(str(command), one_line(result), outcome.verdicts))
         self._refused = self._refused + 1 if outcome.error else 0
         declined = bool(outcome.error) and any(verdict.source == CONFIRMATION for verdict in outcome.verdicts)

@@ -144,8 +144,9 @@ def read_action(written: object) -> PhoneAction:
     if not isinstance(arguments, Mapping):
         raise ActionError(f'{name} takes "args": {FORMS.get(name, "{...}")}, not {arguments!r:.80}')
     keys = {"mark": "element", "coords": "at", "dist": "distance", "message": "text"}
-    written_values = {str(key): value for key, value in arguments.items() if value is not None}
-    values: dict[str, Any] = {keys.get(key, key): value for key, value in written_values.items()}
+    values: dict[str, Any] = {
+        keys.get(str(key), str(key)): value for key, value in arguments.items() if value is not None
+    }
     takes = {
         "Tap": "element at",
         "Long Press": "element at",

@@ -106,7 +106,7 @@ def _target(argument: str, elements: Sequence[ScreenElement]) -> ScreenElement |
     if match is None:
         return None
     if match["element"]:
-        return next((each for each in elements if each.id == int(match["element"])), None)
+        return next((element for element in elements if element.id == int(match["element"])), None)
     point = int(match["x"]), int(match["y"])
     there = [element for element in elements if Box(*element.box).has_point(*point)]
     return there[-1] if there else None

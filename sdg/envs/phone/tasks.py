@@ -197,7 +197,8 @@ def _is_asked(item: Any, goals: Sequence[Mapping[str, Any]]) -> bool:
         return True
     wanted = [goal[test] for goal in goals for test in ("has", "lacks") if test in goal]
     loose = [
-        {key: each[key] for key in _NAMING if key in each} if isinstance(each, Mapping) else each for each in wanted
+        {key: fields[key] for key in _NAMING if key in fields} if isinstance(fields, Mapping) else fields
+        for fields in wanted
     ]
     return any(pattern and _alike(item, pattern) for pattern in (*wanted, *loose))
 

@@ -141,14 +141,14 @@ def _named_by(
 
 
 def _likeness_of_name(phrase: Phrase, fits: Sequence[Match], elements: Sequence[ScreenElement]) -> list[float]:
-    """Features that say whether the named element is there."""
-    named = [match for match in fits if match.kind and match.look]
+    """Features that say whether the suitable element is there."""
+    suitable = [match for match in fits if match.kind and match.look]
     page = alike_page(elements)
     words = [alike(word) for word in phrase.words.split()]
     return [
         *(
             max((getattr(match, how) for match in some), default=0.0)
-            for some in (named, fits)
+            for some in (suitable, fits)
             for how in ("plain", "loose", "part")
         ),
         float(fits[0].kind) if fits else 0.0,
@@ -160,7 +160,7 @@ def _likeness_of_name(phrase: Phrase, fits: Sequence[Match], elements: Sequence[
         float(bool(phrase.words)),
         float(bool(phrase.kind)),
         float(bool(phrase.look)),
-        min(len(named) / 5, 2.0),
+        min(len(suitable) / 5, 2.0),
         min(sum(match.kind for match in fits) / 5, 2.0),
         min(len(elements) / 30, 2.0),
         float(phrase.typed is not None),

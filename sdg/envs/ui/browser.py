@@ -292,10 +292,8 @@ class Browser(contextlib.AbstractContextManager["Browser"]):
     def _perform(self, command: ScreenCommand) -> None:
         mouse = self.page.mouse
         if isinstance(command.argument, str):
-            if command.name == "PRESS_KEY":
-                self._press(command.argument)
-            else:
-                self.page.keyboard.type(command.argument)
+            act = self._press if command.name == "PRESS_KEY" else self.page.keyboard.type
+            act(command.argument)
             return
         x, y = command.argument[0] / SCALE, command.argument[1] / SCALE + STRIP
         # A drag is seen as one only when it passes through places.

@@ -145,8 +145,8 @@ def _match(phrase: Phrase, element: ScreenElement, caption: Caption) -> Match:
     if not phrase.words:
         return Match(element, caption, 1.0, 1.0, 1.0, kind, look)
     plain = likeness(" ".join(phrase.words.lower().split()), " ".join(caption.words.lower().split()))
-    words, named = alike(phrase.words), alike(caption.words)
-    return Match(element, caption, plain, likeness(words, named), float(bool(words) and words in named), kind, look)
+    words, label = alike(phrase.words), alike(caption.words)
+    return Match(element, caption, plain, likeness(words, label), float(bool(words) and words in label), kind, look)
 
 
 def alike(words: str) -> str:

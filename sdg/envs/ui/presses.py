@@ -354,10 +354,8 @@ class Frame:
                 return frame, at, at
             quad = self._session.send("DOM.getBoxModel", node)["model"]["content"]
             point, is_scaled = _within(quad, on_screen, frame.ask("() => [innerWidth, innerHeight]"))
-            if point is None:
-                return None
-            own_screen = point if process else on_screen
-            return frame, point, None if is_scaled else own_screen
+            screen_point = point if process else on_screen
+            return (frame, point, None if is_scaled else screen_point) if point else None
         return None
 
 

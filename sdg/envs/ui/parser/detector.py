@@ -72,10 +72,10 @@ def network() -> Any:
             return torch.cat([near, self.wide(near)], dim=1)
 
     head = nn.Conv2d(32, len(KINDS) + 6, 1)
-    found = nn.Sequential(
+    model = nn.Sequential(
         nn.PixelUnshuffle(2), block(12, 24, stride=2), block(24, 24), Around(), block(48, 32), head
     )  # fmt: skip
-    return cast(Any, found).to(memory_format=torch.channels_last)
+    return cast(Any, model).to(memory_format=torch.channels_last)
 
 
 def detect(picture: np.ndarray) -> Sequence[Detection]:

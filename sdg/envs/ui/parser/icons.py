@@ -71,11 +71,11 @@ def network() -> Any:
 def ink_of(picture: np.ndarray, box: Sequence[int]) -> np.ndarray | None:
     """What is drawn in a box [x0, y0, x1, y1] of a picture, RGB u8 (h, w, 3): its ink as u8 (SIDE, SIDE), cut to its
     edges, in the middle of a square; None where nothing is. The ground is what most of the box's rim has."""
-    part = picture[max(box[1], 0) : box[3], max(box[0], 0) : box[2]].astype(np.int16)
-    if min(part.shape[:2]) < 3:
+    piece = picture[max(box[1], 0) : box[3], max(box[0], 0) : box[2]].astype(np.int16)
+    if min(piece.shape[:2]) < 3:
         return None
-    rim = np.concatenate([part[0], part[-1], part[:, 0], part[:, -1]])
-    differs = np.abs(part - np.median(rim, axis=0)).max(axis=2)
+    rim = np.concatenate([piece[0], piece[-1], piece[:, 0], piece[:, -1]])
+    differs = np.abs(piece - np.median(rim, axis=0)).max(axis=2)
     strongest = float(differs.max())
     if strongest < FAINT:
         return None
@@ -91,24 +91,24 @@ def ink_of(picture: np.ndarray, box: Sequence[int]) -> np.ndarray | None:
 
 
 def find_icons(
-    picture: np.ndarray, lines: Sequence[TextLine], found: Sequence[Detection]
+    picture: np.ndarray, lines: Sequence[TextLine], detections: Sequence[Detection]
 ) -> tuple[list[TextLine], list[Detection]]:
     """The lines and elements of a picture, RGB u8 (h, w, 3), with its icons that have a name as elements; what was read
     of an icon is no text any more."""
     edges = edges_of(picture)
-    plain = [tick for tick in found if tick.kind.endswith("icon") or tick.kind in ("checkbox", "radio")]
+    plain = [tick for tick in detections if tick.kind.endswith("icon") or tick.kind in ("checkbox", "radio")]
     pieces = [*pieces_of(edges, 0), *pieces_of(edges, JOINED)]
     boxes = [*(Box(*tick.box) for tick in plain), *filter(_is_sized, pieces)]
     ticks = [tick.box for tick in plain if not tick.kind.endswith("icon")]
-    named = zip(name_icons(picture, [box.grown(2, 2) for box in boxes]), boxes, strict=True)
-    candidates = [(name, share, box) for (name, share), box in named]
+    scored = zip(name_icons(picture, [box.grown(2, 2) for box in boxes]), boxes, strict=True)
+    candidates = [(name, share, box) for (name, share), box in scored]
     icons: list[Detection] = []
     for name, share, box in sorted(candidates, key=lambda row: -row[1] - LARGER * row[2].height):
         on_ticks = (NEVER if name in MARKS else SURER for tick in ticks if holds(tick, box))
         least = max([SURE, *(_least_in(line, box) for line in lines), *on_ticks])
         if name and share >= least and not any(holds(i.box, box, 0) or holds(box, i.box, 0) for i in icons):
             icons.append(Detection(f"{name} icon", box, False, False, share))
-    others = [detection for detection in found if not any(_is_drawn_as(detection, icon) for icon in icons)]
+    others = [detection for detection in detections if not any(_is_drawn_as(detection, icon) for icon in icons)]
     rest = (_without(picture, line, [icon.box for icon in icons if holds(line.box, icon.box)]) for line in lines)
     return [line for line in rest if line], [*others, *icons]
 

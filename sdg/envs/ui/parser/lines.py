@@ -44,16 +44,16 @@ NEAR = 5
 
 
 def cut_lines(
-    picture: np.ndarray, lines: Sequence[TextLine], found: Sequence[Detection], least: float = LEAST_CONFIDENCE
+    picture: np.ndarray, lines: Sequence[TextLine], detections: Sequence[Detection], least: float = LEAST_CONFIDENCE
 ) -> tuple[list[TextLine], list[Detection]]:
-    """The lines of a picture, RGB u8 (h, w, 3), cut, where it is as sure; and the ticks in them that `found` lacks."""
+    """The lines of a picture, RGB u8 (h, w, 3), cut, where it is as sure; and ticks in them that weren't detected."""
     cut: list[TextLine] = []
     ticks: list[Detection] = []
     for line in lines:
         runs = _runs(picture, Box(*line.box))
         drawn = [tick for run in runs if (tick := _tick(picture, run, runs))]
-        ticks += [tick for tick in drawn if not any(holds(known.box, tick.box) for known in found)]
-        detected = [known for known in found if known.kind in ("checkbox", "radio") and holds(line.box, known.box)]
+        ticks += [tick for tick in drawn if not any(holds(known.box, tick.box) for known in detections)]
+        detected = [known for known in detections if known.kind in ("checkbox", "radio") and holds(line.box, known.box)]
         marks = [tick.box for tick in (*drawn, *detected)]
         letters = [run for run in runs if not any(holds(mark, run) for mark in marks)]
         texts = _parts(letters, runs, Box(*line.box))
@@ -120,11 +120,11 @@ def _parts(letters: Sequence[Box], runs: Sequence[Box], line: Box) -> list[Box]:
     return texts
 
 
-def read_left_out(picture: np.ndarray, lines: Sequence[TextLine], found: Sequence[Detection]) -> list[TextLine]:
+def read_left_out(picture: np.ndarray, lines: Sequence[TextLine], detections: Sequence[Detection]) -> list[TextLine]:
     """Texts of a picture, RGB u8 (h, w, 3), that no line has: pieces with edges, read one by one."""
     edges = edges_of(picture)
     known = [(line.box, 3) for line in lines]
-    known += [(mark.box, 2) for mark in found if mark.kind in ("checkbox", "radio") or mark.kind.endswith("icon")]
+    known += [(mark.box, 2) for mark in detections if mark.kind in ("checkbox", "radio") or mark.kind.endswith("icon")]
     for box, margin in known:
         Box(*box).grown(margin, margin).pixels_of(edges)[:] = False
     glyphs, _ = ndimage.label(edges, np.ones((3, 3)))
@@ -132,7 +132,7 @@ def read_left_out(picture: np.ndarray, lines: Sequence[TextLine], found: Sequenc
     inner = [*(line.box for line in lines), *boxes]
     small = [
         0,
-        *(_is_letters(box) and not any(box != part and holds(box, part, 0) for part in inner) for box in boxes),
+        *(_is_letters(box) and not any(box != other and holds(box, other, 0) for other in inner) for box in boxes),
     ]
     words, _ = ndimage.label(ndimage.binary_dilation(np.array(small, bool)[glyphs], np.ones((1, APART))))
     pieces = [box for box in _boxes(words, APART // 2) if _is_letters(box)]

@@ -81,9 +81,9 @@ def read_lines(picture: np.ndarray, least: float = LEAST_CONFIDENCE) -> Sequence
 
 def read_line(picture: np.ndarray, box: tuple[int, int, int, int], least: float = LEAST_CONFIDENCE) -> TextLine | None:
     """What stands in a box of a picture that one line lies in; None for nothing that is as sure."""
-    part = Box(*box).grown(3, 2).pixels_of(picture)[:, :, ::-1]
+    piece = Box(*box).grown(3, 2).pixels_of(picture)[:, :, ::-1]
     with _ONE_AT_A_TIME:
-        output = _engine()(np.ascontiguousarray(part), use_det=False, use_cls=False, use_rec=True)
+        output = _engine()(np.ascontiguousarray(piece), use_det=False, use_cls=False, use_rec=True)
     line = _line(output.txts[0], box, output.scores[0]) if output.txts else None
     return line if line and line.confidence >= least else None
 

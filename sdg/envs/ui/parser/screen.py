@@ -112,16 +112,16 @@ class Screen:
 def parse(picture: np.ndarray) -> Screen:
     """The elements of a screenshot, RGB u8 (h, w, 3); of pages larger than MiniWoB++'s lines are cut where they hold
     more than one text, and what the finders left out is read."""
-    found, read = detect(picture), read_lines(picture, least=0.0)
+    detections, read = detect(picture), read_lines(picture, least=0.0)
     lines = [line for line in read if line.confidence >= LEAST_CONFIDENCE]
     if picture.shape[:2] == (SCREEN, SCREEN):
-        return merge(picture, found, lines)
+        return merge(picture, detections, lines)
     languages = languages_of(picture, read)
-    found = [detection for detection in found if detection.kind not in FIELDS or is_framed(picture, detection.box)]
-    cut, ticks = cut_lines(picture, read, found, 0.0) if languages else cut_lines(picture, lines, found)
+    detections = [found for found in detections if found.kind not in FIELDS or is_framed(picture, found.box)]
+    cut, ticks = cut_lines(picture, read, detections, 0.0) if languages else cut_lines(picture, lines, detections)
     cut = read_again(picture, cut, languages)
-    cut, found = find_icons(picture, cut, [*found, *ticks])
-    elements = merge(picture, found, [*cut, *read_left_out(picture, cut, found)]).elements
+    cut, detections = find_icons(picture, cut, [*detections, *ticks])
+    elements = merge(picture, detections, [*cut, *read_left_out(picture, cut, detections)]).elements
     grounds = telling_grounds(picture, [element.kind for element in elements], [element.box for element in elements])
     colours = {n: colour for n, ground in grounds.items() if (colour := name_colour(ground)) != "white"}
     return Screen(tuple(replace(element, ground=colours.get(n, "")) for n, element in enumerate(elements)))
@@ -142,11 +142,12 @@ def merge(picture: np.ndarray, detections: Sequence[Detection], lines: Sequence[
     return Screen(tuple(replace(element, id=number) for number, element in enumerate(elements, 1)))
 
 
-def _element(picture: np.ndarray, found: Detection, inside: Sequence[TextLine]) -> ScreenElement:
-    drawn = found.kind.endswith("icon") or found.kind in ("checkbox", "radio")  # a star or a tick isn't text
-    text = "" if drawn else " ".join(line.text for line in inside)
-    look = f"{colour_of(picture, found.box)} {form_of(picture, found.box)}".strip() if found.kind == "shape" else ""
-    return ScreenElement(0, found.kind, text, found.box, found.checked, found.focused, look)
+def _element(picture: np.ndarray, detection: Detection, inside: Sequence[TextLine]) -> ScreenElement:
+    kind, box = detection.kind, detection.box
+    is_drawn = kind.endswith("icon") or kind in ("checkbox", "radio")  # a star or a tick isn't text
+    text = "" if is_drawn else " ".join(line.text for line in inside)
+    look = f"{colour_of(picture, box)} {form_of(picture, box)}".strip() if kind == "shape" else ""
+    return ScreenElement(0, kind, text, box, detection.checked, detection.focused, look)
 
 
 def _element_of_text(picture: np.ndarray, line: TextLine) -> ScreenElement:
