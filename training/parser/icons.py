@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from sdg.envs.box import Box
 from sdg.envs.ui.browser import open_browser
 from sdg.envs.ui.parser.detector import load_network
 from sdg.envs.ui.parser.icons import CARD, NAMES, SIDE, WEIGHTS, ink_of, network
@@ -241,7 +240,8 @@ def measure_pages(page: Any, package: Path, sets: Sequence[str], *, pages: int =
 def _is_found(name: str, box: Sequence[float], elements: Sequence[ScreenElement]) -> bool:
     """Whether an icon of this name has its middle in a box."""
     middles = [element.middle for element in elements if element.kind == f"{name} icon"]
-    return any(Box(*box).has_point(x, y) for x, y in middles)
+    left, top, right, bottom = box
+    return any(left <= x < right and top <= y < bottom for x, y in middles)
 
 
 def main(out: Path, group: str = "") -> None:
