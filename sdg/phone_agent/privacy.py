@@ -46,7 +46,7 @@ class PrivateDevice:
             top = parse_dump(xml)
         except DumpError:
             return ""
-        self._hidden = [box for node in self._mask(top) if (box := bounds_of(node.get("bounds", "")))]
+        self._hidden = [place for node in self._mask(top) if (place := bounds_of(node.get("bounds", "")))]
         return ElementTree.tostring(top, "unicode")
 
     def screenshot(self) -> bytes:
