@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from sdg.envs.box import Box
 from sdg.envs.ui.affordances import CLICK, TYPE
 from sdg.envs.ui.boxes import TrueElement, lies_in, true_elements
 from sdg.envs.ui.browser import Browser, PageError
@@ -177,9 +178,8 @@ def _is_over(browser: Browser, task: str) -> bool:
 
 
 def _act(browser: Browser, target: Named, words: str) -> None:
-    x0, y0, x1, y1 = target.box
-    middle = min((x0 + x1) // 2, SCREEN - 1), min((y0 + y1) // 2, SCREEN - 1)
-    browser.perform(ScreenCommand("CLICK_COORDS", middle))
+    x, y = Box(*target.box).middle
+    browser.perform(ScreenCommand("CLICK_COORDS", (min(x, SCREEN - 1), min(y, SCREEN - 1))))
     if words:
         browser.perform(ScreenCommand("TYPE_TEXT", words))
 
@@ -187,8 +187,7 @@ def _act(browser: Browser, target: Named, words: str) -> None:
 def _shows(before: np.ndarray, after: np.ndarray, box: Sequence[int]) -> bool:
     """Whether pictures show an effect: around the target's box, or on a good part of the screen."""
     changed = (np.abs(before.astype(np.int16) - after) > 24).any(axis=2)
-    x0, y0, x1, y1 = box
-    around = changed[max(y0 - 6, 0) : y1 + 6, max(x0 - 6, 0) : x1 + 6]
+    around = Box(*box).grown(6, 6).pixels_of(changed)
     return bool(around.any()) or float(changed.mean()) > 0.02
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from sdg.console import UserError, progress
+from sdg.envs.box import Box
 from sdg.envs.ui.affordances import TYPE, ScreenAffordances
 from sdg.envs.ui.browser import Browser, NoBrowser, what_is_missing
 from sdg.envs.ui.effects import effects
-from sdg.envs.ui.parser.detector import overlap
 from sdg.experiments.bench.gate.rollouts import COMPLETENESS, FEASIBILITY
 from sdg.experiments.bench.gate.screen_guards import Parsed
 from sdg.experiments.bench.gate.screens import HELD_OUT, LEARNED, Item, Page, family, items
@@ -46,7 +46,7 @@ def cases(page: Page, parsed: Parsed, *, weight: float = 1.0) -> list[Case]:
     page_cases = []
     for act in page.transitions:
         after = parsed(act.after, act.elements)
-        shares = np.array([overlap(element.box, act.box) for element in before.parsed])
+        shares = np.array([Box(*element.box).overlap(act.box) for element in before.parsed])
         acted = np.append((shares >= ACTED) | (shares == max(shares.max(), ACTED_AT_LEAST)), False)
         if not acted.any():
             continue

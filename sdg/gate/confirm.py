@@ -7,7 +7,7 @@ has a list for each purpose, in the languages that most pages are in; and any co
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
-from itertools import dropwhile, pairwise
+from itertools import pairwise
 from typing import cast
 from unicodedata import category, combining, normalize
 
@@ -21,10 +21,10 @@ from sdg.gate.executor import CONFIRMATION, Command, Verdict
 from sdg.gate.phones import element_of
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     """Without invisible signs and the marks on letters that only help to read them."""
     marked = normalize("NFKC", text).replace("İ", "I")
-    return "".join(each for each in marked if category(each) != "Cf" and combining(each) not in _MARKS)
+    return "".join(letter for letter in marked if category(letter) != "Cf" and combining(letter) not in _MARKS)
 
 
 _MARKS = {*range(10, 37), *range(200, 241)}
@@ -32,16 +32,16 @@ _MARKS = {*range(10, 37), *range(200, 241)}
 WORDS: Mapping[str, frozenset[str]] = {
     name: frozenset(words.split())
     for name, words in re.findall(
-        r"(?ms)^\[(\w+)\].*?$(.*?)(?=^\[|\Z)", _folded((resources.files(__package__) / "words.txt").read_text("utf-8"))
+        r"(?ms)^\[(\w+)\].*?$(.*?)(?=^\[|\Z)", _fold((resources.files(__package__) / "words.txt").read_text("utf-8"))
     )
 }
 """The lists of words.txt by name."""
 FINAL, NOUNS, YES, ENDING, OWNED = (WORDS[name] for name in ("final", "nouns", "yes", "ending", "owned"))
 STEMS, SIGNS = tuple(WORDS["stems"]), tuple(WORDS["signs"])
-MOST_LABEL_WORDS, MOST_BUTTON_WORDS, MOST_TICK_WORDS, SIGNS_A_WORD = 3, 6, 2, 4
+MAX_LABEL_WORDS, MAX_BUTTON_WORDS, MAX_TICK_WORDS, CHARACTERS_PER_WORD = 3, 6, 2, 4
 """Most words of a label, of what the page itself calls a button, and beside a checkbox; more is prose, unless it
 begins with a final one. Signs that make up a word where nothing parts words."""
-LONG, SHORT, MOST_SHOWN = 600, 160, 60
+LONG_DIALOG, SHORT_DIALOG, MAX_SHOWN_CHARS = 600, 160, 60
 """Letters of a dialog from which each line is read by itself, up to which a warning is about its buttons, and of any
 text in a question."""
 _PIECES = re.compile(r"({0})|(?:(?!{0})\w)+".format("|".join(map(re.escape, SIGNS))))
@@ -68,12 +68,12 @@ class ConfirmGuard:
         self._confirm, self._presses, self.asked = confirm, presses, 0
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
-        """Refuses a final press unless `confirm` agrees, and what was asked about is still there, whole."""
+        """Refuses a final press unless `confirm` agrees and the element is still as it was when it was asked about."""
         press_of = self._presses or getattr(observation, "press_of", None)
         press = press_of(command) if press_of else Press()
         label = final_press(press) or final_label(command, observation)
         if not label and command.final:
-            label = f"{_shown(press.words or press.labels or 'something')!r}, which the model calls final"
+            label = f"{_visible_part(press.words or press.labels or 'something')!r}, which the model calls final"
         if not label:
             return Verdict(True, "nothing final", source=self.source)
         self.asked += 1
@@ -94,16 +94,17 @@ def final_label(command: Command, observation: Observation) -> str:
     """What a command would press for good: its element's name, or the command's own words; "" for anything else."""
     elements, labels = cast(tuple[ScreenElement, ...], observation.elements), []
     if command.name in PRESSING:
-        at = re.fullmatch(r"(\d+),(\d+)", command.argument)
-        there = element_of(command, elements) or (at_point((int(at[1]), int(at[2])), elements) if at else None)
-        labels = [cast(ScreenElement, there).text] if there else []
+        point = re.fullmatch(r"(\d+),(\d+)", command.argument)
+        at = at_point((int(point[1]), int(point[2])), elements) if point else None
+        target = element_of(command, elements) or at
+        labels = [cast(ScreenElement, target).text] if target else []
     elif command.name in (CLICK, *POINTING):
-        phrase, found = asked_for({command.name}, command.argument, elements)
-        labels = [phrase.words, *(each.caption.words for each in found[:1])]
+        phrase, matches = asked_for({command.name}, command.argument, elements)
+        labels = [phrase.words, *(match.caption.words for match in matches[:1])]
     for label in labels:
-        words = _folded(label).lower().replace("!", " ").replace(".", " ").split()
-        if len(words) <= MOST_LABEL_WORDS and _is_final(words):
-            return repr(_shown(label))
+        words = _fold(label).lower().replace("!", " ").replace(".", " ").split()
+        if len(words) <= MAX_LABEL_WORDS and _is_final(words):
+            return repr(_visible_part(label))
     return ""
 
 
@@ -117,114 +118,119 @@ def final_press(press: Press) -> str:
         return "what nobody can see: a closed or drawn part of the page, or Enter where no button says what it sends"
     for text in (press.words, *press.labels.split("\n")):
         if _is_final_text(text, press.role):
-            return repr(_shown(text))
+            return repr(_visible_part(text))
     words, hints = words_of(press.words or press.labels), words_of(f"{press.hints} {press.classes}")
-    if _agrees(words, hints, press.role) and _asks(press.dialog):
-        return f"{' '.join(words) or 'an icon'!r} to {_shown(press.dialog)!r}"
-    if press.role in PRESSED and _answers(words, press):
-        return f"{' '.join(words)!r} beside {_shown(press.dialog)!r}"
-    slid = {"slider": press.dialog, "drop": press.words}.get(press.role, "")
-    if WORDS["sliding"] & set(words_of(slid)) and _is_final(words_of(slid)):
-        return f"a slider beside {_shown(slid)!r}"
+    if _is_agreement(words, hints, press.role) and _is_final_question(press.dialog):
+        return f"{' '.join(words) or 'an icon'!r} to {_visible_part(press.dialog)!r}"
+    if press.role in PRESSED and _is_answer(words, press):
+        return f"{' '.join(words)!r} beside {_visible_part(press.dialog)!r}"
+    slider_text = {"slider": press.dialog, "drop": press.words}.get(press.role, "")
+    if WORDS["sliding"] & set(words_of(slider_text)) and _is_final(words_of(slider_text)):
+        return f"a slider beside {_visible_part(slider_text)!r}"
     if words_of(press.words):
         return ""
     if (FINAL | WORDS["icons"]) - (NOUNS if press.role == "a" else set()) & set(hints):
         return f"an icon ({' '.join(hints)[:60]})"
-    names = [each for each in words_of(_MADE_UP.sub(" ", press.hints)) if each not in WORDS["nameless"]]
-    named = any(len(each) > 2 or not each.isascii() for each in names) or WORDS["clear"] & set(hints)
-    glyphs = any(category(each) in ("So", "Co", "Cn") and each not in WORDS["glyphs"] for each in press.words)
+    names = [name for name in words_of(_MADE_UP.sub(" ", press.hints)) if name not in WORDS["nameless"]]
+    is_named = any(len(name) > 2 or not name.isascii() for name in names) or WORDS["clear"] & set(hints)
+    has_glyph = any(category(sign) in ("So", "Co", "Cn") and sign not in WORDS["glyphs"] for sign in press.words)
     acts = press.role in (*PRESSED, "drop")
-    return "a picture without words" if (press.picture or glyphs) and acts and not named else ""
+    return "a picture without words" if (press.picture or has_glyph) and acts and not is_named else ""
 
 
-def _shown(text: str) -> str:
-    """What a question shows of a text: no more than `MOST_SHOWN` letters, with those around its final word."""
-    text = _folded(text) if len(text) > MOST_SHOWN else text
-    found = max(_PIECES.finditer(text), key=_weight, default=None)
-    start = max(found.start() - MOST_SHOWN // 3, 0) if found and len(text) > MOST_SHOWN else 0
-    return text[start : start + MOST_SHOWN]
+def _visible_part(text: str) -> str:
+    """What a question shows of a text: no more than `MAX_SHOWN_CHARS` letters, with those around its final word."""
+    text = _fold(text) if len(text) > MAX_SHOWN_CHARS else text
+    piece = max(_PIECES.finditer(text), key=_weight, default=None)
+    start = max(piece.start() - MAX_SHOWN_CHARS // 3, 0) if piece and len(text) > MAX_SHOWN_CHARS else 0
+    return text[start : start + MAX_SHOWN_CHARS]
 
 
 def _weight(piece: re.Match[str]) -> int:
-    """How much a piece of a text says that a press is final."""
+    """How much a piece of a text says that a press is final: final words most, of these verbs more than nouns."""
     words = {*words_of(piece[0])}
-    final = bool(piece[1]) or _is_final([*words])
-    return 2 * final + (final and not words & NOUNS) + bool((ENDING | WORDS["done"]) & words)
+    weight = 1 if (ENDING | WORDS["done"]) & words else 0
+    if piece[1] or _is_final([*words]):
+        weight += 2 if words & NOUNS else 3
+    return weight
 
 
-def _agrees(words: Sequence[str], hints: Sequence[str], role: str) -> bool:
+def _is_agreement(words: Sequence[str], hints: Sequence[str], role: str) -> bool:
     """Whether a press says yes: by its first word, a link by all of its words, a picture by its name."""
-    agreed = set(words) <= YES or (role in PRESSED and words[0] in YES)
-    return agreed if words else bool(WORDS["agreeing"] & set(hints))
+    if not words:
+        return bool(WORDS["agreeing"] & set(hints))
+    return set(words) <= YES or (role in PRESSED and words[0] in YES)
 
 
-def _answers(words: Sequence[str], press: Press) -> bool:
+def _is_answer(words: Sequence[str], press: Press) -> bool:
     """Whether a button says yes to any question, says a question again ("Unmatch" to "Unmatch Ann?"), doesn't leave a
     dialog that asks about something final, or goes on where a short text warns that there is no way back; a long one
     may warn of something else on the page."""
     if not words or words[0] in WORDS["leaving"]:
         return False
-    said, few = f" {' '.join(words_of(press.dialog))}", len(press.dialog) < LONG and press.modal
-    asked = [line for line in press.dialog.splitlines() if re.search("[?？؟]", line)]
-    again = len(words[0]) > 3 and any(words[0] in words_of(line) for line in asked)
-    answers = bool(asked) and (again or words[0] in WORDS["affirming"] or (few and _asks(press.dialog)))
-    return answers or (len(press.dialog) < SHORT and any(phrase in said for phrase in _WARNINGS))
+    questions = [line for line in press.dialog.splitlines() if re.search("[?？؟]", line)]
+    repeats = len(words[0]) > 3 and any(words[0] in words_of(line) for line in questions)
+    is_about_buttons = len(press.dialog) < LONG_DIALOG and press.modal and _is_final_question(press.dialog)
+    answers = bool(questions) and (repeats or words[0] in WORDS["affirming"] or is_about_buttons)
+    dialog_words = f" {' '.join(words_of(press.dialog))}"
+    return answers or (len(press.dialog) < SHORT_DIALOG and any(phrase in dialog_words for phrase in _WARNINGS))
 
 
 def _is_final_text(text: str, role: str) -> bool:
     """Whether the words on an element of this role are final: few with such a word, or any number that begin so; any
     number on a button; those of an entry and beside a checkbox only where they begin so."""
-    words, joined = words_of(text), _joined(text)
+    words, joined = words_of(text), _join_letters(text)
     if role in ("option", "checkbox"):
-        short = role == "option" or len(words) <= MOST_TICK_WORDS
-        return short and (_begins_final(words, but=NOUNS) or joined.startswith(SIGNS))
-    most = MOST_BUTTON_WORDS if role == "button" else MOST_LABEL_WORDS
+        is_short = role == "option" or len(words) <= MAX_TICK_WORDS
+        return is_short and (_begins_final(words, but=NOUNS) or joined.startswith(SIGNS))
+    max_words = MAX_BUTTON_WORDS if role == "button" else MAX_LABEL_WORDS
     seals = role == "button" and len(words) > 1 and words[0] in WORDS["sealing"]
-    if len(words) <= most and (seals or _is_final(words)):
+    if len(words) <= max_words and (seals or _is_final(words)):
         return True
-    if joined.startswith(SIGNS) or (len(joined) <= most * SIGNS_A_WORD and any(each in joined for each in SIGNS)):
+    has_sign = len(joined) <= max_words * CHARACTERS_PER_WORD and any(sign in joined for sign in SIGNS)
+    if has_sign or joined.startswith(SIGNS):
         return True
-    brief = len(words) <= MOST_BUTTON_WORDS or words[0] in WORDS["affirming"]
-    acts = role in ("button", "drop") or (role == "control" and brief)
-    blocks = [*map("".join, pairwise(words) if len(words) <= MOST_LABEL_WORDS else ()), "".join(words)]
-    if acts and _is_final([each for each in [*words, *blocks] if each not in NOUNS]):  # a word may be set in blocks
+    is_brief = len(words) <= MAX_BUTTON_WORDS or words[0] in WORDS["affirming"]
+    acts = role in ("button", "drop") or (role == "control" and is_brief)
+    blocks = [*map("".join, pairwise(words) if len(words) <= MAX_LABEL_WORDS else ()), "".join(words)]
+    if acts and _is_final([word for word in [*words, *blocks] if word not in NOUNS]):  # a word may be set in blocks
         return True
-    return (role in ("control", "row") or (role != "a" and len(words) <= MOST_BUTTON_WORDS)) and _begins_final(
-        words, but=NOUNS
-    )
+    is_label = role in ("control", "row") or (role != "a" and len(words) <= MAX_BUTTON_WORDS)
+    return is_label and _begins_final(words, but=NOUNS)
 
 
 def _begins_final(words: Sequence[str], but: frozenset[str] = frozenset()) -> bool:
-    begins = [each for each in [*dropwhile(YES.__contains__, words)][:1] if each not in but]
-    return _is_final(begins) or (bool(ENDING & set(begins)) and bool(OWNED & set(words)))
+    first = next((word for word in words if word not in YES), "")
+    return first not in but and (_is_final([first]) or (first in ENDING and bool(OWNED & set(words))))
 
 
-def _asks(dialog: str) -> bool:
+def _is_final_question(dialog: str) -> bool:
     """Whether a dialog's text begins a line with a final word, or asks about one ("Order 7", not "Order history")."""
     lines = dialog.splitlines()
-    for part in [dialog] if len(dialog) < LONG else lines:
-        words, signs = words_of(part), any(each in _joined(part) for each in SIGNS)
-        if (signs or _is_final(words) or WORDS["done"] & set(words)) and re.search("[?？؟]", part):
+    for part in [dialog] if len(dialog) < LONG_DIALOG else lines:
+        words, has_sign = words_of(part), any(sign in _join_letters(part) for sign in SIGNS)
+        if (has_sign or _is_final(words) or WORDS["done"] & set(words)) and re.search("[?？؟]", part):
             return True
     return any(
         _begins_final(words_of(line), but=frozenset() if re.search(r"\d", line) else NOUNS)
-        or _joined(line).startswith(SIGNS)
+        or _join_letters(line).startswith(SIGNS)
         for line in lines
     )
 
 
 def _is_final(words: Sequence[str]) -> bool:
-    said = set(words)
-    return bool(FINAL & said or (ENDING & said and OWNED & said)) or any(each.startswith(STEMS) for each in words)
+    distinct = set(words)
+    is_listed = FINAL & distinct or (ENDING & distinct and OWNED & distinct)
+    return bool(is_listed) or any(word.startswith(STEMS) for word in words)
 
 
-def _joined(text: str) -> str:
-    return "".join(_folded(text).split())
+def _join_letters(text: str) -> str:
+    return "".join(_fold(text).split())
 
 
 def words_of(text: str) -> list[str]:
     """Its words in small letters, folded; "makePayment" and "DBDelete" are two each."""
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", _folded(text))
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", _fold(text))
     return re.findall(r"(?:[^\W\d_]|[\u0e31-\u0e4e])+", parted.lower())
 
 

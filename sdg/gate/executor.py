@@ -201,7 +201,8 @@ class GatedExecutor:
             return Outcome(command, False, error=str(error) or "it can't be done", verdicts=(feasible,))
         # If nothing was done, there is only one moment to judge: `before`.
         complete = self._gate.complete(command, before, self._body.observe() if performed.steps else before)
-        tried = f"not reached in {performed.steps} steps and {performed.attempts} attempts"
-        reason = complete.reason if performed.reached else f"{tried}: {performed.note}" if performed.note else tried
+        failure = f"not reached in {performed.steps} steps and {performed.attempts} attempts"
+        failure += f": {performed.note}" if performed.note else ""
+        reason = complete.reason if performed.reached else failure
         success = performed.reached and complete.passed
         return Outcome(command, success, performed.steps, reason=reason, verdicts=(feasible, complete))

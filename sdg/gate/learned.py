@@ -46,10 +46,10 @@ class GuardNetwork:
         """
         if features.shape[-1:] != self.mean.shape:
             raise ValueError(f"the guard was learned on {len(self.mean)} features and is given {features.shape[-1]}")
-        told = self.logits(features)
+        logits = self.logits(features)
         if features.ndim > 1:
-            told = told[0] - np.logaddexp.reduce(told[1:]) + np.log(self.rivals)
-        return float(1 / (1 + np.exp(-np.clip(told, -30, 30))))
+            logits = logits[0] - np.logaddexp.reduce(logits[1:]) + np.log(self.rivals)
+        return float(1 / (1 + np.exp(-np.clip(logits, -30, 30))))
 
     def logits(self, features: np.ndarray) -> np.ndarray:
         """The network's output for features (..., k), divided by its temperature: (...)."""
@@ -62,8 +62,8 @@ class GuardNetwork:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, object]) -> GuardNetwork:
-        """What `plain` wrote. Raises ValueError, KeyError or TypeError for anything else."""
-        layers = tuple((_numbers(each["weights"]), _numbers(each["biases"])) for each in stored["layers"])  # type: ignore[attr-defined]
+        """The network that `plain` wrote. Raises ValueError, KeyError or TypeError for anything else."""
+        layers = tuple((_numbers(layer["weights"]), _numbers(layer["biases"])) for layer in stored["layers"])  # type: ignore[attr-defined]
         mean, scale = _numbers(stored["mean"]), _numbers(stored["scale"])
         return cls(mean, scale, layers, float(stored["temperature"]), float(stored.get("rivals", 1.0)))  # type: ignore[arg-type]
 
@@ -79,10 +79,10 @@ class GuardNetwork:
 
 
 def _numbers(stored: object) -> np.ndarray:
-    found = np.array(stored, np.float32)
-    if not np.isfinite(found).all():
+    numbers = np.array(stored, np.float32)
+    if not np.isfinite(numbers).all():
         raise ValueError("a guard's weights are finite numbers")
-    return found
+    return numbers
 
 
 def load(place: Path = SHIPPED) -> dict[str, GuardNetwork]:
@@ -128,13 +128,13 @@ class LearnedGuard:
         return REFUSE_BELOW[verb]
 
     def _verdict(self, verb: str, command: Command, moments: Sequence[Observation], *, refusal: str) -> Verdict:
-        seen = [moment.perception for moment in moments]
-        if None in seen:
+        perceptions = [moment.perception for moment in moments]
+        if None in perceptions:
             raise ValueError("an observation without its perception can't be judged")
         asks = self.usages[command.name].asks
         if not asks:
             return _UNKNOWN
-        chance = self.networks[verb].chance(self.affordances.features(asks, command.argument, *seen))
+        chance = self.networks[verb].chance(self.affordances.features(asks, command.argument, *perceptions))
         if chance < self.least_chance(verb, command):
             return Verdict(False, f"{refusal} (chance {chance:.2f})", 1 - chance, self.source)
         return Verdict(True, f"chance {chance:.2f}", chance, self.source)

@@ -48,20 +48,22 @@ class LlmGuard:
 def question(command: Command, before: Observation, after: Observation | None = None) -> str:
     """The user's turn: command and observations as fenced data."""
     parts = ["## Command", fence(one_line(str(command)))]
-    for name, seen in (("Observed now" if after is None else "Observed before", before), ("Observed after", after)):
-        if seen is not None:
-            parts += [f"## {name}", fence(_elements(seen), "json"), fence(seen.text[:MAX_TEXT_CHARS])]
+    moments = {"Observed now": before} if after is None else {"Observed before": before, "Observed after": after}
+    for name, moment in moments.items():
+        parts += [f"## {name}", fence(_elements(moment), "json"), fence(moment.text[:MAX_TEXT_CHARS])]
     return "\n\n".join(parts)
 
 
-def _elements(seen: Observation) -> str:
-    shown = [json.dumps(_plain(each), ensure_ascii=False) for each in seen.elements[:MAX_ELEMENTS]]
-    beyond = len(seen.elements) - len(shown)
-    return "\n".join(shown + [f"({beyond} more)"] * bool(beyond)) or "none"
+def _elements(moment: Observation) -> str:
+    rows = [json.dumps(_row(element), ensure_ascii=False) for element in moment.elements[:MAX_ELEMENTS]]
+    beyond = len(moment.elements) - len(rows)
+    if beyond:
+        rows.append(f"({beyond} more)")
+    return "\n".join(rows) or "none"
 
 
-def _plain(element: Element) -> dict[str, Any]:
-    state = ["held"] * element.held + [str(getattr(element, "status", ""))]
+def _row(element: Element) -> dict[str, Any]:
+    state = ["held" if element.held else "", str(getattr(element, "status", ""))]
     location = getattr(element, "position", None)
     return {
         "ID": element.id,

@@ -32,19 +32,19 @@ class PhoneGuard:
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses a command that can't succeed on this screen."""
-        fields = [each for each in observation.elements if getattr(each, "kind", "") == "textbox"]
-        if command.name == "Type" and fields and not any(getattr(each, "focused", False) for each in fields):
+        fields = [element for element in observation.elements if getattr(element, "kind", "") == "textbox"]
+        if command.name == "Type" and fields and not any(getattr(field, "focused", False) for field in fields):
             return self._no("no field has the focus: tap the field first")
         number = ELEMENT.match(command.argument)
         if number is None or command.name not in ("Tap", "Long Press", "Swipe"):
             return _PASSED
-        found = element_of(command, observation.elements)
-        if found is None:
+        target = element_of(command, observation.elements)
+        if target is None:
             return self._no(f"there is no element {number[1]} on this screen")
-        if "disabled" in str(getattr(found, "look", "")).split():
-            return self._no(f"{found.name} is disabled")
-        if command.name == "Tap" and getattr(found, "kind", "") in ("text", "list"):
-            return self._no(f"{found.name} can't be pressed: it only shows something")
+        if "disabled" in str(getattr(target, "look", "")).split():
+            return self._no(f"{target.name} is disabled")
+        if command.name == "Tap" and getattr(target, "kind", "") in ("text", "list"):
+            return self._no(f"{target.name} can't be pressed: it only shows something")
         return _PASSED
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
@@ -52,9 +52,9 @@ class PhoneGuard:
         if command.name in ("Wait", "finish"):
             return _PASSED
         if command.name == "Type" and before.elements:
-            shown = " ".join(str(getattr(each, "text", "")) for each in after.elements)
-            hidden = any("password" in str(getattr(each, "look", "")).split() for each in after.elements)
-            if " ".join(command.argument.split()) not in shown and not hidden:
+            texts = " ".join(str(getattr(element, "text", "")) for element in after.elements)
+            is_hidden = any("password" in str(getattr(element, "look", "")).split() for element in after.elements)
+            if " ".join(command.argument.split()) not in texts and not is_hidden:
                 return self._no("what was typed stands in no field")
         if before.text == after.text and (
             before is after or (isinstance(before.image, np.ndarray) and np.array_equal(before.image, after.image))  # type: ignore[arg-type]
@@ -69,7 +69,7 @@ class PhoneGuard:
 def element_of(command: Command, elements: Sequence[Element]) -> Element | None:
     """The element that a command names by number; None if it names none, or an absent one."""
     number = ELEMENT.match(command.argument)
-    return next((each for each in elements if number is not None and each.id == int(number[1])), None)
+    return next((element for element in elements if number is not None and element.id == int(number[1])), None)
 
 
 class LearnedPhoneGuard(LearnedGuard):

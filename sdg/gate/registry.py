@@ -79,12 +79,12 @@ def chain_of(guards: Iterable[GateGuard]) -> GuardChain:
 
 def make(name: str, known: Mapping[str, object]) -> GateGuard:
     """The guard of a name; a class is called with those of the known arguments that it takes. Raises RegistryError."""
-    found = GUARDS.get(name, needs=VERBS)
-    if not isinstance(found, type):
-        return cast(GateGuard, found)
+    guard = GUARDS.get(name, needs=VERBS)
+    if not isinstance(guard, type):
+        return cast(GateGuard, guard)
     try:
-        taken = inspect.signature(found).parameters
-        return cast(GateGuard, found(**{key: value for key, value in known.items() if key in taken}))
+        parameters = inspect.signature(guard).parameters
+        return cast(GateGuard, guard(**{key: value for key, value in known.items() if key in parameters}))
     except Exception as error:
-        said = " ".join(str(error).split())
-        raise RegistryError(f"making the guard {name!r} raises {type(error).__name__}: {said:.200}") from error
+        message = " ".join(str(error).split())
+        raise RegistryError(f"making the guard {name!r} raises {type(error).__name__}: {message:.200}") from error

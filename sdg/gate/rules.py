@@ -61,10 +61,10 @@ class RulesGuard:
         if not command.argument:
             return _refuse(f"{command.name} needs an argument: the description of a thing, or its record")
         try:
-            found = self.resolve(command.argument, observation.elements)
+            meant = self.resolve(command.argument, observation.elements)
         except ValueError as error:
             return _refuse(f"{command.name} has an argument that can't be used: {error}")
-        if usage.needs_seen_target and not found:
+        if usage.needs_seen_target and not meant:
             return _refuse(f"nothing that matches {command.argument!r:.80} has been seen so far")
         return self._hand(command, usage, observation) or self._obstacle(command, usage, observation) or _PASSED
 
@@ -74,11 +74,8 @@ class RulesGuard:
         if usage is not None and self.affordances and before.perception and after.perception:
             missing = self.affordances.shortfall(usage.asks, command.argument, before.perception, after.perception)
             if missing is not None:
-                return (
-                    _refuse(f"{command} isn't complete: {missing}")
-                    if missing
-                    else Verdict(True, "the effect was observed")
-                )
+                observed = Verdict(True, "the effect was observed")
+                return _refuse(f"{command} isn't complete: {missing}") if missing else observed
         if after is before:
             return Verdict(True, "it was so already: no step was made")
         # Time always passes, so texts that differ only in the step count show no change.

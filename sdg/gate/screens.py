@@ -29,7 +29,7 @@ PLACE = SHIPPED.parent / "screens.json"
 JUDGED = (CLICK, TYPE, *POINTING, TYPING)
 """Commands that the learned guards judge; others pass."""
 CERTAIN = (*JUDGED, "SCROLL_UP_COORDS", "SCROLL_DOWN_COORDS")
-LEAST_CHANCE: Mapping[bool, float] = {True: 0.5, False: 0.1}
+MIN_CHANCES: Mapping[bool, float] = {True: 0.5, False: 0.1}
 """Chances below which a verdict is no, for commands in words and at coordinates: a bare place may mean anything."""
 
 
@@ -43,7 +43,8 @@ class ScreenGuard(LearnedGuard):
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses a command that names nothing on the screen. Raises ValueError without a screenshot."""
-        return super().feasible(command, _as_screen(observation))
+        screen = _screen(observation)
+        return super().feasible(command, Observation(observation.text, screen.picture, observation.elements, screen))
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
         """Rejects a command that left no trace at its target. Raises ValueError without screenshots.
@@ -51,39 +52,39 @@ class ScreenGuard(LearnedGuard):
         A command at coordinates can't reach another element than intended, so on pages unlike those learned from the
         guard only judges what is certain: whether anything changed. For commands in words it judges that first.
         """
-        then, now = (cast(SeenScreen, _as_screen(each).perception).picture for each in (before, after))
+        then, now = _screen(before).picture, _screen(after).picture
         if command.name in CERTAIN and then.shape[:2] != (SCREEN, SCREEN):
             changed = then.shape != now.shape or bool(changes(then, now).any())
             if not changed or command.name not in (CLICK, TYPE):
                 return Verdict(
                     changed, "the screen changed" if changed else "nothing on the screen changed", 1.0, self.source
                 )
-        shifted, found = screens_as_learned(command, before, after)
-        verdict = super().complete(shifted, *found)
+        shifted, moments = screens_as_learned(command, before, after)
+        verdict = super().complete(shifted, *moments)
         reason = verdict.reason.replace(str(shifted), str(command))
         return replace(verdict, reason=reason if verdict.passed else f"{reason}; a guess: look at the screen")
 
     def least_chance(self, verb: str, command: Command) -> float:
         """0.5 for commands in words; at coordinates 0.1, so that only hopeless ones are refused."""
-        return LEAST_CHANCE[command.name in (CLICK, TYPE)]
+        return MIN_CHANCES[command.name in (CLICK, TYPE)]
 
 
 def screens_as_learned(command: Command, *moments: Observation) -> tuple[Command, list[Observation]]:
     """The command and observations with their screens as snapshots; screens larger than those learned from are cut to
     what lies around the command's target, and its point moves accordingly. Raises ValueError without a screenshot."""
-    if all(isinstance(each.perception, SeenScreen) for each in moments):
+    if all(isinstance(moment.perception, SeenScreen) for moment in moments):
         return command, list(moments)
-    screens = [cast(SeenScreen, _as_screen(each).perception) for each in moments]
+    screens = [_screen(moment) for moment in moments]
     argument, screens = near({command.name} & set(JUDGED), command.argument, *screens)
     return Command(command.name, argument), [
-        Observation(each.text, screen.picture, tuple(screen.parsed), screen)
-        for each, screen in zip(moments, screens, strict=True)
+        Observation(moment.text, screen.picture, tuple(screen.parsed), screen)
+        for moment, screen in zip(moments, screens, strict=True)
     ]
 
 
-def _as_screen(seen: Observation) -> Observation:
-    if isinstance(seen.perception, SeenScreen):
-        return seen
-    if not isinstance(seen.image, np.ndarray):
+def _screen(moment: Observation) -> SeenScreen:
+    if isinstance(moment.perception, SeenScreen):
+        return moment.perception
+    if not isinstance(moment.image, np.ndarray):
         raise ValueError("an observation without its screenshot can't be judged")
-    return Observation(seen.text, seen.image, seen.elements, SeenScreen(seen.image, cast(Any, seen.elements)))
+    return SeenScreen(moment.image, cast(Any, moment.elements))

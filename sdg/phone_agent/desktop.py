@@ -31,10 +31,10 @@ from sdg.screen_agent.agent import BrokenDesktop, numbered_lines
 
 MAX_TURNS = 25
 """AndroidLab's limit of turns an episode."""
-PATCH, CHANGED, MOST_CHANGED = 16, 40, 0.1
+PATCH, MIN_DIFFERENCE, MAX_CHANGED_SHARE = 16, 40, 0.1
 """Pixels around a point that are compared, how much a colour may differ, and which share of them may differ more."""
 EMPTY = UiTree((), (), ())
-_SAID = {
+_ACTION_HELP = {
     "Tap": "press an element",
     "Long Press": "press an element for a second",
     "Swipe": "drag the finger from there, or from the middle: the content goes along; dist is short, medium or long",
@@ -111,7 +111,7 @@ class PhoneDesktop:
         self._seen: PhoneObservation | None = None
         self.ending: bool | None = None
         """Whether the task was solved; None while it goes on."""
-        self._told = -1
+        self._reported_steps = -1
 
     @property
     def size(self) -> tuple[int, int]:
@@ -120,7 +120,7 @@ class PhoneDesktop:
 
     def commands(self) -> str:
         """The nine actions, a line each."""
-        return "\n".join(f'{name}: {said}, "args": {FORMS[name]}' for name, said in _SAID.items())
+        return "\n".join(f'{name}: {words}, "args": {FORMS[name]}' for name, words in _ACTION_HELP.items())
 
     def command(self, written: object) -> Command:
         """Read an action of a model, with its element's name beside its number. Raises IllegalCommand."""
@@ -131,9 +131,9 @@ class PhoneDesktop:
                 place_of(action, screen.tree, self.size)
         except ActionError as error:
             raise IllegalCommand(str(error)) from None
-        label = next((each.name for each in screen.elements if each.id == action.element), "")
-        spoken = f"{action.argument} {one_line(label, 80)}" if label and action.name != "Swipe" else action.argument
-        return Command(action.name, spoken)
+        label = next((element.name for element in screen.elements if element.id == action.element), "")
+        is_named = label and action.name != "Swipe"
+        return Command(action.name, f"{action.argument} {one_line(label, 80)}" if is_named else action.argument)
 
     def observe(self) -> PhoneObservation:
         """The screen now. If the dump can't be read, the picture remains and a note replaces the elements."""
@@ -144,8 +144,8 @@ class PhoneDesktop:
                 raise BrokenDesktop(str(error)) from None
             tree, note = _read(xml)
             self._seen = PhoneObservation(tree, png, xml=xml, activity=activity, note=note, size=self.size)
-            if self._told < len(self.steps):  # once a step, however often one is refused
-                self._told = len(self.steps)
+            if self._reported_steps < len(self.steps):  # once a step, however often one is refused
+                self._reported_steps = len(self.steps)
                 self._looked(tree)
         return self._seen
 
@@ -155,8 +155,8 @@ class PhoneDesktop:
 
     def picture(self, *, marks: bool) -> bytes:
         """The screenshot as PNG, with numbers on the elements if `marks`."""
-        seen = self.observe()
-        return png_of(draw_marks(seen.image, trees.marks(seen.tree)), compression=1) if marks else seen.png
+        screen = self.observe()
+        return png_of(draw_marks(screen.image, trees.marks(screen.tree)), compression=1) if marks else screen.png
 
     def perform(self, command: Command) -> SkillResult:
         """Carry an action out. Raises IllegalCommand where it can't be, BrokenDesktop when the phone is gone."""
@@ -176,7 +176,7 @@ class PhoneDesktop:
             if reaches and not self._is_same(command, action, now, place):
                 self._seen = None
                 raise ActionError("what it reaches changed since it was looked at: look again")
-            fields = [each for each in now.elements if each.kind == "textbox"]
+            fields = [element for element in now.elements if element.kind == "textbox"]
             # It would empty what has the focus; not every device tells of the focus where there is a field.
             if action.name == "Type" and (target_of(action, now) or next(iter(fields), None)) not in fields:
                 raise ActionError("no field has the focus: tap the field first")
@@ -194,18 +194,18 @@ class PhoneDesktop:
         or a person may think for an hour. Fields have a cursor that blinks, and what is in them may change; but what a
         person was asked about is all that the screen said, numbers too."""
         screen = self.observe()
-        (then, said), (target, says) = (
-            (target_of(action, tree), press_on(action, tree, self.size)) for tree in (screen.tree, now)
-        )
-        asked = command.final or final_press(said) or final_label(command, screen)
-        if _known(then, said) != _known(target, says) or (asked and _words(screen.tree) != _words(now)):
+        target = target_of(action, now)
+        judged = press_on(action, screen.tree, self.size)
+        is_final = command.final or final_press(judged) or final_label(command, screen)
+        is_known = _sign(target_of(action, screen.tree), judged) == _sign(target, press_on(action, now, self.size))
+        if not is_known or (is_final and _words(screen.tree) != _words(now)):
             return False
         if place is None or (target is not None and target.kind == "textbox"):
             return True
         before = place_of(action, screen.tree, self.size)
         old, new = _patch(screen.image, before), _patch(picture_of(self._device.screenshot()), place)
-        most = MOST_CHANGED * old[..., 0].size
-        return old.shape == new.shape and int((np.abs(old - new) > CHANGED).any(axis=2).sum()) <= most
+        most = MAX_CHANGED_SHARE * old[..., 0].size
+        return old.shape == new.shape and int((np.abs(old - new) > MIN_DIFFERENCE).any(axis=2).sum()) <= most
 
 
 def _read(xml: str) -> tuple[UiTree, str]:
@@ -216,16 +216,16 @@ def _read(xml: str) -> tuple[UiTree, str]:
         return EMPTY, f"(the elements of this screen can't be read: {error})"
 
 
-def _known(target: ScreenElement | None, press: Press) -> tuple[object, ...]:
-    """What is compared of a target and of what is pressed there: all but places, a field's content, and of the words
-    beside it what isn't a letter, because numbers run, as on a stopwatch."""
+def _sign(target: ScreenElement | None, press: Press) -> tuple[object, ...]:
+    """The attributes by which a target is recognised at the press: all but its place, a field's content, and what isn't
+    a letter in the words beside it, because numbers run, as on a stopwatch."""
     letters = "".join(filter(str.isalpha, f"{press.labels}\n{press.dialog}"))
     shown = target and (target.id, target.kind, target.look, "" if target.kind == "textbox" else target.text)
     return shown, press.role, press.words, press.classes, press.unseen, letters
 
 
 def _words(tree: UiTree) -> list[str]:
-    return [words for each in tree.nodes for words in (each.text, each.description)]
+    return [words for node in tree.nodes for words in (node.text, node.description)]
 
 
 def _patch(picture: np.ndarray, place: Point) -> np.ndarray:

@@ -7,15 +7,15 @@ Everything that is shown, recorded or filmed passes through here, and commands g
 from xml.etree import ElementTree
 
 from sdg.envs.phone.actions import ActionError, Device
-from sdg.envs.phone.tree import FIELDS, FLAGS, MOST_TEXT, Bounds, DumpError, bounds_of, parse_dump
+from sdg.envs.phone.tree import FIELDS, FLAGS, MAX_TEXT_CHARS, Bounds, DumpError, bounds_of, parse_dump
 from sdg.envs.ui.parser.screen import painted_over, picture_of, png_of
 from sdg.privacy.memory import PLACEHOLDER
 from sdg.privacy.protector import Protector
 from sdg.privacy.recognisers import PrivacyError
 
-_NAMED = ("class", "package", "resource-id")
+_FIXED_NAMES = ("class", "package", "resource-id")
 """Attributes that begin with fixed names, which are compared with whole values only."""
-_KEPT = {*FLAGS, *_NAMED[:2], "bounds", "index", "rotation"}
+_NEVER_MASKED = {*FLAGS, *_FIXED_NAMES[:2], "bounds", "index", "rotation"}
 """Attributes of which no part is masked: apps can't write into them, or not while they run."""
 
 
@@ -38,15 +38,15 @@ class PrivateDevice:
 
     def dump(self) -> str:
         """The tree with its texts masked; "" where it can't be read."""
-        dumped = self._device.dump()
+        xml = self._device.dump()
         if not any(self._protector.memory):
-            return dumped
+            return xml
         self._hidden = [(0, 0, *self.size)]
         try:
-            top = parse_dump(dumped)
+            top = parse_dump(xml)
         except DumpError:
             return ""
-        self._hidden = [place for each in self._mask(top) if (place := bounds_of(each.get("bounds", "")))]
+        self._hidden = [place for node in self._mask(top) if (place := bounds_of(node.get("bounds", "")))]
         return ElementTree.tostring(top, "unicode")
 
     def screenshot(self) -> bytes:
@@ -62,21 +62,21 @@ class PrivateDevice:
         """Mask a tree, and say which nodes show something else now: labels as texts that stand side by side on the
         screen, then each attribute by itself. Classes and packages are fixed: they are compared with whole values."""
         nodes, memory = list(top.iter()), self._protector.memory
-        names = dict.fromkeys(name for node in nodes for name in node.attrib if name not in _KEPT)
+        names = dict.fromkeys(name for node in nodes for name in node.attrib if name not in _NEVER_MASKED)
         places = [(node, "text" if node.get("text") else "content-desc") for node in nodes]
         places += [(node, name) for name in names for node in nodes]
-        said = [node.get(name, "").rpartition("/" if name == "resource-id" else "\n") for node, name in places]
+        texts = [node.get(name, "").rpartition("/" if name == "resource-id" else "\n") for node, name in places]
         fields = [
             n for n, (node, name) in enumerate(places) if name == "text" and node.get("class", "").endswith(FIELDS)
         ]
-        masked = memory.mask_screen([text for _, _, text in said], fields=fields, typed=self._typed)
-        changed = [n for n, (_, _, text) in enumerate(said) if text != masked[n] or len(text) >= MOST_TEXT]
+        masked = memory.mask_screen([text for _, _, text in texts], fields=fields, typed=self._typed)
+        changed = [n for n, (_, _, text) in enumerate(texts) if text != masked[n] or len(text) >= MAX_TEXT_CHARS]
         for n in changed:
-            (node, name), (package, mark, _) = places[n], said[n]
+            (node, name), (package, mark, _) = places[n], texts[n]
             node.set(name, package + mark + masked[n])
         for node in nodes:
             node.text = node.tail = None
-            node.attrib.update({name: memory.mask(node.attrib[name]) for name in _NAMED if name in node.attrib})
+            node.attrib.update({name: memory.mask(node.attrib[name]) for name in _FIXED_NAMES if name in node.attrib})
         return [places[n][0] for n in changed]
 
     def activity(self) -> str:

@@ -21,11 +21,11 @@ from sdg.prompts.fill import fence, one_line
 from sdg.prompts.replies import MAX_REPLY_CHARS
 from sdg.screen_agent.modes import TEXT, Mode
 
-MOST_COMMANDS = 30
+MAX_COMMANDS = 30
 """Commands of an answer that are carried out."""
-MOST_SPOILT = 2
+MAX_SPOILT = 2
 """Answers without commands, one after another, that end a task."""
-MOST_TRIES = 20
+MAX_TRIES = 20
 """Most braces at which an object is tried."""
 
 
@@ -45,14 +45,14 @@ def read_answer(reply: str) -> Answer:
     """The last object with "commands" in a reply. Raises NoCommands for prose and a cut-off reply."""
     if len(reply) > MAX_REPLY_CHARS:
         raise NoCommands(f"the answer has {len(reply)} characters; at most {MAX_REPLY_CHARS} are read")
-    found = [each for each in _objects(reply) if "commands" in each]
-    if not found:
+    answers = [value for value in _objects(reply) if "commands" in value]
+    if not answers:
         raise NoCommands('the answer holds no JSON object with "commands"')
-    commands, thoughts = found[-1]["commands"], found[-1].get("thoughts")
+    commands, thoughts = answers[-1]["commands"], answers[-1].get("thoughts")
     if not isinstance(commands, Sequence) or isinstance(commands, str) or not commands:
         raise NoCommands('"commands" must be a list with at least one command')
-    kept = thoughts.items() if isinstance(thoughts, Mapping) else ()
-    return Answer(tuple(commands), {str(name)[:40]: str(words)[:500] for name, words in kept})
+    words_by_name = thoughts.items() if isinstance(thoughts, Mapping) else ()
+    return Answer(tuple(commands), {str(name)[:40]: str(words)[:500] for name, words in words_by_name})
 
 
 def is_called_final(written: object) -> bool:
@@ -62,24 +62,25 @@ def is_called_final(written: object) -> bool:
 
 def _objects(reply: str) -> list[dict[str, Any]]:
     """JSON objects in a text, from the outermost braces; each character is read a bounded number of times."""
-    decoder, found, at = json.JSONDecoder(strict=False), [], 0
-    for _ in range(MOST_TRIES):
+    decoder = json.JSONDecoder(strict=False)
+    values, at = [], 0
+    for _ in range(MAX_TRIES):
         at = reply.find("{", at)
         if at < 0:
             break
         try:
             value, at = decoder.raw_decode(reply, at)
-            found.append(value)
+            values.append(value)
         except (ValueError, RecursionError):
             at += 1
-    return found
+    return values
 
 
 MAX_COMPLETIONS = 10
 """The paper's limit of completions an episode; a desktop may have another."""
-MOST_THOUGHT = 300
+MAX_THOUGHT_CHARS = 300
 """Characters of an answer's plan that the next questions repeat to the model."""
-MOST_DESCRIBED = 2000
+MAX_DESCRIPTION_CHARS = 2000
 """Characters of a description that are kept."""
 SAMPLING = Sampling(stage="screen")
 
@@ -138,7 +139,7 @@ class ScreenBody(Body, Protocol):
 
 def numbered_lines(elements: Iterable[Element]) -> str:
     """Elements as a model sees them beside a picture with marks: `[7] 'Ok' button: [4, 46, 69, 90]`, a line each."""
-    return "\n".join(f"[{each.id}] {each}" for each in elements)
+    return "\n".join(f"[{element.id}] {element}" for element in elements)
 
 
 class BrokenDesktop(SDGError, RuntimeError):
@@ -193,9 +194,10 @@ class Work:
         ends: str = ENDS,
         changes: Callable[[Observation, Observation], str] = lambda before, after: "",
     ) -> None:
-        self._desktop, self._exemplar, self._mode = desktop, exemplar, mode
-        self._max_completions, self._replans = completions or desktop.max_completions, replans
-        self._ends, self._refused, self._spoilt = ends, 0, 0
+        self._desktop, self._replans = desktop, replans
+        self._exemplar, self._mode, self._ends = exemplar, mode, ends
+        self._max_completions = completions or desktop.max_completions
+        self._refused = self._spoilt = 0
         self._changes, self._change = changes, ""
         self._shown: tuple[int, Observation | None] = 0, None
         self._described: str | None = None
@@ -224,28 +226,27 @@ class Work:
         self._prompt_tokens += reply.prompt_tokens
         self._completion_tokens += reply.completion_tokens
         if self._mode.describes and self._described is None:
-            self._described = one_line(reply.text, MOST_DESCRIBED)
+            self._described = one_line(reply.text, MAX_DESCRIPTION_CHARS)
             return
         self._described = None
         self._completions += 1
         try:
-            said = read_answer(reply.text)
-            thoughts = said.thoughts.get("plan") or said.thoughts.get("reasoning") or ""
+            answer = read_answer(reply.text)
+            thoughts = answer.thoughts.get("plan") or answer.thoughts.get("reasoning") or ""
             if thoughts:
-                self._past.append(f"Thought {self._completions}: {one_line(thoughts, MOST_THOUGHT)}")
+                self._past.append(f"Thought {self._completions}: {one_line(thoughts, MAX_THOUGHT_CHARS)}")
             self._spoilt = 0
-            for written in said.commands[:MOST_COMMANDS]:
+            for written in answer.commands[:MAX_COMMANDS]:
                 if not self._do(written) or self._desktop.ending is not None or self._end is not None:
                     break
             else:
-                if len(said.commands) > MOST_COMMANDS:
-                    self._past.append(
-                        f"Only the first {MOST_COMMANDS} of {len(said.commands)} commands were carried out"
-                    )
+                count = len(answer.commands)
+                if count > MAX_COMMANDS:
+                    self._past.append(f"Only the first {MAX_COMMANDS} of {count} commands were carried out")
         except NoCommands as error:
             self._spoilt += 1
             self._past.append(f"Answer {self._completions} wasn't carried out: {one_line(str(error))}")
-            if self._spoilt >= MOST_SPOILT:
+            if self._spoilt >= MAX_SPOILT:
                 self.stop("no command", str(error))
         except BrokenDesktop as error:
             self.stop("page", str(error))
@@ -283,8 +284,8 @@ class Work:
 
     def _messages(self) -> tuple[Message, ...]:
         width, height = self._desktop.size
-        seen, task = self._desktop.observe(), one_line(self._desktop.instruction, 1000)
-        self._compare(seen)
+        screen, task = self._desktop.observe(), one_line(self._desktop.instruction, 1000)
+        self._compare(screen)
         values = {
             "width": str(width),
             "height": str(height),
@@ -295,19 +296,19 @@ class Work:
             "task": fence(task) + (HIDDEN if PLACEHOLDER.search(task) else ""),
             "past": "\n".join(self._past) or "(none)",
             "number": str(self._completions + 1),
-            "observation": fence(self._change + (self._desktop.list_marks() if self._mode.marks else seen.text)),
+            "observation": fence(self._change + (self._desktop.list_marks() if self._mode.marks else screen.text)),
         }
         picture = self._desktop.picture(marks=self._mode.marks) if self._mode.sees else b""
         return self._mode.question(self._desktop.prompt, values, picture, self._described)
 
-    def _compare(self, seen: Observation) -> None:
-        """Say what changed since the screen that the last answer was given to; once for each screen."""
-        asked, before = self._shown
-        if before is not None and asked < self._completions:
-            said = self._changes(before, seen)
-            self._change = f"(Changed since observation {asked + 1}: {said})\n\n" if said else ""
-        if before is None or asked < self._completions:
-            self._shown = self._completions, seen
+    def _compare(self, screen: Observation) -> None:
+        """Note what changed since the screen of the last answer; once for each screen."""
+        number, before = self._shown
+        if before is not None and number < self._completions:
+            changes = self._changes(before, screen)
+            self._change = f"(Changed since observation {number + 1}: {changes})\n\n" if changes else ""
+        if before is None or number < self._completions:
+            self._shown = self._completions, screen
 
     def _do(self, written: object) -> bool:
         """Carry out one command; False: skip the rest of the answer, which expected another screen."""
@@ -317,10 +318,11 @@ class Work:
             self._note(Step(one_line(str(written), 100), f"refused: {one_line(str(error))}"))
             return False
         outcome = self._executor.execute(command)
-        told = "done" if outcome.success else f"refused: {outcome.error}" if outcome.error else f"no: {outcome.reason}"
-        self._note(Step(str(command), one_line(told), outcome.verdicts))
+        failure = f"refused: {outcome.error}" if outcome.error else f"no: {outcome.reason}"
+        result = "done" if outcome.success else failure
+        self._note(Step(str(command), one_line(result), outcome.verdicts))
         self._refused = self._refused + 1 if outcome.error else 0
-        declined = bool(outcome.error) and any(each.source == CONFIRMATION for each in outcome.verdicts)
+        declined = bool(outcome.error) and any(verdict.source == CONFIRMATION for verdict in outcome.verdicts)
         if self._replans is not None and (declined or self._refused > self._replans):
             self.stop("infeasible", outcome.error)
         return not outcome.error

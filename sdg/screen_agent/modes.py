@@ -34,7 +34,8 @@ class Mode:
 
         `prompt` names the prompt file; the file that asks for a description has "_describe" appended.
         """
-        values = {**values, "look": _MARKS if self.marks else _PLAIN if self.sees else ""}
+        picture_text = _PLAIN if self.sees else ""
+        values = {**values, "look": _MARKS if self.marks else picture_text}
         if self.describes and described is None:
             values = {name: text for name, text in values.items() if name not in ("width", "height", "most", "ends")}
             prompt = f"{prompt}_describe"
@@ -47,8 +48,8 @@ class Mode:
 
 TEXT = Mode("xml-react")
 MODES: Mapping[str, Mode] = {
-    each.name: each
-    for each in (
+    mode.name: mode
+    for mode in (
         TEXT,
         Mode("xml-seeact", describes=True),
         Mode("som-react", sees=True, marks=True),

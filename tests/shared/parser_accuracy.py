@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from sdg.envs.box import Box
 from sdg.envs.ui.boxes import TrueElement
 from sdg.envs.ui.browser import Browser
 from sdg.envs.ui.captions import alike, likeness
-from sdg.envs.ui.parser.detector import Detection, detect, overlap
+from sdg.envs.ui.parser.detector import Detection, detect
 from sdg.envs.ui.parser.screen import FIELDS, Screen, ScreenElement, parse
 from sdg.envs.ui.tasks import SEEN, UNSEEN
 from training.parser.detector import gather, kind_of
@@ -131,7 +132,8 @@ def match_pairs(
     """Pairs (parsed, real) of the same kind that overlap enough, the closest first, each once."""
     close: list[tuple[float, int, int]] = []
     for i, (kind, box) in enumerate(parsed):
-        close += [(overlap(box, real_box), i, j) for j, (real_kind, real_box) in enumerate(real) if kind == real_kind]
+        same_kind = [(j, real_box) for j, (real_kind, real_box) in enumerate(real) if real_kind == kind]
+        close += [(Box(*box).overlap(real_box), i, j) for j, real_box in same_kind]
     pairs: list[tuple[int, int]] = []
     used: set[int] = set()
     used_real: set[int] = set()

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from sdg.envs.box import Box
 from sdg.envs.ui.boxes import TrueElement, true_elements
 from sdg.envs.ui.browser import Browser, PageError
 from sdg.envs.ui.commands import SCREEN, ScreenCommand
@@ -215,9 +216,9 @@ def augment(picture: np.ndarray, elements: Sequence[TrueElement], rng: np.random
     )
     visible = []
     for element in elements:
-        x0, y0, x1, y1 = (round(value * zoom) for value in element.box)
-        box = max(x0 + dx, 0), max(y0 + dy, 0), min(x1 + dx, SCREEN), min(y1 + dy, SCREEN)
-        if box[2] - box[0] >= 6 and box[3] - box[1] >= 6:
+        zoomed = Box(*(round(value * zoom) for value in element.box))
+        box = zoomed.moved(dx, dy).intersection((0, 0, SCREEN, SCREEN))
+        if box.width >= 6 and box.height >= 6:
             visible.append(replace(element, box=box))
     return np.asarray(moved), visible
 

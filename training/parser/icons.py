@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from sdg.envs.ui.browser import open_browser
-from sdg.envs.ui.parser.icons import CARD, NAMES, SIDE, WEIGHTS, ink_of, load_network, network
+from sdg.envs.ui.parser.detector import load_network
+from sdg.envs.ui.parser.icons import CARD, NAMES, SIDE, WEIGHTS, ink_of, network
 from sdg.envs.ui.parser.screen import ScreenElement
 from training.parser.icon_sets import DEVELOPMENT, HELD_OUT, LETTERS, PACKAGE, fetch, icons_of, sets_of, svgs_of
 from training.parser.pages import text
@@ -239,7 +240,8 @@ def measure_pages(page: Any, package: Path, sets: Sequence[str], *, pages: int =
 def _is_found(name: str, box: Sequence[float], elements: Sequence[ScreenElement]) -> bool:
     """Whether an icon of this name has its middle in a box."""
     middles = [element.middle for element in elements if element.kind == f"{name} icon"]
-    return any(box[0] <= x < box[2] and box[1] <= y < box[3] for x, y in middles)
+    left, top, right, bottom = box
+    return any(left <= x < right and top <= y < bottom for x, y in middles)
 
 
 def main(out: Path, group: str = "") -> None:
@@ -250,7 +252,7 @@ def main(out: Path, group: str = "") -> None:
     with open_browser() as browser:
         drawn = draw(browser.new_page(), cells_of(package, sets, rng), rng)
     if group:
-        figures = measure(drawn, load_network(), sets)
+        figures = measure(drawn, load_network(network, WEIGHTS), sets)
         with open_browser() as browser:
             figures |= {"on_pages": measure_pages(browser.new_page(), package, sets)}
     else:

@@ -25,6 +25,7 @@ from unittest.mock import patch
 import numpy as np
 from PIL import Image
 
+from sdg.envs.box import Box
 from sdg.envs.ui.browser import open_browser
 from sdg.envs.ui.parser import scripts
 from sdg.envs.ui.parser.screen import ScreenElement, parse
@@ -114,8 +115,7 @@ def share_read(text: str, box: Sequence[int], elements: Sequence[ScreenElement])
     """The share of a text that the parser read where it stands, in [0, 1]."""
     wanted, best = letters(text), 0.0
     for element in elements:
-        x0, y0, x1, y1 = element.box
-        if min(x1, box[2]) > max(x0, box[0]) and min(y1, box[3]) > max(y0, box[1]):
+        if Box(*element.box).intersection(box).area:
             have = letters(element.text)
             blocks = SequenceMatcher(None, wanted, have, False).get_matching_blocks()
             same = sum(block.size for block in blocks)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sdg.envs.box import Box
 from sdg.envs.phone.actions import PhoneAction
 from sdg.envs.phone.tree import UiTree
 from sdg.envs.ui.parser.screen import ScreenElement
@@ -180,4 +181,4 @@ def find_element(tree: UiTree, words: str) -> ScreenElement | None:
         exact = [element for element in pressable if element.text == words]
         matches = exact or [element for element in pressable if element.text.startswith(words)]
     # An element of which less than half shows is scrolled to first.
-    return next((element for element in matches if element.box[3] - element.box[1] >= 40), None)
+    return next((element for element in matches if Box(*element.box).height >= 40), None)

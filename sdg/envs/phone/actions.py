@@ -1,4 +1,4 @@
-"""What can be done on a phone: AndroidLab's action space (Xu et al. 2024, section 3), checked argument by argument.
+"""Actions on a phone: AndroidLab's action space (Xu et al. 2024, section 3), checked argument by argument.
 
 Actions come from a model: whatever isn't one of these, in these forms, is refused with the form that is right.
 `Device` is the one protocol for phones; `carry_out` carries an action out on any of them.
@@ -34,7 +34,7 @@ DISTANCES: Mapping[str, int] = {"short": 1, "medium": 2, "long": 10}
 PRESSING = ("Tap", "Long Press")
 """Actions that press something."""
 MAX_TEXT = 1000
-MOST_ELEMENT = 9999
+MAX_ELEMENT = 9999
 MAX_SECONDS = 60
 LONG_PRESS_SECONDS = 1
 Point = tuple[int, int]
@@ -78,8 +78,8 @@ class PhoneAction:
         faults = (
             (name not in FORMS, f"there is no action {name!r:.60}; there are {', '.join(FORMS)}"),
             (
-                not 0 <= self.element <= MOST_ELEMENT,
-                f"elements have numbers from 1 to {MOST_ELEMENT}, not {self.element}",
+                not 0 <= self.element <= MAX_ELEMENT,
+                f"elements have numbers from 1 to {MAX_ELEMENT}, not {self.element}",
             ),
             (name in PRESSING and not self.element and self.at is None, f"{name} needs its place: {FORMS.get(name)}"),
             (
@@ -124,12 +124,12 @@ def read_command(name: str, argument: str) -> PhoneAction:
     match = pattern.fullmatch(argument)
     if match is None:
         raise ActionError(f"{name} doesn't take {argument!r:.60}: {FORMS[name]}")
-    found: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         key: _point(value.split(",")) if key in ("at", "to") else int(value) if value.isdigit() else value
         for key, value in match.groupdict().items()
         if value is not None
     }
-    return PhoneAction(name, **found)
+    return PhoneAction(name, **arguments)
 
 
 def read_action(written: object) -> PhoneAction:
@@ -140,11 +140,13 @@ def read_action(written: object) -> PhoneAction:
     if not isinstance(written, Mapping) or not isinstance(written.get("name"), str):
         raise ActionError(f'an action is {{"name": ..., "args": {{...}}}}, not {written!r:.80}')
     name = _NAMES.get(re.sub("[ _-]", "", written["name"].lower())) or str(written["name"])
-    given = written.get("args") or {}
-    if not isinstance(given, Mapping):
-        raise ActionError(f'{name} takes "args": {FORMS.get(name, "{...}")}, not {given!r:.80}')
+    arguments = written.get("args") or {}
+    if not isinstance(arguments, Mapping):
+        raise ActionError(f'{name} takes "args": {FORMS.get(name, "{...}")}, not {arguments!r:.80}')
     keys = {"mark": "element", "coords": "at", "dist": "distance", "message": "text"}
-    found: dict[str, Any] = {keys.get(str(key), str(key)): value for key, value in given.items() if value is not None}
+    values: dict[str, Any] = {
+        keys.get(str(key), str(key)): value for key, value in arguments.items() if value is not None
+    }
     takes = {
         "Tap": "element at",
         "Long Press": "element at",
@@ -155,15 +157,15 @@ def read_action(written: object) -> PhoneAction:
     }
     if name not in FORMS:
         return PhoneAction(name)  # which refuses it
-    unknown = found.keys() - takes.get(name, "").split()
+    unknown = values.keys() - takes.get(name, "").split()
     if unknown:
         raise ActionError(f"{name} takes no {sorted(unknown)[0]!r:.40}: {FORMS[name]}")
-    found |= {key: _point(found[key]) for key in ("at", "to") if key in found}
-    found |= {key: _whole(key, found[key]) for key in ("element", "seconds") if key in found}
-    for key in found.keys() & {"direction", "distance", "text"}:
-        if not isinstance(found[key], str):
-            raise ActionError(f'"{key}" is a text, not {found[key]!r:.60}')
-    return PhoneAction(name, **found)
+    values |= {key: _point(values[key]) for key in ("at", "to") if key in values}
+    values |= {key: _whole(key, values[key]) for key in ("element", "seconds") if key in values}
+    for key in values.keys() & {"direction", "distance", "text"}:
+        if not isinstance(values[key], str):
+            raise ActionError(f'"{key}" is a text, not {values[key]!r:.60}')
+    return PhoneAction(name, **values)
 
 
 def swipe_ends(action: PhoneAction, start: Point, size: tuple[int, int]) -> tuple[Point, Point]:
@@ -273,8 +275,8 @@ def place_of(action: PhoneAction, tree: UiTree, size: tuple[int, int]) -> Point:
         return action.at
     if not action.element:
         return size[0] // 2, size[1] // 2
-    found = next((each for each in tree.elements if each.id == action.element), None)
-    if found is None:
+    target = next((element for element in tree.elements if element.id == action.element), None)
+    if target is None:
         raise ActionError(f"there is no element {action.element} on the screen now: look at it again")
-    x, y = found.middle
+    x, y = target.middle
     return min(max(x, 0), size[0] - 1), min(max(y, 0), size[1] - 1)

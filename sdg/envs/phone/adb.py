@@ -60,7 +60,7 @@ class AdbPhone:
         return self._size
 
     def screenshot(self) -> bytes:
-        """What is to be seen."""
+        """The screen as PNG."""
         png = self._ask(["screencap", "-p"])
         if not png.startswith(_PNG) or len(png) < 24:
             raise DeviceLost(f"the phone gives no picture, but {png[:60]!r}")
@@ -76,9 +76,9 @@ class AdbPhone:
         return ""
 
     def activity(self) -> str:
-        """What is in front."""
-        said = self._ask(["dumpsys", "activity", "activities"]).decode("utf-8", "replace")
-        match = re.search(r"(?:topResumedActivity|mResumedActivity)\S*\s*\S*\{\S+ \S+ (\S+/\S+)", said)
+        """The app and page in front."""
+        activities = self._ask(["dumpsys", "activity", "activities"]).decode("utf-8", "replace")
+        match = re.search(r"(?:topResumedActivity|mResumedActivity)\S*\s*\S*\{\S+ \S+ (\S+/\S+)", activities)
         return match[1] if match else ""
 
     def tap(self, point: Point) -> None:

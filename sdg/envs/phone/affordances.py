@@ -1,4 +1,4 @@
-"""What a phone's screen says about an action: facts in numbers for guards that learn, from the UI tree alone."""
+"""Features of an action on a phone's screen, for learned guards: from the UI tree alone."""
 
 import re
 from collections.abc import Sequence, Set as AbstractSet
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sdg.envs.box import Box
 from sdg.envs.defaults import PlainPerception
 from sdg.envs.domain import Affordances
 from sdg.envs.phone.actions import FORMS
@@ -23,7 +24,7 @@ class SeenPhone(PlainPerception):
     tree: UiTree
 
     def elements(self) -> Sequence[ScreenElement]:
-        """What is on the screen."""
+        """The elements on the screen."""
         return self.tree.elements
 
     def describe(self) -> str:
@@ -50,8 +51,8 @@ class PhoneAffordances(Affordances):
             float(target is not None),
             float(target is not None and target.checked),
             float(target is not None and target.focused),
-            float(any(each.focused for each in elements)),
-            float(any("scrollable" in each.look for each in elements)),
+            float(any(element.focused for element in elements)),
+            float(any("scrollable" in element.look for element in elements)),
             min(len(elements), 40) / 40,
             min(len(label), 10) / 10,
         ]
@@ -62,15 +63,17 @@ class PhoneAffordances(Affordances):
     def _effects(
         self, target: ScreenElement | None, label: set[str], argument: str, before: SeenPhone, after: SeenPhone
     ) -> list[float]:
-        old, new = ({each.id: each for each in seen.tree.elements} for seen in (before, after))
-        fresh = [each for number, each in new.items() if number not in old]
+        old = {element.id: element for element in before.tree.elements}
+        new = {element.id: element for element in after.tree.elements}
+        fresh = [element for number, element in new.items() if number not in old]
         again = new.get(target.id) if target else None
-        title, was = (
-            next((each.text for each in seen.tree.elements if each.kind == "text"), "") for seen in (after, before)
-        )
-        both = [(old[number], new[number]) for number in old if number in new and number != (target and target.id)]
-        shift = np.median([one.box[1] - other.box[1] for one, other in both]) if both else 0.0
-        shown = {word for each in fresh for word in _words(each.text)}
+        old_title, title = _title(before), _title(after)
+        others = [(old[number], new[number]) for number in old if number in new and number != (target and target.id)]
+        moved = [then.box[1] - now.box[1] for then, now in others]
+        changed = [then.text != now.text or then.checked != now.checked for then, now in others]
+        shift = np.median(moved) if others else 0.0
+        direction = next((sign for way, sign in (("up", 1), ("down", -1)) if argument.startswith(way)), 0)
+        shown = {word for element in fresh for word in _words(element.text)}
         typed = " ".join(argument.split())
         return [
             float(str(before.tree) == str(after.tree)),
@@ -81,15 +84,20 @@ class PhoneAffordances(Affordances):
             float(again is not None),
             float(again is not None and target is not None and again.checked != target.checked),
             float(again is not None and again.focused),
-            float(any(typed == each.text for each in after.tree.elements if each.kind == "textbox")),
+            float(any(typed == element.text for element in after.tree.elements if element.kind == "textbox")),
             float(before.tree.package != after.tree.package),
-            float(title == was),
+            float(title == old_title),
             len(old.keys() & new.keys()) / max(len(new), 1),
-            float(np.sign(shift)) * (1 if argument.startswith("up") else -1 if argument.startswith("down") else 0),
-            float(np.mean([one.box[1] - other.box[1] == shift for one, other in both] or [False])),
-            float(np.mean([one.text != other.text or one.checked != other.checked for one, other in both] or [False])),
+            float(np.sign(shift)) * direction,
+            float(np.mean([distance == shift for distance in moved] or [False])),
+            float(np.mean(changed or [False])),
             float(len(after.tree.elements) < len(before.tree.elements)),
         ]
+
+
+def _title(screen: SeenPhone) -> str:
+    """The first text on a screen; "" for none."""
+    return next((element.text for element in screen.tree.elements if element.kind == "text"), "")
 
 
 def _target(argument: str, elements: Sequence[ScreenElement]) -> ScreenElement | None:
@@ -98,10 +106,10 @@ def _target(argument: str, elements: Sequence[ScreenElement]) -> ScreenElement |
     if match is None:
         return None
     if match["element"]:
-        return next((each for each in elements if each.id == int(match["element"])), None)
-    x, y = int(match["x"]), int(match["y"])
-    inside = [each for each in elements if each.box[0] <= x < each.box[2] and each.box[1] <= y < each.box[3]]
-    return inside[-1] if inside else None
+        return next((element for element in elements if element.id == int(match["element"])), None)
+    point = int(match["x"]), int(match["y"])
+    there = [element for element in elements if Box(*element.box).has_point(*point)]
+    return there[-1] if there else None
 
 
 def _words(text: str) -> set[str]:

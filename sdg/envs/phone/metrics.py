@@ -19,7 +19,7 @@ SAME = 0.999
 """Share of the values that aren't white on both screens above which two screens count as the same."""
 MAX_REPEATS = 5
 """A sixth repetition of an action in a row ends what is scored."""
-LEAST_SUCCESS = 0.05
+MIN_SUCCESS = 0.05
 """Success rate below which no Reversed Redundancy Ratio is reported."""
 _ASIDE = ("complete", "judge_page")
 
@@ -43,7 +43,9 @@ class TaskScore:
     def sub_goals(self) -> float:
         """Its share of the Sub-Goal Success Rate, in [0, 1]."""
         flags = [bool(value) for name, value in self.flags.items() if name not in _ASIDE]
-        return 1.0 if self.complete else sum(flags) / len(flags) if flags else 0.0
+        if self.complete:
+            return 1.0
+        return sum(flags) / len(flags) if flags else 0.0
 
     @property
     def reversed_redundancy(self) -> float | None:
@@ -66,7 +68,7 @@ def score_steps(
     """A task's score from its steps: flags and actions as text, a value for each step; `same` compares the screens that
     two steps (by number, from 0) were decided on."""
     flags: Mapping[str, bool] = {"complete": False}
-    kept: list[int] = []
+    scored: list[int] = []
     repeats = 0
     for number, step in enumerate(judged):
         repeats = repeats + 1 if number and actions[number] == actions[number - 1] else 0
@@ -74,11 +76,11 @@ def score_steps(
             break
         if step is None:
             continue
-        kept.append(number)
+        scored.append(number)
         if step.get("judge_page", True):
             flags = step
     # With two screens or fewer nothing is compared, and the last screen never is.
-    return TaskScore(flags, len(kept), sum(same(*pair) for pair in pairwise(kept[:-1])), shortest)
+    return TaskScore(flags, len(scored), sum(same(*pair) for pair in pairwise(scored[:-1])), shortest)
 
 
 def same_screen(before: np.ndarray, after: np.ndarray) -> bool:
@@ -94,15 +96,15 @@ def summarise(scores: Sequence[TaskScore], tasks: int) -> dict[str, float | None
     """The four metrics as shares over `tasks` tasks, of which `scores` were played. Raises ValueError for none."""
     if tasks < max(len(scores), 1):
         raise ValueError(f"{len(scores)} tasks were played, so {tasks} can't be all of them")
-    complete = [each for each in scores if each.complete]
+    complete = [score for score in scores if score.complete]
     success = len(complete) / tasks
     return {
         "success_rate": success,
-        "sub_goal_success_rate": sum(each.sub_goals for each in scores) / tasks,
+        "sub_goal_success_rate": sum(score.sub_goals for score in scores) / tasks,
         "reversed_redundancy_ratio": (
-            sum(each.reversed_redundancy or 0.0 for each in complete) / len(complete)
-            if success >= LEAST_SUCCESS
+            sum(score.reversed_redundancy or 0.0 for score in complete) / len(complete)
+            if success >= MIN_SUCCESS
             else None
         ),
-        "reasonable_operation_ratio": sum(each.reasonable_operations for each in scores) / tasks,
+        "reasonable_operation_ratio": sum(score.reasonable_operations for score in scores) / tasks,
     }

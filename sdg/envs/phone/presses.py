@@ -2,8 +2,9 @@
 
 import math
 
+from sdg.envs.box import Box
 from sdg.envs.phone.actions import ActionError, PhoneAction, Point, place_of, swipe_ends
-from sdg.envs.phone.tree import PRESSED, UiTree, contains
+from sdg.envs.phone.tree import PRESSED, UiTree
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.ui.presses import Press
 
@@ -17,12 +18,13 @@ def target_of(action: PhoneAction, tree: UiTree) -> ScreenElement | None:
     """The element that an action reaches: the one that it names, the innermost at its point, the focused one for what
     is typed; None for none."""
     if action.name in ("Type", "Enter"):
-        found = [each for each in tree.elements if each.focused]
+        reached = [element for element in tree.elements if element.focused]
     elif action.element:
-        found = [each for each in tree.elements if each.id == action.element]
+        reached = [element for element in tree.elements if element.id == action.element]
     else:
-        found = [each for each in tree.elements if action.at and contains(each.box, (*action.at, *action.at))]
-    return found[-1] if found else None
+        point = (*action.at, *action.at) if action.at else None
+        reached = [element for element in tree.elements if point and Box(*element.box).contains(point)]
+    return reached[-1] if reached else None
 
 
 def press_on(action: PhoneAction, tree: UiTree, size: Point) -> Press:
@@ -40,27 +42,27 @@ def press_on(action: PhoneAction, tree: UiTree, size: Point) -> Press:
     point = (*start, start[0] + 1, start[1] + 1)
     if action.name == "Swipe" and math.dist(start, end := swipe_ends(action, start, size)[1]) >= STILL:
         middle = ((start[0] + end[0]) // 2, (start[1] + end[1]) // 2) * 2
-        passed = [each for each in tree.nodes if contains(each.box, point) or contains(each.box, middle)]
-        said = [words[:SMALL] for each in passed for words in (each.text, each.description)]
-        return Press("slider", dialog="\n".join(filter(None, said)))
-    here = [each for each in tree.nodes if contains(each.box, point) and (each.label or each.flags & PRESSED)]
+        passed = [node for node in tree.nodes if node.box.contains(point) or node.box.contains(middle)]
+        texts = [words[:SMALL] for node in passed for words in (node.text, node.description)]
+        return Press("slider", dialog="\n".join(filter(None, texts)))
+    here = [node for node in tree.nodes if node.box.contains(point) and (node.label or node.flags & PRESSED)]
     if not here:
         return Press(unseen=True)
-    target = ([each for each in here if each.flags & PRESSED] or here)[-1]
+    target = ([node for node in here if node.flags & PRESSED] or here)[-1]
     if target.kind == "EditText":
         return Press()
-    inside = [each for each in tree.nodes if contains(target.box, each.box)]
-    same = [each for each in inside if each.box == target.box]
-    inner = [each.label for each in inside if each.label and each.box != target.box and not each.flags & PRESSED]
-    said = [target.label, *(words for each in same for words in (each.text, each.description)), " | ".join(inner)]
-    words, *labels = [*dict.fromkeys(filter(None, said)), ""]
-    around = "\n".join(each.text[:SMALL] for each in tree.elements if each.kind == "text")
-    is_button = any(each.kind in ("Button", "ImageButton") for each in same)
+    inside = [node for node in tree.nodes if target.box.contains(node.box)]
+    twins = [node for node in inside if node.box == target.box]
+    inner = [node.label for node in inside if node.label and node.box != target.box and not node.flags & PRESSED]
+    texts = [target.label, *(words for node in twins for words in (node.text, node.description)), " | ".join(inner)]
+    words, *labels = [*dict.fromkeys(filter(None, texts)), ""]
+    around = "\n".join(element.text[:SMALL] for element in tree.elements if element.kind == "text")
+    is_button = any(node.kind in ("Button", "ImageButton") for node in twins)
     return Press(
         "button" if is_button else "row" if len(inner) > 1 else "control",
         words,
         picture=not words,
-        classes=" ".join(each.resource for each in inside),
+        classes=" ".join(node.resource for node in inside),
         labels="\n".join(filter(None, labels)),
         dialog=around if len(words) < SHORT else "",
     )
@@ -72,11 +74,11 @@ def _enter(action: PhoneAction, tree: UiTree) -> Press:
     field = target_of(action, tree)
     if field is None:
         return Press(unseen=True)
-    inside = [each for each in tree.nodes if contains(field.box, each.box)]
-    names = [f"{each.resource} {each.description if field.kind == 'textbox' else ''}" for each in inside]
+    inside = [node for node in tree.nodes if Box(*field.box).contains(node.box)]
+    names = [f"{node.resource} {node.description if field.kind == 'textbox' else ''}" for node in inside]
     if {"search", "query"} & set(" ".join(names).replace("_", " ").lower().split()):
         return Press()
-    labels = [each.text for each in tree.elements if each.kind not in ("text", "list", "textbox")]
-    acting = [each for each in tree.nodes if each.flags & PRESSED and each.kind != "EditText"]
-    labels += [words for each in acting for words in (each.text, each.description)]
+    labels = [element.text for element in tree.elements if element.kind not in ("text", "list", "textbox")]
+    acting = [node for node in tree.nodes if node.flags & PRESSED and node.kind != "EditText"]
+    labels += [words for node in acting for words in (node.text, node.description)]
     return Press("button", labels="\n".join(dict.fromkeys(labels)), field=True, unseen=True)

@@ -60,20 +60,20 @@ class PhoneTask:
 def embedded_tasks() -> tuple[PhoneTask, ...]:
     """The tasks of the embedded phone, sorted by id."""
     rows = json.loads(FILE.read_text("utf-8"))
-    made = [PhoneTask(**row | {key: tuple(row[key]) for key in ("goals", "answers") if key in row}) for row in rows]
-    return tuple(sorted(made, key=lambda each: each.id))
+    tasks = [PhoneTask(**row | {key: tuple(row[key]) for key in ("goals", "answers") if key in row}) for row in rows]
+    return tuple(sorted(tasks, key=lambda task: task.id))
 
 
 @cache
 def held_out() -> frozenset[str]:
     """Ids of the 15 tasks whose episodes nobody reads who changes prompts, rules or guards: a sample of the fresh."""
-    return _sample((each.id for each in embedded_tasks() if each.fresh), HELD_OUT_COUNT)
+    return _sample((task.id for task in embedded_tasks() if task.fresh), HELD_OUT_COUNT)
 
 
 @cache
 def measured_tasks() -> frozenset[str]:
     """Ids of the 60 tasks that a model is measured on: the held out ones, and a sample of the others."""
-    others = (each.id for each in embedded_tasks() if each.id not in held_out())
+    others = (task.id for task in embedded_tasks() if task.id not in held_out())
     return held_out() | _sample(others, MEASURED_COUNT - HELD_OUT_COUNT)
 
 
@@ -85,14 +85,14 @@ def holds(condition: Mapping[str, Any], state: State, tree: UiTree | None = None
     """Whether a condition holds. ValueError for one that tests nothing."""
     if "shows" in condition:
         words = plain(str(condition["shows"]))
-        return tree is not None and any(words in plain(each.text) for each in tree.elements)
+        return tree is not None and any(words in plain(element.text) for element in tree.elements)
     test = next((name for name in TESTS if name in condition), None)
     if test is None:
         raise ValueError(f"a condition needs shows, or at with one of {', '.join(TESTS)}: {dict(condition)!r:.100}")
-    found, wanted = place_in(state, condition["at"]), condition[test]
+    value, wanted = place_in(state, condition["at"]), condition[test]
     if test == "is":
-        return _alike(found, wanted)
-    items = found if isinstance(found, list) else []
+        return _alike(value, wanted)
+    items = value if isinstance(value, list) else []
     matching = [_alike(item, wanted) for item in items]
     return {"has": any(matching), "lacks": not any(matching), "all": bool(items) and all(matching)}[test]
 
@@ -104,12 +104,12 @@ def place_in(state: Any, path: str) -> Any:
     return state
 
 
-def _alike(found: Any, wanted: Any) -> bool:
+def _alike(value: Any, wanted: Any) -> bool:
     if isinstance(wanted, Mapping):
-        return isinstance(found, Mapping) and all(_alike(found.get(key), value) for key, value in wanted.items())
-    if isinstance(wanted, str) and isinstance(found, str):
-        return plain(found) == plain(wanted) if plain(wanted) else found == wanted
-    return bool(found == wanted and type(found) is type(wanted))
+        return isinstance(value, Mapping) and all(_alike(value.get(key), value) for key, value in wanted.items())
+    if isinstance(wanted, str) and isinstance(value, str):
+        return plain(value) == plain(wanted) if plain(wanted) else value == wanted
+    return bool(value == wanted and type(value) is type(wanted))
 
 
 class TaskProgress:
@@ -147,11 +147,11 @@ def is_right(answer: str, answers: Iterable[str]) -> bool:
 
     Numbers count as words: "5 alarms" has "5", "15" hasn't. An answer of more than 60 words is none.
     """
-    given = plain(answer).split()
-    if len(given) > 60:
+    words = plain(answer).split()
+    if len(words) > 60:
         return False
-    wanted = [plain(each).split() for each in answers]
-    return any(each and each == given[n : n + len(each)] for each in wanted for n in range(len(given)))
+    wanted = [plain(right).split() for right in answers]
+    return any(right and right == words[n : n + len(right)] for right in wanted for n in range(len(words)))
 
 
 def plain(text: str) -> str:
@@ -165,19 +165,19 @@ def side_effects(task: PhoneTask, before: State, after: State) -> tuple[str, ...
 
     What passes (`os`), and drafts and lists of recent things, are left out.
     """
-    asked = [goal for goal in task.goals if "at" in goal]
-    found = []
+    conditions = [goal for goal in task.goals if "at" in goal]
+    changes = []
     for app in sorted((before.keys() | after.keys()) - {"os"}):
         for name in sorted(before.get(app, {}).keys() | after.get(app, {}).keys()):
             place, old, new = f"{app}.{name}", before.get(app, {}).get(name), after.get(app, {}).get(name)
-            named = [goal for goal in asked if goal["at"] == place or str(goal["at"]).startswith(f"{place}.")]
+            about = [goal for goal in conditions if goal["at"] == place or str(goal["at"]).startswith(f"{place}.")]
             if old == new or place in _UNASKED:
                 continue
-            if not named:
-                found.append(place)
+            if not about:
+                changes.append(place)
             elif isinstance(old, list) and isinstance(new, list):
-                found += [f"{place}: {_name_of(item)}" for item in _unasked_items(old, new, named)]
-    return tuple(dict.fromkeys(found))
+                changes += [f"{place}: {_name_of(item)}" for item in _unasked_items(old, new, about)]
+    return tuple(dict.fromkeys(changes))
 
 
 _NAMING = ("name", "title", "time")
@@ -186,10 +186,10 @@ _UNASKED = frozenset({"maps.recent", "maps.by", "music.order"})
 
 
 def _unasked_items(old: Sequence[Any], new: Sequence[Any], goals: Sequence[Mapping[str, Any]]) -> list[Any]:
-    changed = [each for each in new if each not in old] + [each for each in old if each not in new]
-    ids = {each.get("id") for each in changed if isinstance(each, Mapping) and _is_asked(each, goals)} - {None}
-    named = [each for each in changed if isinstance(each, Mapping) and each.get("id") in ids]
-    return [each for each in changed if each not in named and not _is_asked(each, goals)]
+    changed = [item for item in new if item not in old] + [item for item in old if item not in new]
+    ids = {item.get("id") for item in changed if isinstance(item, Mapping) and _is_asked(item, goals)} - {None}
+    edited = [item for item in changed if isinstance(item, Mapping) and item.get("id") in ids]
+    return [item for item in changed if item not in edited and not _is_asked(item, goals)]
 
 
 def _is_asked(item: Any, goals: Sequence[Mapping[str, Any]]) -> bool:
@@ -197,9 +197,10 @@ def _is_asked(item: Any, goals: Sequence[Mapping[str, Any]]) -> bool:
         return True
     wanted = [goal[test] for goal in goals for test in ("has", "lacks") if test in goal]
     loose = [
-        {key: each[key] for key in _NAMING if key in each} if isinstance(each, Mapping) else each for each in wanted
+        {key: fields[key] for key in _NAMING if key in fields} if isinstance(fields, Mapping) else fields
+        for fields in wanted
     ]
-    return any(each and _alike(item, each) for each in (*wanted, *loose))
+    return any(pattern and _alike(item, pattern) for pattern in (*wanted, *loose))
 
 
 def _name_of(item: Any) -> str:

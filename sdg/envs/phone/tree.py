@@ -11,17 +11,17 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
 from xml.etree import ElementTree
 from zlib import crc32
 
+from sdg.envs.box import Box
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.errors import SDGError, refuse
 
 Bounds = tuple[int, int, int, int]
 
 MAX_DUMP_CHARS = 4_000_000
-MOST_TEXT = 4000
+MAX_TEXT_CHARS = 4000
 """Letters of a text, and of the words below something that can be pressed; longer ones are cut."""
 MAX_DEPTH = 200
 MAX_ID = 999
@@ -40,6 +40,10 @@ _KINDS = {
     "EditText": "textbox", "Button": "button", "ImageButton": "button", "CheckBox": "checkbox", "Switch": "checkbox",
     "ToggleButton": "checkbox", "RadioButton": "radio", "Spinner": "dropdown", "ImageView": "icon",
 }  # fmt: skip
+_STATES = {
+    "long-clickable": "long-press", "selected": "selected", "password": "password", "scrollable": "scrollable",
+}  # fmt: skip
+"""Words for flags that an element's look tells."""
 _BOUNDS = re.compile(r"\[(-?\d{1,6}),(-?\d{1,6})\]\[(-?\d{1,6}),(-?\d{1,6})\]")
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -57,13 +61,13 @@ class Node:
     description: str
     resource: str
     package: str
-    box: Bounds
+    box: Box
     flags: frozenset[str]
     children: tuple[Node, ...] = ()
 
     @property
     def label(self) -> str:
-        """Its text, or what it is described as."""
+        """Its text, otherwise its content description."""
         return self.text or self.description
 
 
@@ -114,16 +118,16 @@ def parse_dump(xml: str) -> ElementTree.Element:
     if level:
         raise DumpError(f"the dump is nested deeper than {MAX_DEPTH}")
     for node in top.iter():
-        node.attrib.update({name: " ".join(said.split())[:MOST_TEXT] for name, said in node.items()})
+        node.attrib.update({name: " ".join(text.split())[:MAX_TEXT_CHARS] for name, text in node.items()})
     return top
 
 
 def read_dump(xml: str) -> UiTree:
     """The compressed tree of a dump. Raises DumpError for one that can't be parsed."""
     top = parse_dump(xml)
-    roots = tuple(found for each in top for found in _compressed(each, None))
+    roots = tuple(node for element in top for node in _compressed(element, None))
     elements, lines = _elements(roots)
-    nodes = tuple(found for each in top.iter() if (found := _node(each)))
+    nodes = tuple(node for element in top.iter() if (node := _node(element)))
     return UiTree(roots, elements, lines, nodes)
 
 
@@ -138,28 +142,24 @@ def _node(node: ElementTree.Element, children: tuple[Node, ...] = ()) -> Node | 
     return Node(kind, *words, node.get("package", ""), box, flags, children)
 
 
-def _compressed(node: ElementTree.Element, outer: Bounds | None) -> tuple[Node, ...]:
+def _compressed(node: ElementTree.Element, outer: Box | None) -> tuple[Node, ...]:
     """The node with what is left below it, or its children in its place, as AndroidLab does it."""
     box = bounds_of(node.get("bounds", ""))
-    children = tuple(found for each in node for found in _compressed(each, box or outer))
-    found = _node(node, children)
-    if found is None or not ((outer is None or contains(outer, found.box)) and (found.flags & _KEEPING or found.label)):
+    children = tuple(inner for child in node for inner in _compressed(child, box or outer))
+    own = _node(node, children)
+    if own is None:
         return children
-    return (found,)
+    is_inside = outer is None or outer.contains(own.box)
+    return (own,) if is_inside and (own.flags & _KEEPING or own.label) else children
 
 
-def bounds_of(bounds: str) -> Bounds | None:
+def bounds_of(bounds: str) -> Box | None:
     """The box of uiautomator's bounds; None for what is none, or is empty."""
     match = _BOUNDS.fullmatch(bounds)
     if match is None:
         return None
-    x0, y0, x1, y1 = cast(Bounds, tuple(map(int, match.groups())))
-    return (x0, y0, x1, y1) if x0 < x1 and y0 < y1 else None
-
-
-def contains(outer: Sequence[int], inner: Sequence[int]) -> bool:
-    """Whether a box lies in another one."""
-    return outer[0] <= inner[0] and outer[1] <= inner[1] and inner[2] <= outer[2] and inner[3] <= outer[3]
+    box = Box(*map(int, match.groups()))
+    return box if box.width > 0 and box.height > 0 else None
 
 
 def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[str, ...]]:
@@ -168,34 +168,34 @@ def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[s
 
     A number goes by what an element is, not by where: it stays the same from screen to screen and run to run.
     """
-    found: list[ScreenElement] = []
+    elements: list[ScreenElement] = []
     lines: list[str] = []
     taken: set[int] = set()
     # The labels of nodes that only show something, each once; those below a node are its span of them.
-    said: list[str] = []
+    labels: list[str] = []
     spans: dict[int, slice] = {}
 
     def gather(node: Node) -> None:
-        begins = len(said)
+        begins = len(labels)
         for child in node.children:
-            said.extend([child.label] if child.label and not child.flags & _KEEPING else [])
+            labels.extend([child.label] if child.label and not child.flags & _KEEPING else [])
             gather(child)
-        spans[id(node)] = slice(begins, min(len(said), begins + MOST_TEXT))
+        spans[id(node)] = slice(begins, min(len(labels), begins + MAX_TEXT_CHARS))
 
     def add(node: Node, depth: int) -> None:
         if len(taken) == MAX_ID:
             return
         merged = bool(node.flags & PRESSED) and not node.label
-        words = said[spans[id(node)]] if merged else []
-        label = " | ".join(words)[:MOST_TEXT] if merged else node.label
+        words = labels[spans[id(node)]] if merged else []
+        label = " | ".join(words)[:MAX_TEXT_CHARS] if merged else node.label
         # A row goes by its first words: those beside them may be a value that changes.
         fixed = node.resource or ("" if node.kind == "EditText" else words[0] if words else label)
         number = crc32("\n".join((node.package, node.kind, node.resource, fixed)).encode()) % MAX_ID + 1
         while number in taken:
             number = number % MAX_ID + 1
         taken.add(number)
-        found.append(_element(number, node, label))
-        lines.append(f"{'  ' * depth}[{number}] {found[-1]}")
+        elements.append(_element(number, node, label))
+        lines.append(f"{'  ' * depth}[{number}] {elements[-1]}")
         for child in node.children:
             if not (merged and child.label and not child.flags & _KEEPING and not child.children):
                 add(child, depth + 1)
@@ -203,17 +203,17 @@ def _elements(roots: Sequence[Node]) -> tuple[tuple[ScreenElement, ...], tuple[s
     for root in roots:
         gather(root)
         add(root, 0)
-    return tuple(found), tuple(lines)
+    return tuple(elements), tuple(lines)
 
 
 def _element(number: int, node: Node, label: str) -> ScreenElement:
     kind = _KINDS.get(node.kind, "button" if node.flags & PRESSED else "list" if node.flags & {"scrollable"} else "")
-    told = {"long-clickable": "long-press", "selected": "selected", "password": "password", "scrollable": "scrollable"}
     states = [] if "enabled" in node.flags else ["disabled"]
-    look = " ".join([*states, *(word for flag, word in told.items() if flag in node.flags)])
+    look = " ".join([*states, *(word for flag, word in _STATES.items() if flag in node.flags)])
     if kind == "textbox":  # its own words are what was typed; what it is for is part of its name
-        look, label = f"{look} {node.description}".strip(), node.text
-    words = label or ("" if kind == "textbox" else node.resource.replace("_", " ") if kind else "")
+        look, words = f"{look} {node.description}".strip(), node.text
+    else:
+        words = label or (node.resource.replace("_", " ") if kind else "")
     return ScreenElement(
         number, kind or "text", words, node.box, "checked" in node.flags, "focused" in node.flags, look
     )
@@ -221,31 +221,27 @@ def _element(number: int, node: Node, label: str) -> ScreenElement:
 
 def bounds_in(tree: UiTree, number: int) -> Bounds | None:
     """Where the element with a number lies; None where there is none."""
-    return next((each.box for each in tree.elements if each.id == number), None)
+    return next((element.box for element in tree.elements if element.id == number), None)
 
 
 def marks(tree: UiTree) -> tuple[ScreenElement, ...]:
     """The elements that get a mark on a picture (SoM): what can be pressed or has words, then what can be focused
     more than 10 pixels from those; of several within 5 pixels the first."""
-    by_box = {each.box: each for each in reversed(tree.elements)}
+    by_box: dict[tuple[int, ...], ScreenElement] = {element.box: element for element in reversed(tree.elements)}
     nodes = [node for node in tree.walk() if node.box in by_box]
     first = _apart((node.box for node in nodes if "clickable" in node.flags or node.label), 5)
     second = _apart((node.box for node in nodes if "focusable" in node.flags), 5)
-    chosen = [*first, *(box for box in second if min((_distance(box, each) for each in first), default=99) > 10)]
-    return tuple(by_box[box] for box in dict.fromkeys(chosen))
+    far = [box for box in second if all(math.dist(box.middle, marked.middle) > 10 for marked in first)]
+    return tuple(by_box[box] for box in dict.fromkeys(first + far))
 
 
-def _apart(boxes: Iterable[Bounds], distance: int) -> list[Bounds]:
+def _apart(boxes: Iterable[Box], distance: int) -> list[Box]:
     """The boxes whose middle is farther than `distance` pixels from those before them."""
-    chosen: list[Bounds] = []
+    chosen: list[Box] = []
     for box in dict.fromkeys(boxes):  # each once, because a dump may have very many nodes in a few boxes
-        if all(_distance(box, each) > distance for each in chosen):
+        if all(math.dist(box.middle, before.middle) > distance for before in chosen):
             chosen.append(box)
     return chosen
-
-
-def _distance(one: Bounds, other: Bounds) -> float:
-    return math.dist(*(((x0 + x1) // 2, (y0 + y1) // 2) for x0, y0, x1, y1 in (one, other)))
 
 
 def write_dump(rows: Iterable[tuple[str, str, Bounds, Iterable[str]]]) -> str:

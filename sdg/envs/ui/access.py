@@ -1,4 +1,4 @@
-"""What a page of a user's own may open, and the flags that hold a browser to it."""
+"""Which addresses a user's page may open, and the flags that hold a browser to them."""
 
 import re
 from collections.abc import Sequence
@@ -30,10 +30,10 @@ class Access:
 
     def __post_init__(self) -> None:
         try:
-            named = any("@" in urlsplit(each).netloc for each in (self.start, *self.others))
+            has_user = any("@" in urlsplit(address).netloc for address in (self.start, *self.others))
         except ValueError as error:
             raise UserError(f"an address can't be read: {error}") from None
-        if named:
+        if has_user:
             raise UserError("an address may have no user's name or password before its host: leave out what ends in @")
 
     def opens(self, address: str, *, part: bool = False) -> bool:
@@ -45,20 +45,20 @@ class Access:
                 return True
             if at.scheme == "file":
                 file, home = _file(address), _file(self.start) if own.scheme == "file" else None
-                inside = home is not None and (file == home or (part and file.is_relative_to(home.parent)))
-                named_places = [each for each in self.others if "/" in each]
-                places = (_file(each) if each.startswith("file:") else Path(each).resolve() for each in named_places)
-                return inside or any(file.is_relative_to(place) for place in places)
-            named_hosts = [
-                origin_of(each) + urlsplit(each).path.rstrip("/") if "//" in each else _ascii(each)
-                for each in self.others
+                is_own = home is not None and (file == home or (part and file.is_relative_to(home.parent)))
+                paths = [other for other in self.others if "/" in other]
+                folders = (_file(path) if path.startswith("file:") else Path(path).resolve() for path in paths)
+                return is_own or any(file.is_relative_to(folder) for folder in folders)
+            hosts = [
+                origin_of(other) + urlsplit(other).path.rstrip("/") if "//" in other else _ascii(other)
+                for other in self.others
             ]
-            named = any(
-                fnmatch(name or "", each.replace("[", "[[]"))
-                for each in named_hosts
+            is_named = any(
+                fnmatch(name or "", host.replace("[", "[[]"))
+                for host in hosts
                 for name in (at.hostname, origin_of(address))
             )
-            return named or (own.scheme != "file" and origin_of(address) == origin_of(self.start))
+            return is_named or (own.scheme != "file" and origin_of(address) == origin_of(self.start))
         except (ValueError, OSError, RuntimeError):
             return False
 
@@ -74,10 +74,10 @@ def origin_of(address: str) -> str:
     return f"{scheme}://{_ascii(at.netloc).removesuffix({'http': ':80', 'https': ':443'}.get(scheme, ''))}"
 
 
-def _ascii(named: str) -> str:
+def _ascii(address: str) -> str:
     """A host, alone or in an address, with each name in it that has other letters in Punycode."""
-    found = normalize("NFKC", named).lower()
-    return re.sub(r"[^.:/]*[^\x00-\x7f][^.:/]*", lambda each: f"xn--{each[0].encode('punycode').decode()}", found)
+    text = normalize("NFKC", address).lower()
+    return re.sub(r"[^.:/]*[^\x00-\x7f][^.:/]*", lambda name: f"xn--{name[0].encode('punycode').decode()}", text)
 
 
 def flags_for(access: Access) -> Sequence[str]:
@@ -85,22 +85,23 @@ def flags_for(access: Access) -> Sequence[str]:
     what is permitted goes to a proxy that doesn't exist."""
     if "*" in access.others:
         return NO_UDP
-    named = [_ascii(each) for each in (access.start, *access.others) if "/" not in each or "//" in each]
-    hosts = {urlsplit(each).hostname or each for each in named}
-    kept = "".join(f", EXCLUDE {host}" for host in sorted(hosts) if host)
-    places = ";".join(sorted({_place(each) for each in named} - {""}))
+    addresses = (access.start, *access.others)
+    permitted = [_ascii(address) for address in addresses if "/" not in address or "//" in address]
+    hosts = {urlsplit(origin).hostname or origin for origin in permitted}
+    exceptions = "".join(f", EXCLUDE {host}" for host in sorted(hosts) if host)
+    places = ";".join(sorted({_place(origin) for origin in permitted} - {""}))
     return (
-        f"--host-resolver-rules=MAP * ~NOTFOUND{kept}",
+        f"--host-resolver-rules=MAP * ~NOTFOUND{exceptions}",
         "--proxy-server=http://none.invalid:9",
         f"--proxy-bypass-list=<-loopback>;{places}",
         *NO_UDP,
     )
 
 
-def _place(named: str) -> str:
+def _place(origin: str) -> str:
     """An origin as host:port, and a host, which has any port, as it stands; "" for a file."""
-    at = urlsplit(named)
-    if "//" not in named or not at.hostname:
-        return "" if "//" in named else named
+    at = urlsplit(origin)
+    if "//" not in origin or not at.hostname:
+        return "" if "//" in origin else origin
     host = f"[{at.hostname}]" if ":" in at.hostname else at.hostname
     return f"{host}:{at.port or (80 if at.scheme in ('http', 'ws') else 443)}"

@@ -1,4 +1,4 @@
-"""What a screen says about a command: facts in numbers for guards that learn, from pixels and parsed elements alone.
+"""Features of a command on a screen, for learned guards: from pixels and parsed elements alone.
 
 Commands are stepwise ones in words, `click the 'Submit' button`, `type 'abc' into the textbox beside 'Name'`, or those
 at coordinates (`sdg.envs.ui.commands`), whose target is what lies at the point.
@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sdg.envs.box import Box
 from sdg.envs.defaults import PlainPerception
 from sdg.envs.domain import Affordances
 from sdg.envs.ui.captions import (
@@ -41,7 +42,7 @@ class SeenScreen(PlainPerception):
     parsed: Sequence[ScreenElement]
 
     def elements(self) -> Sequence[ScreenElement]:
-        """What was parsed."""
+        """The parsed elements."""
         return self.parsed
 
     def describe(self) -> str:
@@ -50,11 +51,11 @@ class SeenScreen(PlainPerception):
 
 
 class ScreenAffordances(Affordances):
-    """What speaks for a command on a screen, and for its success (`sdg.envs.domain.Affordances`). Nothing is certain
-    enough on a screen to refuse without being learned."""
+    """Features of a command on a screen, and of its success (`sdg.envs.domain.Affordances`). Nothing on a screen is
+    certain enough to refuse by a rule."""
 
     def shortfall(self, asks: AbstractSet[str], argument: str, before: SeenScreen, after: SeenScreen) -> str | None:
-        """What is certain: a screen on which not one pixel changed shows no effect."""
+        """A screen on which no pixel changed shows no effect; nothing else is certain."""
         return None if changes(before.picture, after.picture).any() else "nothing on the screen changed"
 
     def features(
@@ -62,11 +63,11 @@ class ScreenAffordances(Affordances):
     ) -> np.ndarray:
         """f32 (41,) of a command on a screen; with `after` f32 (n + 1, k) of what is different then: a row for each
         element, the command's target first, and one for none of them (`sdg.envs.ui.effects`)."""
-        phrase, found = asked_for(asks, argument, before.parsed)
+        phrase, fits = asked_for(asks, argument, before.parsed)
         if after is None:
-            return np.array(_likeness_of_name(phrase, found, before.parsed), np.float32)
-        target = found[0].element if found else ScreenElement(0, "shape", "", (0, 0, SCREEN, SCREEN))
-        elements = (target, *(each for each in before.parsed if each is not target))
+            return np.array(_likeness_of_name(phrase, fits, before.parsed), np.float32)
+        target = fits[0].element if fits else ScreenElement(0, "shape", "", (0, 0, SCREEN, SCREEN))
+        elements = (target, *(element for element in before.parsed if element is not target))
         return effects(before.picture, after.picture, elements, after.parsed, phrase.typed)
 
 
@@ -75,14 +76,14 @@ def asked_for(asks: AbstractSet[str], argument: str, elements: Sequence[ScreenEl
     if asks & set(POINTING):
         return _named_by_point(_point(argument), elements)
     if TYPING in asks:
-        return _named_by(next((each for each in elements if each.focused), None), elements, typed=argument)
+        return _named_by(next((element for element in elements if element.focused), None), elements, typed=argument)
     phrase = phrase_of(argument, types=TYPE in asks)
     return phrase, matches(phrase, elements)
 
 
 def place_of(asks: AbstractSet[str], argument: str, elements: Sequence[ScreenElement]) -> tuple[int, ...]:
     """The box [x0, y0, x1, y1] of the element that a command means most likely; () on an empty screen."""
-    return next((each.element.box for each in asked_for(asks, argument, elements)[1]), ())
+    return next((match.element.box for match in asked_for(asks, argument, elements)[1]), ())
 
 
 def near(asks: AbstractSet[str], argument: str, *screens: SeenScreen) -> tuple[str, list[SeenScreen]]:
@@ -91,27 +92,28 @@ def near(asks: AbstractSet[str], argument: str, *screens: SeenScreen) -> tuple[s
     high, wide = screens[0].picture.shape[:2]
     if (high, wide) == (SCREEN, SCREEN):
         return argument, list(screens)
-    points = bool(asks & set(POINTING))
-    box = place_of(asks, argument, screens[0].parsed) or (0, 0, 0, 0)
-    x, y = _point(argument) if points else ((box[0] + box[2]) // 2, (box[1] + box[3]) // 2)
-    left, top = max(min(x - SCREEN // 2, wide - SCREEN), 0), max(min(y - SCREEN // 2, high - SCREEN), 0)
-    return f"{x - left},{y - top}" if points else argument, [_window(each, left, top) for each in screens]
+    is_point = bool(asks & set(POINTING))
+    x, y = _point(argument) if is_point else Box(*(place_of(asks, argument, screens[0].parsed) or (0, 0, 0, 0))).middle
+    left = max(min(x - SCREEN // 2, wide - SCREEN), 0)
+    top = max(min(y - SCREEN // 2, high - SCREEN), 0)
+    window = Box(left, top, left + SCREEN, top + SCREEN)
+    return f"{x - left},{y - top}" if is_point else argument, [_cut(screen, window) for screen in screens]
 
 
-def _window(screen: SeenScreen, left: int, top: int) -> SeenScreen:
-    part, found = screen.picture[top : top + SCREEN, left : left + SCREEN], []
-    part = np.pad(part, ((0, SCREEN - part.shape[0]), (0, SCREEN - part.shape[1]), (0, 0)), mode="edge")
-    for each in screen.parsed:
-        x0, y0, x1, y1 = (min(max(side, 0), SCREEN) for side in np.array(each.box) - (left, top, left, top))
-        if x1 > x0 and y1 > y0:
-            found.append(replace(each, box=(int(x0), int(y0), int(x1), int(y1))))
-    return SeenScreen(part, found)
+def _cut(screen: SeenScreen, window: Box) -> SeenScreen:
+    """What a window shows of a screen, and the parts of elements that lie in it."""
+    picture = window.pixels_of(screen.picture)
+    high, wide = picture.shape[:2]
+    picture = np.pad(picture, ((0, SCREEN - high), (0, SCREEN - wide), (0, 0)), mode="edge")
+    parts = [(element, window.intersection(element.box)) for element in screen.parsed]
+    elements = [replace(element, box=part.moved(-window.left, -window.top)) for element, part in parts if part.area]
+    return SeenScreen(picture, elements)
 
 
 def resolve(argument: str, elements: Sequence[ScreenElement]) -> Sequence[ScreenElement]:
     """The elements that a phrase names to the letter, letters that look alike aside."""
     phrase = phrase_of(argument, types=" into " in argument)
-    return [each.element for each in matches(phrase, elements) if each.kind and each.look and each.loose == 1]
+    return [match.element for match in matches(phrase, elements) if match.kind and match.look and match.loose == 1]
 
 
 def _point(argument: str) -> tuple[int, int]:
@@ -120,46 +122,46 @@ def _point(argument: str) -> tuple[int, int]:
 
 
 def _named_by_point(point: tuple[int, int], elements: Sequence[ScreenElement]) -> tuple[Phrase, list[Match]]:
-    there = at_point(point, elements)
-    if there is None:  # bare ground: a spot of its own
+    element = at_point(point, elements)
+    if element is None:  # bare ground: a spot of its own
         x, y = point
-        there = ScreenElement(0, "shape", "", (max(x - 8, 0), max(y - 8, 0), min(x + 8, SCREEN), min(y + 8, SCREEN)))
-        elements = (*elements, there)
-    return _named_by(there, elements)
+        element = ScreenElement(0, "shape", "", (max(x - 8, 0), max(y - 8, 0), min(x + 8, SCREEN), min(y + 8, SCREEN)))
+        elements = (*elements, element)
+    return _named_by(element, elements)
 
 
 def _named_by(
-    there: ScreenElement | None, elements: Sequence[ScreenElement], *, typed: str | None = None
+    element: ScreenElement | None, elements: Sequence[ScreenElement], *, typed: str | None = None
 ) -> tuple[Phrase, list[Match]]:
-    if there is None:
+    if element is None:
         return Phrase("textbox", "", typed=typed), matches(Phrase("textbox", ""), elements)
-    called = caption_of(there, elements)
-    phrase = Phrase(called.kind, called.words, called.look, typed)
-    return phrase, sorted(matches(phrase, elements), key=lambda each: each.element is not there)
+    caption = caption_of(element, elements)
+    phrase = Phrase(caption.kind, caption.words, caption.look, typed)
+    return phrase, sorted(matches(phrase, elements), key=lambda match: match.element is not element)
 
 
-def _likeness_of_name(phrase: Phrase, found: Sequence[Match], elements: Sequence[ScreenElement]) -> list[float]:
-    """What speaks for the named thing's being there."""
-    same = [each for each in found if each.kind and each.look]
+def _likeness_of_name(phrase: Phrase, fits: Sequence[Match], elements: Sequence[ScreenElement]) -> list[float]:
+    """Features that say whether the suitable element is there."""
+    suitable = [match for match in fits if match.kind and match.look]
     page = alike_page(elements)
     words = [alike(word) for word in phrase.words.split()]
     return [
         *(
-            max((getattr(each, how) for each in some), default=0.0)
-            for some in (same, found)
+            max((getattr(match, how) for match in some), default=0.0)
+            for some in (suitable, fits)
             for how in ("plain", "loose", "part")
         ),
-        float(found[0].kind) if found else 0.0,
-        float(found[0].look) if found else 0.0,
-        found[1].score if len(found) > 1 else 0.0,
+        float(fits[0].kind) if fits else 0.0,
+        float(fits[0].look) if fits else 0.0,
+        fits[1].score if len(fits) > 1 else 0.0,
         float(not phrase.words or alike(phrase.words) in page),
         sum(word in page for word in words) / len(words) if words else 1.0,
         min(len(phrase.words) / 20, 2.0),
         float(bool(phrase.words)),
         float(bool(phrase.kind)),
         float(bool(phrase.look)),
-        min(len(same) / 5, 2.0),
-        min(sum(each.kind for each in found) / 5, 2.0),
+        min(len(suitable) / 5, 2.0),
+        min(sum(match.kind for match in fits) / 5, 2.0),
         min(len(elements) / 30, 2.0),
         float(phrase.typed is not None),
         *(float(phrase.kind == kind) for kind in KINDS),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sdg.envs.box import Box
 from sdg.envs.ui.browser import SCALE, STRIP, Browser
 from sdg.envs.ui.commands import SCREEN
 
@@ -134,8 +135,8 @@ _READ = """([strip, side, icons]) => {
 
 def true_elements(browser: Browser) -> Sequence[TrueElement]:
     """The elements of the page that a browser shows, sorted by y, then x."""
-    found = [_element(row) for row in browser.page.evaluate(_READ, [STRIP, SCREEN // SCALE, _ICON_WORDS])]
-    return tuple(sorted(set(found), key=lambda each: (each.box[1], each.box[0], each.kind)))
+    elements = [_element(row) for row in browser.page.evaluate(_READ, [STRIP, SCREEN // SCALE, _ICON_WORDS])]
+    return tuple(sorted(set(elements), key=lambda element: (element.box[1], element.box[0], element.kind)))
 
 
 def _element(row: dict[str, Any]) -> TrueElement:
@@ -147,5 +148,5 @@ def _element(row: dict[str, Any]) -> TrueElement:
 
 def lies_in(inner: Sequence[int], outer: Sequence[int]) -> bool:
     """Whether the middle of a box [x0, y0, x1, y1] is in another."""
-    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
-    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
+    box, (x, y) = Box(*outer), Box(*inner).centre
+    return box.left <= x <= box.right and box.top <= y <= box.bottom

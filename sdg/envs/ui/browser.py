@@ -133,7 +133,7 @@ _DRIVER = _Driver()
 
 
 def page_error() -> type[Exception]:
-    """What Playwright raises when a page, or its browser, doesn't do what it was asked."""
+    """The error that Playwright raises when a page, or its browser, fails."""
     from playwright.sync_api import Error
 
     return Error
@@ -244,9 +244,10 @@ class Browser(contextlib.AbstractContextManager["Browser"]):
 
     def begin(self, task: str, seed: int) -> None:
         """Show a task's page as it is under a seed. Raises PageError when it doesn't come up."""
-        shown, self._task, self._clipboard = self._task, "", ""
+        shown_task = self._task
+        self._task = self._clipboard = ""
         with self._reporting(f"the page of {task!r:.60} doesn't come up"):
-            if shown != task:
+            if shown_task != task:
                 name = task if task in self.pages else task_name(task)
                 self.page.goto((self._pages / "miniwob" / f"{name}.html").as_uri())
                 self.page.wait_for_selector("#sync-task-cover", state="visible")
@@ -291,7 +292,8 @@ class Browser(contextlib.AbstractContextManager["Browser"]):
     def _perform(self, command: ScreenCommand) -> None:
         mouse = self.page.mouse
         if isinstance(command.argument, str):
-            (self._press if command.name == "PRESS_KEY" else self.page.keyboard.type)(command.argument)
+            act = self._press if command.name == "PRESS_KEY" else self.page.keyboard.type
+            act(command.argument)
             return
         x, y = command.argument[0] / SCALE, command.argument[1] / SCALE + STRIP
         # A drag is seen as one only when it passes through places.

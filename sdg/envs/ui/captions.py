@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from sdg.envs.box import Box
 from sdg.envs.ui.parser.detector import ICONS
 from sdg.envs.ui.parser.icons import NAMES
 from sdg.envs.ui.parser.screen import COLOURS, ScreenElement
@@ -18,9 +19,9 @@ NEAR_X, NEAR_Y = 70, 24
 """Pixels, across and down, within which a label lies from its field."""
 SAME_NAME = 0.2
 """Differences of scores up to which elements are namesakes: one letter that was read wrongly."""
-MOST_CHARS = 120
+MAX_CHARS = 120
 """Characters of a phrase and of a caption that are compared."""
-_CALLED = {
+_KIND_WORDS = {
     "button": "button", "textbox": "textbox", "field": "textbox", "area": "text area", "checkbox": "checkbox",
     "radio": "radio", "option": "radio", "dropdown": "dropdown", "list": "dropdown", "link": "link", "tab": "tab",
     "icon": "icon", "shape": "shape", "text": "text", "words": "text",
@@ -54,7 +55,7 @@ class Match:
 
     @property
     def score(self) -> float:
-        """What the best element has most of."""
+        """How well the element fits: the best has the highest."""
         return max(self.plain, self.loose, 0.95 * self.part) + 0.3 * self.kind + 0.3 * self.look
 
 
@@ -73,25 +74,24 @@ def caption_of(element: ScreenElement, elements: Sequence[ScreenElement]) -> Cap
 
 
 def _beside(element: ScreenElement, elements: Sequence[ScreenElement], *, right: bool) -> str:
-    x0, y0, x1, y1 = element.box
-    found = []
-    for other in (each for each in elements if each.kind in ("text", "link") and each.text):
-        a0, b0, a1, b1 = other.box
-        gap = a0 - x1 if right else x0 - a1
-        level = min(y1, b1) - max(y0, b0) > 0.5 * min(y1 - y0, b1 - b0)
-        if level and -max(6, (a1 - a0) // 3) <= gap <= NEAR_X:  # a box that is found may begin inside its label
-            found.append((gap, other.text))
-    return min(found, default=(0, ""))[1]
+    """The label on the right or left of an element; "" for none."""
+    box = Box(*element.box)
+    labels = []
+    for text in (element for element in elements if element.kind in ("text", "link") and element.text):
+        label = Box(*text.box)
+        gap = label.left - box.right if right else box.left - label.right
+        is_level = box.intersection(label).height > 0.5 * min(box.height, label.height)
+        if is_level and -max(6, label.width // 3) <= gap <= NEAR_X:  # a detected box may begin inside its label
+            labels.append((gap, text.text))
+    return min(labels, default=(0, ""))[1]
 
 
 def _above(element: ScreenElement, elements: Sequence[ScreenElement]) -> str:
-    x0, y0, x1, _ = element.box
-    found = [
-        (y0 - other.box[3], other.text)
-        for other in elements
-        if other.kind == "text" and -4 <= y0 - other.box[3] <= NEAR_Y and min(x1, other.box[2]) > max(x0, other.box[0])
-    ]
-    return min(found, default=(0, ""))[1]
+    """The label above an element; "" for none."""
+    box = Box(*element.box)
+    texts = [text for text in elements if text.kind == "text" and box.intersection(text.box).width > 0]
+    labels = [(box.top - Box(*text.box).bottom, text.text) for text in texts]
+    return min((label for label in labels if -4 <= label[0] <= NEAR_Y), default=(0, ""))[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,31 +108,35 @@ def phrase_of(argument: str, *, types: bool = False) -> Phrase:
 
     What stands between quotation marks is words; of the rest the known kinds, colours and icons count.
     """
-    parts = argument[: 4 * MOST_CHARS].split("'")
+    parts = argument[: 4 * MAX_CHARS].split("'")
     quoted, rest = [part.strip() for part in parts[1::2]], " ".join(parts[::2]).lower()
-    typed = quoted.pop(0) if types and quoted else "" if types else None
-    said = [word.strip(".,:;()") for word in rest.split()]
-    kinds = [_CALLED[word] for word in said if word in _CALLED]
-    look = next((word for word in said if word in LOOKS), "")
+    typed = None
+    if types:
+        typed = quoted.pop(0) if quoted else ""
+    unquoted = [word.strip(".,:;()") for word in rest.split()]
+    kinds = [_KIND_WORDS[word] for word in unquoted if word in _KIND_WORDS]
+    look = next((word for word in unquoted if word in LOOKS), "")
     icons = next((name for name in sorted(NAMES, key=len)[::-1] if f" {name} icon" in f" {rest}"), "")
-    words = quoted[0] if quoted else icons or next((word for word in said if word in ICONS), "")
-    beside = quoted[1] if len(quoted) > 1 and "beside" in said else ""
+    words = quoted[0] if quoted else icons or next((word for word in unquoted if word in ICONS), "")
+    beside = quoted[1] if len(quoted) > 1 and "beside" in unquoted else ""
     return Phrase(kinds[-1] if kinds else "", words, look, typed, beside)
 
 
 def matches(phrase: Phrase, elements: Sequence[ScreenElement]) -> list[Match]:
     """How each element fits a phrase, the best first."""
-    found = [_match(phrase, element, caption_of(element, elements)) for element in elements]
-    found.sort(key=lambda each: -each.score)
+    fits = [_match(phrase, element, caption_of(element, elements)) for element in elements]
+    fits.sort(key=lambda match: -match.score)
     if phrase.beside:
         anchor = matches(Phrase("", phrase.beside), elements)[0].element.box
-        namesakes = sum(each.score > found[0].score - SAME_NAME for each in found)
-        found[:namesakes] = sorted(found[:namesakes], key=lambda each: _gap(each.element.box, anchor))
-    return found
+        namesakes = sum(match.score > fits[0].score - SAME_NAME for match in fits)
+        fits[:namesakes] = sorted(fits[:namesakes], key=lambda match: _gap(match.element.box, anchor))
+    return fits
 
 
-def _gap(box: Sequence[int], other: Sequence[int]) -> int:
-    return sum(max(box[n] - other[n + 2], other[n] - box[n + 2], 0) for n in (0, 1))
+def _gap(box: Sequence[int], anchor: Sequence[int]) -> int:
+    """Pixels between two boxes, across and down together."""
+    common = Box(*box).intersection(anchor)
+    return max(-common.width, 0) + max(-common.height, 0)
 
 
 def _match(phrase: Phrase, element: ScreenElement, caption: Caption) -> Match:
@@ -141,24 +145,24 @@ def _match(phrase: Phrase, element: ScreenElement, caption: Caption) -> Match:
     if not phrase.words:
         return Match(element, caption, 1.0, 1.0, 1.0, kind, look)
     plain = likeness(" ".join(phrase.words.lower().split()), " ".join(caption.words.lower().split()))
-    words, has = alike(phrase.words), alike(caption.words)
-    return Match(element, caption, plain, likeness(words, has), float(bool(words) and words in has), kind, look)
+    words, label = alike(phrase.words), alike(caption.words)
+    return Match(element, caption, plain, likeness(words, label), float(bool(words) and words in label), kind, look)
 
 
 def alike(words: str) -> str:
     """Words without spaces and marks, letters that look alike made one."""
-    kept = "".join(letter for letter in words[:MOST_CHARS].lower() if letter.isalnum() or letter in "|!+-<>@$%=*/")
-    return kept.translate(_ALIKE)
+    letters = (letter for letter in words[:MAX_CHARS].lower() if letter.isalnum() or letter in "|!+-<>@$%=*/")
+    return "".join(letters).translate(_ALIKE)
 
 
 def alike_page(elements: Sequence[ScreenElement]) -> str:
     """All words of a screen in reading order, as `alike` makes them."""
-    return "".join(alike(each.text) for each in elements)
+    return "".join(alike(element.text) for element in elements)
 
 
 def likeness(a: str, b: str) -> float:
     """How alike two texts are, in [0, 1]."""
-    a, b = a[:MOST_CHARS], b[:MOST_CHARS]
+    a, b = a[:MAX_CHARS], b[:MAX_CHARS]
     if not a or not b or a == b:
         return float(a == b)
     matcher = SequenceMatcher(None, a, b, autojunk=False)
@@ -167,6 +171,5 @@ def likeness(a: str, b: str) -> float:
 
 def at_point(point: tuple[int, int], elements: Sequence[ScreenElement]) -> ScreenElement | None:
     """The smallest element that a point lies in."""
-    x, y = point
-    held = [each for each in elements if each.box[0] <= x < each.box[2] and each.box[1] <= y < each.box[3]]
-    return min(held, key=lambda each: (each.box[2] - each.box[0]) * (each.box[3] - each.box[1]), default=None)
+    there = [element for element in elements if Box(*element.box).has_point(*point)]
+    return min(there, key=lambda element: Box(*element.box).area, default=None)

@@ -6,14 +6,15 @@ from typing import cast
 
 import numpy as np
 
+from sdg.envs.box import Box
 from sdg.envs.ui.effects import changes
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.world import Observation
 
-LEAST, REPAINTED, STILL = 0.01, 0.2, 0.8
+MIN_CHANGED, MIN_REPAINTED, MIN_STILL = 0.01, 0.2, 0.8
 """Shares of an element's pixels from which it may be new or gone, and from which it looks different; share of two boxes
 that both cover if it stayed where it was."""
-MOST_NAMED, MOST_CHARS = 5, 40
+MAX_NAMED, MAX_CHARS = 5, 40
 """Elements that are named of each kind, and characters of a name."""
 
 
@@ -31,53 +32,54 @@ def what_changed(before: Observation, after: Observation) -> str:
         return "nothing"
     old, new = cast(Sequence[ScreenElement], before.elements), cast(Sequence[ScreenElement], after.elements)
 
-    def share(each: ScreenElement) -> float:
-        x0, y0, x1, y1 = each.box
-        return float(changed[y0:y1, x0:x1].mean()) if x1 > x0 and y1 > y0 else 0.0
+    def share(element: ScreenElement) -> float:
+        box = Box(*element.box)
+        return float(box.pixels_of(changed).mean()) if box.area else 0.0
 
     parts = {
         "new": _without(new, old, share),
         "gone": _without(old, new, share),
         "repainted": [
-            each for each in new if share(each) > REPAINTED and any(_same_place(each, other, STILL) for other in old)
+            element
+            for element in new
+            if share(element) > MIN_REPAINTED and any(_same_place(element, before, MIN_STILL) for before in old)
         ],
     }
-    names = Counter(each.name for each in new)
-    said = [f"{word} {_named(found, names)}" for word, found in parts.items() if found]
-    return "; ".join(said) or "something without words"
+    names = Counter(element.name for element in new)
+    phrases = [f"{word} {_list(elements, names)}" for word, elements in parts.items() if elements]
+    return "; ".join(phrases) or "something without words"
 
 
 def _without(
-    some: Iterable[ScreenElement], others: Sequence[ScreenElement], share: Callable[[ScreenElement], float]
+    elements: Iterable[ScreenElement], others: Sequence[ScreenElement], share: Callable[[ScreenElement], float]
 ) -> list[ScreenElement]:
-    """Those that the other screen hasn't got, wherever it has them; without words they are known by their places."""
-    known = {_key(each) for each in others if "'" in each.name}
+    """The changed elements whose name the other screen lacks; those without words are known by their places."""
+    known = {_key(element) for element in others if "'" in element.name}
     return [
-        each
-        for each in some
-        if share(each) > LEAST
-        and _key(each) not in known
-        and ("'" in each.name or not any(_same_place(each, other) for other in others))
+        element
+        for element in elements
+        if share(element) > MIN_CHANGED
+        and _key(element) not in known
+        and ("'" in element.name or not any(_same_place(element, other) for other in others))
     ]
 
 
-def _key(each: ScreenElement) -> str:
-    return "".join(filter(str.isalnum, each.name.lower()))
+def _key(element: ScreenElement) -> str:
+    return "".join(filter(str.isalnum, element.name.lower()))
 
 
-def _same_place(one: ScreenElement, other: ScreenElement, least: float = 0.5) -> bool:
-    """Whether they are called the same, and lie in the same place: `least` is the share that both boxes cover."""
-    (a0, b0, a1, b1), (x0, y0, x1, y1) = one.box, other.box
-    common = max(min(a1, x1) - max(a0, x0), 0) * max(min(b1, y1) - max(b0, y0), 0)
-    return common > least * max((a1 - a0) * (b1 - b0), (x1 - x0) * (y1 - y0)) and _key(one) == _key(other)
+def _same_place(after: ScreenElement, before: ScreenElement, least: float = 0.5) -> bool:
+    """Whether two elements have the same name and place: `least` is the share that both boxes cover."""
+    now, then = Box(*after.box), Box(*before.box)
+    return now.intersection(then).area > least * max(now.area, then.area) and _key(after) == _key(before)
 
 
-def _named(elements: Sequence[ScreenElement], names: Mapping[str, int]) -> str:
-    """Their names, those with words first; where a screen has a name more than once, so is the place."""
-    some = sorted(elements, key=lambda each: "'" not in each.name)[:MOST_NAMED]
-    more = f" and {len(elements) - MOST_NAMED} more" if len(elements) > MOST_NAMED else ""
+def _list(elements: Sequence[ScreenElement], names: Mapping[str, int]) -> str:
+    """The names of elements, those with words first; with the place where several have the same name."""
+    some = sorted(elements, key=lambda element: "'" not in element.name)[:MAX_NAMED]
+    more = f" and {len(elements) - MAX_NAMED} more" if len(elements) > MAX_NAMED else ""
     texts = [
-        each.name[:MOST_CHARS] + (f": {[*each.box]}" if names[each.name] > 1 or "'" not in each.name else "")
-        for each in some
+        element.name[:MAX_CHARS] + (f": {[*element.box]}" if names[element.name] > 1 or "'" not in element.name else "")
+        for element in some
     ]
     return ", ".join(texts) + more

@@ -12,7 +12,7 @@ from sdg.errors import SDGError, refuse
 
 SCREEN = 320
 """Width and height of a screenshot in pixels: the task's area of 160 by 160 at twice its size."""
-MOST_TEXT = 1000
+MAX_TEXT = 1000
 """Characters that one TYPE_TEXT may type."""
 
 KEYS: Mapping[str, str] = {
@@ -55,25 +55,25 @@ class ScreenCommand:
     keys: ClassVar[Mapping[str, str]] = KEYS
 
     def __post_init__(self) -> None:
-        kind, given = self.takes.get(self.name), self.argument
-        point = given if isinstance(given, tuple) and all(type(value) is int for value in given) else ()
-        text = given if isinstance(given, str) else ""
+        kind, argument = self.takes.get(self.name), self.argument
+        point = argument if isinstance(argument, tuple) and all(type(value) is int for value in argument) else ()
+        text = argument if isinstance(argument, str) else ""
         faults = (
             (kind is None, f"there is no command {self.name!r:.60}; there are {', '.join(self.takes)}"),
             (
                 kind == "coords" and len(point) != 2,
-                f"{self.name} takes a point [x, y] of whole pixels, not {given!r:.60}",
+                f"{self.name} takes a point [x, y] of whole pixels, not {argument!r:.60}",
             ),
             (
                 kind == "coords" and not all(0 <= value < most for value, most in zip(point, self.size, strict=False)),
                 f"{self.name} {list(point)!r:.60} is outside the screenshot of {self.size[0]} by {self.size[1]} pixels",
             ),
-            (kind != "coords" and not isinstance(given, str), f"{self.name} takes a {kind}, not {given!r:.60}"),
+            (kind != "coords" and not isinstance(argument, str), f"{self.name} takes a {kind}, not {argument!r:.60}"),
             (
                 kind == "key" and text not in self.keys,
-                f"there is no key {given!r:.40}; there are {', '.join(self.keys)}",
+                f"there is no key {argument!r:.40}; there are {', '.join(self.keys)}",
             ),
-            (len(text) > MOST_TEXT, f"{self.name} takes at most {MOST_TEXT} characters, not {len(text)}"),
+            (len(text) > MAX_TEXT, f"{self.name} takes at most {MAX_TEXT} characters, not {len(text)}"),
         )
         refuse(ScreenCommandError, faults)
 
@@ -89,17 +89,17 @@ def command_from_json(
         raise ScreenCommandError(f'a command is {{"name": ..., "args": {{...}}}}, not {value!r:.80}')
     name, arguments = value["name"].strip(), value.get("args")
     kind = of.takes.get(name)
-    given = arguments.get(kind, "") if isinstance(arguments, Mapping) and kind else ""
+    argument = arguments.get(kind, "") if isinstance(arguments, Mapping) and kind else ""
     if name in ARGUMENTS and not (isinstance(arguments, Mapping) and kind in arguments):
         raise ScreenCommandError(f'{name} needs "args": {{"{kind}": ...}}, not {arguments!r:.80}')
-    refusal = ScreenCommandError(f"{name} takes a point [x, y] in pixels, not {given!r:.60}")
-    return of(name, read_point(given, refusal) if kind == "coords" else given, size)
+    refusal = ScreenCommandError(f"{name} takes a point [x, y] in pixels, not {argument!r:.60}")
+    return of(name, read_point(argument, refusal) if kind == "coords" else argument, size)
 
 
 def read_point(value: object, refusal: Exception) -> tuple[int, int]:
     """A point [x, y] as a model wrote it, in whole pixels. Raises `refusal` for anything else."""
     try:
-        x, y = (round(float(part)) for part in (value if isinstance(value, list | tuple) else ()))
+        x, y = (round(float(side)) for side in (value if isinstance(value, list | tuple) else ()))
     except (TypeError, ValueError, OverflowError):
         raise refusal from None
     return x, y

@@ -16,7 +16,7 @@ from gymnasium import spaces
 from sdg.envs.defaults import NamedThings, PlainDomain, PlainInputs, PlainPerception, PlainWorld
 from sdg.envs.domain import Capabilities, Perceivable
 from sdg.envs.ui.browser import Browser
-from sdg.envs.ui.commands import ARGUMENTS, KEYS, MOST_TEXT, SCREEN, ScreenCommand
+from sdg.envs.ui.commands import ARGUMENTS, KEYS, MAX_TEXT, SCREEN, ScreenCommand
 from sdg.envs.ui.parser.screen import Screen, ScreenElement, parse, picture_of
 from sdg.envs.ui.tasks import TASKS, task_name
 from sdg.envs.world import Action, StepResult
@@ -44,7 +44,7 @@ class ScreenPerception(PlainPerception):
 
     def find_elements(self, kind: str) -> Sequence[ScreenElement]:
         """The elements of a kind such as "button", from top to bottom."""
-        return [each for each in self._screen.elements if each.kind == str(kind)]
+        return [element for element in self._screen.elements if element.kind == str(kind)]
 
     elements = get_elements
 
@@ -88,21 +88,21 @@ class UIWorld(PlainWorld):
         return StepResult(self.reward if self.done else 0.0, self.done, not self.done and self.steps >= MAX_STEPS)
 
     def screenshot(self) -> bytes:
-        """What is to be seen, PNG of `SCREEN` by `SCREEN` pixels; the last page's cover after the end."""
+        """The screen as PNG of `SCREEN` by `SCREEN` pixels; the last page's cover after the end."""
         return self.browser.screenshot()
 
     def render(self) -> np.ndarray:
-        """The same as RGB u8 (320, 320, 3)."""
+        """The screen as RGB u8 (320, 320, 3)."""
         return picture_of(self.screenshot())
 
     def perception(self) -> ScreenPerception:
-        """The screenshot of now, parsed."""
+        """The parsed current screenshot."""
         return ScreenPerception(parse(self.render()))
 
 
 NAMES, KEY_NAMES = tuple(ARGUMENTS), tuple(KEYS)
 LETTERS = "".join(map(chr, range(32, 127)))
-MOST_WORDS = 1000
+MAX_WORDS = 1000
 
 
 class UIEnv(gymnasium.Env):  # type: ignore[type-arg]
@@ -124,7 +124,7 @@ class UIEnv(gymnasium.Env):  # type: ignore[type-arg]
         self.observation_space = spaces.Dict(
             {
                 "screenshot": spaces.Box(0, 255, (SCREEN, SCREEN, 3), np.uint8),
-                "instruction": spaces.Text(MOST_WORDS, charset=frozenset(LETTERS)),
+                "instruction": spaces.Text(MAX_WORDS, charset=frozenset(LETTERS)),
             }
         )
         self.action_space = spaces.Dict(
@@ -132,7 +132,7 @@ class UIEnv(gymnasium.Env):  # type: ignore[type-arg]
                 "name": spaces.Discrete(len(NAMES)),
                 "coords": spaces.Box(0, SCREEN - 1, (2,), np.int64),
                 "key": spaces.Discrete(len(KEY_NAMES)),
-                "text": spaces.Text(MOST_TEXT, min_length=0, charset=frozenset(LETTERS)),
+                "text": spaces.Text(MAX_TEXT, min_length=0, charset=frozenset(LETTERS)),
             }
         )
 
@@ -150,8 +150,8 @@ class UIEnv(gymnasium.Env):  # type: ignore[type-arg]
             "key": KEY_NAMES[int(action["key"])],
             "text": action["text"],
         }[ARGUMENTS[name]]
-        done = self._world.step(ScreenCommand(name, argument))
-        return self._observation(), done.reward, done.terminated, done.truncated, {"success": done.success}
+        result = self._world.step(ScreenCommand(name, argument))
+        return self._observation(), result.reward, result.terminated, result.truncated, {"success": result.success}
 
     def render(self) -> np.ndarray:
         """The screenshot, RGB u8 (320, 320, 3)."""
@@ -163,7 +163,7 @@ class UIEnv(gymnasium.Env):  # type: ignore[type-arg]
             self._world.browser.close()
 
     def _observation(self) -> dict[str, Any]:
-        words = "".join(letter if letter in LETTERS else " " for letter in self._world.mission)[:MOST_WORDS]
+        words = "".join(letter if letter in LETTERS else " " for letter in self._world.mission)[:MAX_WORDS]
         return {"screenshot": self._world.render(), "instruction": words}
 
 

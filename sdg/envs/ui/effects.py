@@ -13,20 +13,20 @@ from sdg.envs.ui.captions import KINDS, alike, caption_of, likeness
 from sdg.envs.ui.commands import SCREEN
 from sdg.envs.ui.parser.screen import ScreenElement
 
-CHANGED = 24
+MIN_DIFFERENCE = 24
 """Difference of a colour value, of 255, from which a pixel counts as changed."""
 MARGIN = 4
 """Pixels around an element that count as its own: rings of focus are drawn outside."""
-SAME = 0.4
+MIN_OVERLAP = 0.4
 """Intersection over union from which an element is the one that lay there before."""
 CELL = 4
-NEAR = 24
+NEAR_PIXELS = 24
 """Pixels, down, within which elements belong together."""
 
 
 def changes(picture: np.ndarray, later: np.ndarray) -> np.ndarray:
     """Bool (320, 320): which pixels of two pictures, RGB u8 (320, 320, 3), are different."""
-    return (np.abs(picture.astype(np.int16) - later) > CHANGED).any(axis=2)
+    return (np.abs(picture.astype(np.int16) - later) > MIN_DIFFERENCE).any(axis=2)
 
 
 def effects(
@@ -41,16 +41,16 @@ def effects(
     Pictures are RGB u8 (320, 320, 3); `typed` is what was to be typed, None for a press.
     """
     changed = changes(picture, later)
-    boxes, pairs = np.array([each.box for each in before], np.int64), _Pairs(before, after)
-    called = [caption_of(each, before) for each in before]
-    kinds = np.array([each.kind for each in called])
+    boxes, pairs = np.array([element.box for element in before], np.int64), _Pairs(before, after)
+    captions = [caption_of(element, before) for element in before]
+    kinds = np.array([caption.kind for caption in captions])
     rows = np.hstack(
         [
             _pixels(changed, boxes, kinds),
             _looks(picture, later, boxes, kinds),
             _states(pairs),
             _moves(pairs, boxes),
-            _words(pairs, [alike(each.words) for each in called], boxes, typed),
+            _words(pairs, [alike(caption.words) for caption in captions], boxes, typed),
             kinds[:, None] == np.array(KINDS),
             (boxes[:, 2:] - boxes[:, :2]) / SCREEN,
         ]
@@ -112,7 +112,7 @@ def _pixels(changed: np.ndarray, boxes: np.ndarray, kinds: np.ndarray) -> np.nda
     around = [sums(np.stack(part, axis=1)) / total for part in parts]
     others = np.where(np.eye(len(share), dtype=bool), -1.0, share[None, :])
     like = np.where(kinds[:, None] == kinds[None, :], others, -1.0)
-    most, most_alike = (np.maximum(each.max(axis=1), 0) for each in (others, like))
+    most, most_alike = (np.maximum(shares.max(axis=1), 0) for shares in (others, like))
     ys, xs = np.nonzero(changed.reshape(SCREEN // CELL, CELL, SCREEN // CELL, CELL).any(axis=(1, 3)))
     ys, xs = ys * CELL + CELL // 2, xs * CELL + CELL // 2
     if len(ys):
@@ -165,8 +165,8 @@ def _looks(picture: np.ndarray, later: np.ndarray, boxes: np.ndarray, kinds: np.
 
 def _means(picture: np.ndarray, boxes: np.ndarray) -> np.ndarray:
     """The mean colour of each box, (n, 3) in [0, 1]; every other pixel is looked at."""
-    found = [picture[y0:y1:2, x0:x1:2].reshape(-1, 3) for x0, y0, x1, y1 in boxes]
-    return np.array([each.mean(axis=0) / 255 if len(each) else np.zeros(3) for each in found])
+    parts = [picture[y0:y1:2, x0:x1:2].reshape(-1, 3) for x0, y0, x1, y1 in boxes]
+    return np.array([part.mean(axis=0) / 255 if len(part) else np.zeros(3) for part in parts])
 
 
 class _Pairs:
@@ -174,35 +174,35 @@ class _Pairs:
 
     def __init__(self, before: Sequence[ScreenElement], after: Sequence[ScreenElement]) -> None:
         self.before, self.after = before, after
-        self.words = [alike(each.text) for each in before]
-        self.new_words = [alike(each.text) for each in after]
+        self.words = [alike(element.text) for element in before]
+        self.new_words = [alike(element.text) for element in after]
         self.shares = _overlaps(before, after)
         self.now: list[ScreenElement | None] = []
         self.moved = np.full(len(before), np.nan)
         self.gone = np.zeros(len(before), bool)
         taken, known = set(), set(self.new_words) - {""}
-        others = np.array([each.kind for each in after])
-        for n, each in enumerate(before):
-            fits = self.shares[n] - SAME - 0.2 * (others != each.kind)
+        new_kinds = np.array([element.kind for element in after])
+        for n, old in enumerate(before):
+            fits = self.shares[n] - MIN_OVERLAP - 0.2 * (new_kinds != old.kind)
             best = int(fits.argmax()) if len(fits) and fits.max() > 0 else -1
             self.now.append(after[best] if best >= 0 else None)
             if best >= 0 and (self.words[n] == self.new_words[best] or not self.words[n]):
                 taken.add(best)
                 continue
             same = [
-                (abs(other.box[1] - each.box[1]) + abs(other.box[0] - each.box[0]), m)
-                for m, other in (enumerate(after) if self.words[n] in known else ())
-                if self.new_words[m] == self.words[n] and other.kind == each.kind
+                (abs(new.box[1] - old.box[1]) + abs(new.box[0] - old.box[0]), m)
+                for m, new in (enumerate(after) if self.words[n] in known else ())
+                if self.new_words[m] == self.words[n] and new.kind == old.kind
             ]
             if same:
                 m = min(same)[1]
                 taken.add(m)
-                self.moved[n] = after[m].box[1] - each.box[1]
+                self.moved[n] = after[m].box[1] - old.box[1]
             elif best >= 0:
                 taken.add(best)
             else:
                 self.gone[n] = True
-        self.fresh = [each for m, each in enumerate(after) if m not in taken]
+        self.fresh = [element for m, element in enumerate(after) if m not in taken]
 
     def page(self) -> list[float]:
         """Shares of elements that moved, went and came."""
@@ -214,7 +214,7 @@ class _Pairs:
             min(len(self.fresh) / 10, 2.0),
             float(any(now and now.checked != old.checked for old, now in zip(self.before, self.now, strict=True))),
             float(any(now and now.focused and not old.focused for old, now in zip(self.before, self.now, strict=True))),
-            float(any(each.focused for each in self.after)),
+            float(any(element.focused for element in self.after)),
         ]
 
 
@@ -222,11 +222,12 @@ def _overlaps(before: Sequence[ScreenElement], after: Sequence[ScreenElement]) -
     """Intersection over union of each two boxes, (n, m)."""
     if not before or not after:
         return np.zeros((len(before), len(after)))
-    a, b = (np.array([each.box for each in part], float) for part in (before, after))
-    low, high = np.maximum(a[:, None, :2], b[None, :, :2]), np.minimum(a[:, None, 2:], b[None, :, 2:])
+    old = np.array([element.box for element in before], float)[:, None]
+    new = np.array([element.box for element in after], float)[None, :]
+    low, high = np.maximum(old[..., :2], new[..., :2]), np.minimum(old[..., 2:], new[..., 2:])
     common = np.maximum(high - low, 0).prod(axis=2)
-    sizes = [(part[:, 2:] - part[:, :2]).prod(axis=1) for part in (a, b)]
-    return np.asarray(common / np.maximum(sizes[0][:, None] + sizes[1][None, :] - common, 1))
+    old_area, new_area = (boxes[..., 2:] - boxes[..., :2] for boxes in (old, new))
+    return np.asarray(common / np.maximum(old_area.prod(axis=2) + new_area.prod(axis=2) - common, 1))
 
 
 def _states(pairs: _Pairs) -> np.ndarray:
@@ -249,7 +250,7 @@ def _states(pairs: _Pairs) -> np.ndarray:
 def _moves(pairs: _Pairs, boxes: np.ndarray) -> np.ndarray:
     """What came, went and moved beside, below and above each element."""
     moved = np.isfinite(pairs.moved) & (np.abs(np.nan_to_num(pairs.moved)) > 3)
-    fresh = np.array([each.box for each in pairs.fresh], float).reshape(-1, 4)
+    fresh = np.array([element.box for element in pairs.fresh], float).reshape(-1, 4)
     y0, y1 = boxes[:, 1].astype(float), boxes[:, 3].astype(float)
     first_moved = min(y0[moved], default=SCREEN)
     rows = []
@@ -289,33 +290,36 @@ def _words(pairs: _Pairs, names: Sequence[str], boxes: np.ndarray, typed: str | 
     """What was to be typed in each element then and now; whether its words, and those around it, stand there later."""
     new, old = set(pairs.new_words) - {""}, set(pairs.words) - {""}
     added, later = "\n".join(sorted(new - old)), "\n".join(sorted(new))
-    asked = alike(typed or "")
-    kept = np.array([_share_kept(said, later) for said in names])
-    fresh = np.array([_share_kept(said, added) for said in names])
+    wanted = alike(typed or "")
+    kept = np.array([_share_kept(name, later) for name in names])
+    fresh = np.array([_share_kept(name, added) for name in names])
     middles = (boxes[:, 1] + boxes[:, 3]) / 2
-    near = np.exp(-np.abs(middles[:, None] - middles[None, :]) / NEAR) * np.array([len(said) > 2 for said in names])
+    distances = np.abs(middles[:, None] - middles[None, :])
+    near = np.exp(-distances / NEAR_PIXELS) * np.array([len(name) > 2 for name in names])
     np.fill_diagonal(near, 0)
     sums = np.maximum(near.sum(axis=1), 1e-6)
     around, around_fresh = near @ kept / sums, near @ fresh / sums
-    all_kept = kept.sum() / max(sum(len(said) > 2 for said in names), 1)
+    all_kept = kept.sum() / max(sum(len(name) > 2 for name in names), 1)
     rows = [
         [
-            _holds(asked, alike(now.text) if now else ""), _holds(asked, pairs.words[n]),
+            _holds(wanted, alike(now.text) if now else ""), _holds(wanted, pairs.words[n]),
             fresh[n], kept[n], kept[n] - all_kept, fresh[n] - fresh.mean(), around[n] - all_kept, around_fresh[n],
             around_fresh[n] >= around_fresh.max() > 0, around[n] >= around.max() > 0,
-            min(len(said) / 20, 2),
+            min(len(name) / 20, 2),
             sum(words == pairs.words[n] for words in pairs.words) > 1 and bool(pairs.words[n]),
         ]
-        for n, (said, now) in enumerate(zip(names, pairs.now, strict=True))
+        for n, (name, now) in enumerate(zip(names, pairs.now, strict=True))
     ]  # fmt: skip
     return np.array(rows, float)
 
 
-def _share_kept(said: str, later: str) -> float:
+def _share_kept(words: str, later: str) -> float:
     """Whether words stand in a text, or at least how they begin: on many screens they are cut off."""
-    if len(said) < 3:
+    if len(words) < 3:
         return 0.0
-    return 1.0 if said in later else 0.7 if len(said) > 8 and said[: len(said) * 2 // 3] in later else 0.0
+    if words in later:
+        return 1.0
+    return 0.7 if len(words) > 8 and words[: len(words) * 2 // 3] in later else 0.0
 
 
 def _holds(asked: str, text: str) -> float:

@@ -1,4 +1,4 @@
-"""A page of a user's own as a world of screens: what is seen is its viewport, what is done is done as by a hand.
+"""A user's own page as a world of screens: its viewport is seen, and commands act on it as a hand would.
 
     with open_browser(*flags_for(access)) as browser, PageWorld(browser.new_page(), "find it", access=access) as world:
         world.step("CLICK_COORDS", "120,44")
@@ -19,7 +19,8 @@ from typing import Any
 
 from sdg.envs.ui.access import NO_PEERS, Access, origin_of
 from sdg.envs.ui.browser import LOAD_TIMEOUT_MS, PageError, page_error
-from sdg.envs.ui.commands import ARGUMENTS, KEYS, ScreenCommand
+from sdg.envs.ui.commands import ARGUMENTS, ScreenCommand
+from sdg.envs.ui.keys import KEY_LETTERS, PAGE_KEYS, key_event
 from sdg.envs.ui.presses import BREAKS, CLICKS, COPIES, DROPS, TYPES, WAYS, Frame, Press, pressed_on
 from sdg.envs.ui.texts import Placed, texts_of
 from sdg.envs.ui.watch import Watch
@@ -27,28 +28,13 @@ from sdg.envs.ui.windows import Windows
 
 PAGE_ARGUMENTS: Mapping[str, str] = {**ARGUMENTS, "GO_BACK": "", "WAIT": "", "FINISH": "text", "GIVE_UP": "text"}
 """Each command and the argument that it takes, "" for none. A page doesn't end a task: FINISH and GIVE_UP do."""
-PAGE_KEYS: Mapping[str, str] = {
-    **KEYS,
-    "<Tab>": "Tab",
-    "<Escape>": "Escape",
-    "<Delete>": "Delete",
-    "<Space>": "Space",
-    "<Up>": "ArrowUp",
-    "<Down>": "ArrowDown",
-    "<Left>": "ArrowLeft",
-    "<Right>": "ArrowRight",
-}
-_LETTERS = {"<Enter>": "\r", "<Space>": " "}
-_SIGNS = ";=,-./`[\\]':+<_>?~{|}\")!@#$%^&*("
-_CODES = dict(zip(_SIGNS, [*[*range(186, 193), *range(219, 223)] * 2, *range(48, 58)], strict=True))
-"""Keys that put in a letter, and the codes of those that aren't their letter's."""
 POINTING = ("CLICK_COORDS", "DBLCLICK_COORDS", "MOUSEDOWN_COORDS", "MOUSEUP_COORDS")
 SETTLE_MS, WAIT_MS, REST_MS = 1500, 2000, 120
 SEEN_MS = 10_000
 SCROLLED = 0.7
 """Share of the viewport's height that one command scrolls by."""
-MOST_NOTICES, MOST_ENTRIES, MOST_QUESTIONS, TRIES = 8, 40, 3, 3
-AWAY = (-9, -9)
+MAX_NOTICES, MAX_ENTRIES, MAX_QUESTIONS, MAX_TRIES = 8, 40, 3, 3
+OFF_PAGE = (-9, -9)
 """Where the mouse button is let go when what lies under it isn't to be pressed any more, or a task ends."""
 PARTS = ("stylesheet", "script", "image", "font", "media")
 """What a file may load from its own folder: parts of itself, no other pages."""
@@ -81,15 +67,19 @@ class PageWorld:
         agrees: Callable[[str], bool] = lambda question: False,
         owned: bool = False,
     ) -> None:
-        self.page, self.mission, self.said = page, " ".join(task.split()), ""
+        self.page, self.mission = page, " ".join(task.split())
+        self.said = self._address = self._clipboard = ""
         self.done, self.reward = False, 0.0
         self.notices: list[str] = []
-        self.error, self._agrees, self._owned, self._bounded = page_error(), agrees, owned, access is not None
+        self.error, self._agrees = page_error(), agrees
+        self._owned, self._bounded = owned, access is not None
         self._opens = access.opens if access else lambda address, part=False: True
+        self._routes = page.context if owned else page
         self._windows = Windows(page, owned=owned)
         self._session: Any = None
         self._watch: Watch | None = None
-        self._held, self._here, self._copied, self._questions, self._hasty = Press(), "", "", 0, False
+        self._held_press, self._question_count = Press(), 0
+        self._skips_fonts = False
         self._listeners = {
             "dialog": self._on_dialog,
             "popup": lambda window: self._windows.opened.append(window),
@@ -98,11 +88,11 @@ class PageWorld:
         }
 
     def __enter__(self) -> PageWorld:
-        with self._watched("can't be worked on"):
+        with self._watch_for("can't be worked on"):
             for event, listener in self._listeners.items():
                 self.page.on(event, listener)
             if self._bounded:
-                (self.page.context if self._owned else self.page).route("**/*", self._let_through)
+                self._routes.route("**/*", self._let_through)
             if self._owned:
                 self._windows.watch()
                 self.page.context.add_init_script(NO_PEERS)
@@ -111,87 +101,88 @@ class PageWorld:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(Exception), self._watched("can't be left"):  # it, or all of its browser, may be gone
-            if self._held.role:
-                self.page.mouse.move(*AWAY)
+        with contextlib.suppress(Exception), self._watch_for("can't be left"):  # it, or all of its browser, may be gone
+            if self._held_press.role:
+                self.page.mouse.move(*OFF_PAGE)
                 self.page.mouse.up()
             for event, listener in self._listeners.items():
                 self.page.remove_listener(event, listener)
             if self._bounded:
-                (self.page.context if self._owned else self.page).unroute("**/*", self._let_through)
+                self._routes.unroute("**/*", self._let_through)
             if self._owned:
                 self._windows.unwatch()
 
     @property
     def size(self) -> tuple[int, int]:
         """Width and height of the viewport, which the screenshot shows, in pixels. Raises PageError."""
-        with self._watched("can't be measured"):
-            known = self.page.viewport_size or self._ask("() => ({width: innerWidth, height: innerHeight})")
-            return int(known["width"]), int(known["height"])
+        with self._watch_for("can't be measured"):
+            size = self.page.viewport_size or self._ask("() => ({width: innerWidth, height: innerHeight})")
+            return int(size["width"]), int(size["height"])
 
     def open(self, address: str) -> None:
         """Lead the page to an address. Raises PageError where it doesn't come up or may not be opened."""
         if not self._opens(address):
             raise PageError(f"{address[:200]} isn't permitted")
-        self._here = address
-        with self._watched("doesn't come up"):
+        self._address = address
+        with self._watch_for("doesn't come up"):
             self.page.goto(address, timeout=LOAD_TIMEOUT_MS, wait_until="domcontentloaded")
             self._settle()
 
     def screenshot(self) -> bytes:
         """The viewport as PNG, a pixel of the page to a pixel. Raises PageError."""
-        with self._watched("can't be seen"):
-            return bytes(self._tried(self._shot))
+        with self._watch_for("can't be seen"):
+            return bytes(self._retry(self._shot))
 
     def _shot(self) -> bytes:
         """A screenshot; one without the page's fonts where they don't come, and from then on."""
-        if not self._hasty:
+        if not self._skips_fonts:
             try:
                 return bytes(self.page.screenshot(scale="css", timeout=SEEN_MS // 2))
             except self.error as error:
                 if "Timeout" not in str(error):
                     raise
-                self._hasty = True
-        seen = self._session.send("Page.getLayoutMetrics")["cssVisualViewport"]
-        clip = {"x": seen["pageX"], "y": seen["pageY"], "width": seen["clientWidth"], "height": seen["clientHeight"],
+                self._skips_fonts = True
+        view = self._session.send("Page.getLayoutMetrics")["cssVisualViewport"]
+        clip = {"x": view["pageX"], "y": view["pageY"], "width": view["clientWidth"], "height": view["clientHeight"],
                 "scale": 1 / self._ask("() => devicePixelRatio")}  # fmt: skip
         return base64.b64decode(self._session.send("Page.captureScreenshot", {"clip": clip})["data"])
 
     def texts(self) -> list[Placed]:
         """The texts on the page with their places, as Chromium lays them out. Raises PageError."""
-        with self._watched("can't be read"):
+        with self._watch_for("can't be read"):
             return texts_of(self.page)
 
     def press_of(self, name: str, argument: str) -> Press:
         """What a command of this name presses, as the page itself has it. Raises PageError."""
-        with self._watched("can't be asked"):
-            drags = self._held.role and name == "MOVE_COORDS"  # which may act before it is let go
+        with self._watch_for("can't be asked"):
+            drags = self._held_press.role and name == "MOVE_COORDS"  # which may act before it is let go
             return self._press("MOUSEUP_COORDS" if drags else self._done_as(name), argument)
 
     def _done_as(self, name: str) -> str:
         """What a command does while the mouse button is down: whatever presses at a point lets go of what is held."""
-        return "MOUSEUP_COORDS" if self._held.role and name in POINTING else name
+        return "MOUSEUP_COORDS" if self._held_press.role and name in POINTING else name
 
     def _press(self, name: str, argument: str) -> Press:
-        way = CLICKS if name in POINTING else WAYS.get(argument, "") if name == "PRESS_KEY" else ""
-        if not way and name != "TYPE_TEXT":
+        ways = {"TYPE_TEXT": TYPES, "PRESS_KEY": WAYS.get(argument), **dict.fromkeys(POINTING, CLICKS)}
+        way = ways.get(name)
+        if way is None:
             return Press()
-        found = self._look(way or TYPES, argument)
+        press = self._look(way, argument)
         if name == "TYPE_TEXT" and {"\n", "\r"} & set(argument):  # its letters press, too
-            ends, labels = self._look(BREAKS, argument), (found.words, found.labels)
-            return replace(ends, labels="\n".join(filter(None, (ends.labels, *labels))))
-        if name == "MOUSEUP_COORDS" and not found.is_still(self._held):
+            ends = self._look(BREAKS, argument)
+            return replace(ends, labels="\n".join(filter(None, (ends.labels, press.words, press.labels))))
+        if name == "MOUSEUP_COORDS" and not press.is_still(self._held_press):
             return self._look(DROPS, argument)
-        return found
+        return press
 
     def _look(self, way: str, argument: str) -> Press:
         x, _, y = argument.partition(",")
         point = (float(x), float(y)) if way in (CLICKS, DROPS) else None
         typed = PAGE_KEYS.get(argument, argument)
-        return self._tried(lambda: pressed_on(self.page, self._session, point, way, typed))
+        return self._retry(lambda: pressed_on(self.page, self._session, point, way, typed))
 
     def _ask(self, script: str, *arguments: object) -> Any:
-        return self._tried(lambda: Frame(self.page, self._session).ask(script, *arguments))
+        return self._retry(lambda: Frame(self.page, self._session).ask(script, *arguments))
 
     def step(self, name: str, argument: str, judged: Press | None = None) -> None:
         """Carry out one command, which presses nothing but what was `judged`, where that is given, or what lies there
@@ -202,19 +193,19 @@ class PageWorld:
             self.done, self.reward, self.said = True, float(name == "FINISH"), argument
             return
         self.notices.clear()
-        self._questions, name = 0, self._done_as(name)
-        with self._watched(f"broke under {name}"):
+        self._question_count, name = 0, self._done_as(name)
+        with self._watch_for(f"broke under {name}"):
             judged = judged or self._press(name, argument)
             with self._windows.watched():
                 self._act(name, argument, judged)
                 self._settle()
             self._take_over()
             if self._opens(self.page.url):
-                self._here = self.page.url
+                self._address = self.page.url
             else:
                 self._note(f"the page led to {origin_of(self.page.url)}, which isn't permitted, and was led back")
-                self.page.goto(self._here, timeout=LOAD_TIMEOUT_MS, wait_until="domcontentloaded")
-            if entries := self._ask(_ENTRIES, MOST_ENTRIES):
+                self.page.goto(self._address, timeout=LOAD_TIMEOUT_MS, wait_until="domcontentloaded")
+            if entries := self._ask(_ENTRIES, MAX_ENTRIES):
                 some = "; ".join(map(str, entries))
                 self._note(f"the dropdown with the focus has these entries, to be chosen by typing: {some}")
 
@@ -240,7 +231,7 @@ class PageWorld:
     def _is_still(self, judged: Press, name: str, argument: str) -> bool:
         """Whether a command still presses what was judged, or a drag ends where it began; tells of it where not."""
         now = self._press(name, argument)
-        if judged.is_still(now) or (name == "MOUSEUP_COORDS" and self._held.is_still(now)):
+        if judged.is_still(now) or (name == "MOUSEUP_COORDS" and self._held_press.is_still(now)):
             return True
         place = f"what lies at [{argument}]" if name in POINTING else "what has the focus"
         self._note(f"{place} changed and wasn't pressed: look again")
@@ -251,39 +242,39 @@ class PageWorld:
         mouse = self.page.mouse
         if name == "MOUSEUP_COORDS":
             mouse.up()
-            self._held = Press()
+            self._held_press = Press()
         elif name == "MOUSEDOWN_COORDS":
             mouse.down()
-            self._held = judged
+            self._held_press = judged
         else:
-            for count in (1, 2)[: 1 + (name == "DBLCLICK_COORDS")]:
+            clicks = 2 if name == "DBLCLICK_COORDS" else 1
+            for count in range(1, clicks + 1):
                 mouse.down(click_count=count)
-                if not (still := self._is_still(judged, name, place)):
-                    mouse.move(*AWAY)
+                is_still = self._is_still(judged, name, place)
+                if not is_still:
+                    mouse.move(*OFF_PAGE)
                 mouse.up(click_count=count)
-                if not still or (name == "DBLCLICK_COORDS" and count == 1 and not self._is_still(judged, name, place)):
+                if not is_still or (count < clicks and not self._is_still(judged, name, place)):
                     return
 
     def _press_key(self, key: str, judged: Press) -> None:
         """Press a key on what was judged. Only what was copied by such a key is pasted, because the clipboard is the
         user's."""
         if key in ("C-c", "C-x"):
-            self._copied = self._look(COPIES, key).words or self._copied
-        if key in _LETTERS:
-            self._strike(_LETTERS[key], lambda: self._is_still(judged, "PRESS_KEY", key))
+            self._clipboard = self._look(COPIES, key).words or self._clipboard
+        if key in KEY_LETTERS:
+            self._strike(KEY_LETTERS[key], lambda: self._is_still(judged, "PRESS_KEY", key))
         elif key not in WAYS or self._is_still(judged, "PRESS_KEY", key):
             if key != "C-v":
                 self.page.keyboard.press(PAGE_KEYS[key])
-            elif self._copied:
-                self.page.keyboard.insert_text(self._copied)
+            elif self._clipboard:
+                self.page.keyboard.insert_text(self._clipboard)
             else:
                 self._note("no text was copied in this task: nothing was pasted")
 
     def _strike(self, letter: str, still: Callable[[], bool]) -> bool:
         """A key goes down, its letter comes, and it goes up, as long as nothing changed; Space acts as it goes up."""
-        code = {"\r": "Enter", " ": "Space"}.get(letter, f"Key{letter.upper()}" if letter.isalpha() else "")
-        key = {"key": "Enter" if letter == "\r" else letter, "code": code,
-               "windowsVirtualKeyCode": _CODES.get(letter, ord(letter.upper()))}  # fmt: skip
+        key = key_event(letter)
         for event in ({"type": "rawKeyDown"}, {"type": "char", "text": letter}, {"type": "keyUp"}):
             if (event["type"] != "keyUp" or letter == " ") and not still():
                 return False
@@ -296,23 +287,22 @@ class PageWorld:
         first = self._look(TYPES, text)
 
         def is_still(ends: bool) -> bool:
-            now = self._press("TYPE_TEXT", text) if ends else self._look(TYPES, text)
-            return (judged if ends else first).is_still(now)
+            return judged.is_still(self._press("TYPE_TEXT", text)) if ends else first.is_still(self._look(TYPES, text))
 
         still = is_still(ends=True)
-        for each in text.replace("\r\n", "\r").replace("\n", "\r"):
-            check = partial(is_still, each == "\r")
-            if judged.lines if each == "\r" else not " " <= each <= "~":
-                if still := still and check():
-                    self.page.keyboard.insert_text(each.replace("\r", "\n"))
-            else:
-                still = still and self._strike(each, check)
+        for character in text.replace("\r\n", "\r").replace("\n", "\r"):
+            check = partial(is_still, character == "\r")
+            has_key = not judged.lines if character == "\r" else " " <= character <= "~"
+            if has_key:
+                still = still and self._strike(character, check)
+            elif still := still and check():
+                self.page.keyboard.insert_text(character.replace("\r", "\n"))
         if not still:
             self._note("what has the focus changed while the text was typed: look again")
 
-    def _tried(self, act: Callable[[], Any]) -> Any:
+    def _retry(self, act: Callable[[], Any]) -> Any:
         """What the act gives; tried again where the page led elsewhere, or was loaded again, in the middle."""
-        for _ in range(TRIES - 1):
+        for _ in range(MAX_TRIES - 1):
             with contextlib.suppress(self.error):
                 return self._begin_watch().heard(act())
             self.page.wait_for_load_state("domcontentloaded", timeout=LOAD_TIMEOUT_MS)
@@ -328,30 +318,31 @@ class PageWorld:
                 self.page.wait_for_load_state("domcontentloaded", timeout=LOAD_TIMEOUT_MS)
 
     def _take_over(self) -> None:
-        """What a new window was to show is shown in the page itself: there is one page, and it is what is seen."""
-        led = False
-        for address, lead in self._windows.close():
-            takes = lead and not led and self._opens(address)
+        """Show a new window's address in the page itself, because the agent sees only this page."""
+        is_shown = False
+        for address, show in self._windows.close():
+            takes = show and not is_shown and self._opens(address)
             self._note(f"the page opened a window, {address[:200]}: {'it is shown here' if takes else 'it was closed'}")
-            if lead and takes:
-                led = True
-                lead()
+            if show and takes:
+                is_shown = True
+                show()
                 self._settle()
 
     def _on_dialog(self, dialog: Any) -> None:
-        """What only tells is read; what asks is answered with no, unless the user agrees."""
-        told = " ".join(str(dialog.message).split())[:300] or "whether to leave it"
-        self._questions += dialog.type != "alert"
-        watch = self._begin_watch()
-        watch.stopped = True
-        yes = dialog.type == "alert" or (
-            self._questions <= MOST_QUESTIONS and self._agrees(f"the page asks {told!r}: answer yes?") is True
-        )
-        watch.stopped = False
+        """Close an alert; answer another dialog with no, unless the user agrees."""
+        question = " ".join(str(dialog.message).split())[:300] or "whether to leave it"
+        yes, answer = True, ""
+        if dialog.type != "alert":
+            self._question_count += 1
+            watch = self._begin_watch()
+            watch.stopped = True
+            is_asked = self._question_count <= MAX_QUESTIONS
+            yes = is_asked and self._agrees(f"the page asks {question!r}: answer yes?") is True
+            watch.stopped, answer = False, f" and was answered {'yes' if yes else 'no'}"
+        close = dialog.accept if yes else dialog.dismiss
         with contextlib.suppress(self.error):
-            dialog.accept() if yes else dialog.dismiss()
-        said = "" if dialog.type == "alert" else f" and was answered {'yes' if yes else 'no'}"
-        self._note(f"the page said {told!r}{said}")
+            close()
+        self._note(f"the page said {question!r}{answer}")
 
     def _on_download(self, download: Any) -> None:
         self._note(f"the page began a download, {str(download.suggested_filename)[:100]!r}: it was stopped")
@@ -360,12 +351,15 @@ class PageWorld:
 
     def _let_through(self, route: Any) -> None:
         kind = route.request.resource_type
-        free = not self._owned and kind != "document"
+        is_free = not self._owned and kind != "document"
         with contextlib.suppress(self.error):  # the page may be gone by now
-            passes = free or self._opens(route.request.url, part=kind in PARTS)
+            passes = is_free or self._opens(route.request.url, part=kind in PARTS)
             if kind == "document" and not passes:
                 self._note(f"{route.request.url[:200]} isn't permitted and wasn't opened")
-            route.fallback() if passes else route.abort("aborted")  # and the page stays as it is
+            if passes:
+                route.fallback()
+            else:
+                route.abort("aborted")  # and the page stays as it is
 
     def _let_socket_through(self, socket: Any) -> None:
         with contextlib.suppress(self.error):
@@ -373,18 +367,18 @@ class PageWorld:
                 socket.connect_to_server()
 
     def _note(self, words: str) -> None:
-        if len(self.notices) < MOST_NOTICES:
+        if len(self.notices) < MAX_NOTICES:
             self.notices.append(words)
 
     @contextlib.contextmanager
-    def _watched(self, what: str) -> Iterator[None]:
+    def _watch_for(self, failure: str) -> Iterator[None]:
         """Playwright's errors as PageError; a page that hangs is ended (`Watch`)."""
         try:
             with (watch := self._begin_watch()).limit():
                 yield
         except self.error as error:
             hung = ": it hung" if self._watch and self._watch.fired else ""
-            raise PageError(f"the page {what}{hung}: {str(error).splitlines()[0]:.200}") from None
+            raise PageError(f"the page {failure}{hung}: {str(error).splitlines()[0]:.200}") from None
         if watch.fired:
             self._note("the page hung, and what it did was broken off")
 

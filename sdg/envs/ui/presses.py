@@ -15,7 +15,7 @@ from sdg.envs.ui.browser import PageError, page_error
 
 Point = Sequence[float | None]
 """x and y, or None twice for where the focus is."""
-DEEPEST = 8
+MAX_DEPTH = 8
 """Frames within frames that are looked into."""
 CLICKS, DROPS, ENTERS, BREAKS, SPACES, TYPES = "click", "drop", "enter", "break", "space", "type"
 CHOOSES, DELETES, COPIES = "choose", "delete", "copy"
@@ -324,50 +324,54 @@ class Frame:
 
     def ask(self, script: str, *arguments: object, plain: bool = True) -> Any:
         """What a function of JavaScript gives, as plain values, or as a handle where it isn't `plain`."""
-        asked = {"functionDeclaration": script, "arguments": [{"value": each} for each in arguments]}
-        found = self._session.send("Runtime.callFunctionOn", asked | self._world | {"returnByValue": plain})
-        if "exceptionDetails" in found:
-            raise PageError(f"it can't be looked at: {str(found['exceptionDetails'])[:200]}")
-        return found["result"].get("value") if plain else found["result"].get("objectId")
+        call = {"functionDeclaration": script, "arguments": [{"value": argument} for argument in arguments]}
+        answer = self._session.send("Runtime.callFunctionOn", call | self._world | {"returnByValue": plain})
+        if "exceptionDetails" in answer:
+            raise PageError(f"it can't be looked at: {str(answer['exceptionDetails'])[:200]}")
+        return answer["result"].get("value" if plain else "objectId")
 
     def is_closed(self, at: Point) -> bool:
         """Whether what lies there is drawn by a shadow root that is closed."""
         if (node := self.ask(_NODE, at, plain=False)) is None:
             return False
         described = self._session.send("DOM.describeNode", {"objectId": node})["node"]
-        return any(each.get("shadowRootType") == "closed" for each in described.get("shadowRoots", ()))
+        return any(root.get("shadowRootType") == "closed" for root in described.get("shadowRoots", ()))
 
     def inner(self, at: Point, on_screen: Point | None) -> tuple[Frame, Point, Point | None] | None:
         """The frame that lies at a point, or has the focus, the point in it and on its screen, unless it is scaled;
         None for one that nobody can enter. One of another process has a session, and a screen, of its own."""
-        asked = {"objectId": self.ask(_NODE, at, plain=False)}
-        error, name = page_error(), self._session.send("DOM.describeNode", asked)["node"].get("frameId")
+        node = {"objectId": self.ask(_NODE, at, plain=False)}
+        name = self._session.send("DOM.describeNode", node)["node"].get("frameId")
         if name is None or on_screen is None:
             return None
-        for part in (None, *self._page.frames):
+        for process in (None, *self._page.frames):
             try:
-                session = self._page.context.new_cdp_session(part) if part else self._session
+                session = self._page.context.new_cdp_session(process) if process else self._session
                 frame = Frame(self._page, session, name)
-            except error:
+            except page_error():
                 continue
             if None in at:
                 return frame, at, at
-            quad = self._session.send("DOM.getBoxModel", asked)["model"]["content"]
-            place, scaled = _within(quad, on_screen, frame.ask("() => [innerWidth, innerHeight]"))
-            return (frame, place, None if scaled else place if part else on_screen) if place else None
+            quad = self._session.send("DOM.getBoxModel", node)["model"]["content"]
+            point, is_scaled = _within(quad, on_screen, frame.ask("() => [innerWidth, innerHeight]"))
+            screen_point = point if process else on_screen
+            return (frame, point, None if is_scaled else screen_point) if point else None
         return None
 
 
 def _within(quad: Sequence[float], at: Point, size: Sequence[float]) -> tuple[Point | None, bool]:
     """Where a point lies in a frame of this size that is drawn as this quad, None where that is no parallelogram, and
     whether it is turned or scaled."""
-    x, y, right, top, x2, y2, left, low = quad
-    (a, b), (c, d) = (right - x, top - y), (left - x, low - y)
-    if max(abs(x + x2 - right - left), abs(y + y2 - top - low)) > 1 or not (area := a * d - b * c):
+    x, y, next_x, next_y, far_x, far_y, last_x, last_y = quad
+    (side_x, side_y), (edge_x, edge_y) = (next_x - x, next_y - y), (last_x - x, last_y - y)
+    area = side_x * edge_y - side_y * edge_x
+    is_parallelogram = max(abs(x + far_x - next_x - last_x), abs(y + far_y - next_y - last_y)) <= 1
+    if not is_parallelogram or not area:
         return None, True
-    across, along = (float(each or 0) - start for each, start in zip(at, (x, y), strict=True))
-    place = (across * d - along * c) / area * size[0], (along * a - across * b) / area * size[1]
-    return place, max(abs(a - size[0]), abs(d - size[1])) > 1
+    across, down = (float(value or 0) - start for value, start in zip(at, (x, y), strict=True))
+    along_side = (across * edge_y - down * edge_x) / area * size[0]
+    along_edge = (down * side_x - across * side_y) / area * size[1]
+    return (along_side, along_edge), max(abs(side_x - size[0]), abs(edge_y - size[1])) > 1
 
 
 def pressed_on(page: Any, session: Any, point: tuple[float, float] | None, way: str, typed: str = "") -> Press:
@@ -375,12 +379,13 @@ def pressed_on(page: Any, session: Any, point: tuple[float, float] | None, way: 
     text that is typed, or the key."""
     at: Point = point or (None, None)
     frame, on_screen = Frame(page, session), cast(Point | None, at)
-    for _ in range(DEEPEST):
-        found = frame.ask(_NAMES, [*at, way, typed])
-        inner = frame.inner(at, on_screen) if found.get("frame") else None
+    for _ in range(MAX_DEPTH):
+        fields = frame.ask(_NAMES, [*at, way, typed])
+        inner = frame.inner(at, on_screen) if fields.get("frame") else None
         if inner is None:
             break
         frame, at, on_screen = inner
-    if found.pop("frame", False):
+    if fields.pop("frame", False):
         return Press("frame", unseen=True, field=True)
-    return replace(Press(**found), unseen=found.get("unseen", False) or (way not in _IN_FIELDS and frame.is_closed(at)))
+    press = Press(**fields)
+    return replace(press, unseen=press.unseen or (way not in _IN_FIELDS and frame.is_closed(at)))

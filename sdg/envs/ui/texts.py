@@ -14,7 +14,7 @@ MOST_TEXT = 4000
 EVERYWHERE = (0, 0, 1 << 20, 1 << 20)
 MOST_SIZE = 20_000_000
 """Letters in a page and its attributes, and a hundred for each node: a layout of more takes minutes and gigabytes."""
-_TOLD = ("placeholder", "alt", "label")
+_SHOWN_ATTRIBUTES = ("placeholder", "alt", "label")
 """Attributes that are shown where there is nothing else."""
 
 
@@ -54,9 +54,9 @@ def texts_of(page: Any) -> list[Placed]:
     try:
         if Frame(page, session).ask(_IS_HUGE, MOST_SIZE):
             return [("?" * MOST_TEXT, EVERYWHERE)]
-        found = session.send("DOMSnapshot.captureSnapshot", {"computedStyles": [], "includeDOMRects": True})
+        snapshot = session.send("DOMSnapshot.captureSnapshot", {"computedStyles": [], "includeDOMRects": True})
         places: dict[int, _Place] = {}
-        return [each for n in range(len(found["documents"])) for each in _texts(session, found, n, places)]
+        return [text for n in range(len(snapshot["documents"])) for text in _texts(session, snapshot, n, places)]
     finally:
         session.detach()
 
@@ -66,9 +66,9 @@ _Place = tuple[float, float, tuple[int, int, int, int] | None]
 for each text in it."""
 
 
-def _texts(session: Any, found: dict[str, Any], n: int, places: dict[int, _Place]) -> Iterator[Placed]:
+def _texts(session: Any, snapshot: dict[str, Any], n: int, places: dict[int, _Place]) -> Iterator[Placed]:
     """The texts of a document, and into `places` where the documents of its frames lie."""
-    document, words = found["documents"][n], found["strings"]
+    document, words = snapshot["documents"][n], snapshot["strings"]
     nodes, layout, lines = document["nodes"], document["layout"], document["textBoxes"]
     across, down, whole = places.get(n, (0.0, 0.0, None))
     across, down = across - document.get("scrollOffsetX", 0), down - document.get("scrollOffsetY", 0)
@@ -78,18 +78,19 @@ def _texts(session: Any, found: dict[str, Any], n: int, places: dict[int, _Place
         if node in at:
             places[inner] = places[n] if whole else _place_of(session, nodes["backendNodeId"][node])
     rows = zip(*(lines[key] for key in ("layoutIndex", "start", "length", "bounds")), strict=True)
-    said = [(words[layout["text"][each]][start : start + length], box) for each, start, length, box in rows]
-    shown = [each for kind in ("inputValue", "textValue") for each in zip(*nodes[kind].values(), strict=True)]
-    for node, each in enumerate(nodes["attributes"]):
-        shown += [(node, said) for name, said in zip(each[::2], each[1::2], strict=True) if words[name] in _TOLD]
-    above, kinds = nodes["parentIndex"], [words[each] for each in nodes["nodeName"]]
-    shown += [(above[node], said) for node, said in enumerate(nodes["nodeValue"]) if kinds[above[node]] == "OPTION"]
-    for node, text in shown:
+    texts = [(words[layout["text"][place]][start : start + length], box) for place, start, length, box in rows]
+    shown = [value for kind in ("inputValue", "textValue") for value in zip(*nodes[kind].values(), strict=True)]
+    for node, attributes in enumerate(nodes["attributes"]):
+        pairs = zip(attributes[::2], attributes[1::2], strict=True)
+        shown += [(node, value) for name, value in pairs if words[name] in _SHOWN_ATTRIBUTES]
+    above, kinds = nodes["parentIndex"], [words[name] for name in nodes["nodeName"]]
+    shown += [(above[node], value) for node, value in enumerate(nodes["nodeValue"]) if kinds[above[node]] == "OPTION"]
+    for node, value in shown:
         while node not in at and kinds[node] in ("OPTION", "OPTGROUP"):  # a closed dropdown shows one of them
             node = above[node]
-        if node in at and text >= 0:
-            said.append((words[text], layout["bounds"][at[node]]))
-    for text, (x, y, wide, high) in said:
+        if node in at and value >= 0:
+            texts.append((words[value], layout["bounds"][at[node]]))
+    for text, (x, y, wide, high) in texts:
         edges = (across + x - 2, down + y - 2, across + x + wide + 2, down + y + high + 2)
         x0, y0, x1, y1 = whole or (max(round(edge), 0) for edge in edges)
         yield text[:MOST_TEXT], (x0, y0, x1, y1)

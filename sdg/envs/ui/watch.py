@@ -10,7 +10,7 @@ from typing import Any
 
 HANGS_SECONDS, AGAIN_SECONDS, LOOK_SECONDS = 30.0, 3.0, 0.25
 """How long a page may be silent, how long it is waited for after an attempt to end it, how often the clock is read."""
-TRIES = 3
+MAX_TRIES = 3
 """Attempts, of which the last ends the whole browser, where it was begun here."""
 
 
@@ -21,12 +21,14 @@ class Watch:
     def __init__(self, session: Any, browser: Any = None) -> None:
         self._session, self._browser, self._fiber = session, browser, type(session._dispatcher_fiber)
         self._known = browser.send("SystemInfo.getProcessInfo")["processInfo"] if browser else []
-        self.stopped, self.fired, self._left = False, False, HANGS_SECONDS
+        self.stopped = self.fired = False
+        self._left = HANGS_SECONDS
 
     @contextlib.contextmanager
     def limit(self) -> Iterator[None]:
-        """Watch what is done within."""
-        over, self.fired, self._left = threading.Event(), False, HANGS_SECONDS
+        """Watch the page while the `with` block runs."""
+        over = threading.Event()
+        self.fired, self._left = False, HANGS_SECONDS
         threading.Thread(target=self._look, args=(over,), daemon=True).start()
         try:
             yield
@@ -44,7 +46,7 @@ class Watch:
             self._left -= 0 if self.stopped else LOOK_SECONDS
             if self._left <= 0:
                 self.fired, self._left, tries = True, AGAIN_SECONDS, tries + 1
-                if tries >= TRIES and self._browser:
+                if tries >= MAX_TRIES and self._browser:
                     _kill(self._known, "browser")
                 else:  # nobody but the waiting thread may ask, in the loop that it waits in
                     self._session._loop.call_soon_threadsafe(
@@ -56,11 +58,11 @@ class Watch:
             if self._browser:
                 _kill(self._browser.send("SystemInfo.getProcessInfo")["processInfo"], "renderer")
             else:
-                self._session.send("Runtime.terminateExecution" if tries < TRIES else "Page.crash")
+                self._session.send("Runtime.terminateExecution" if tries < MAX_TRIES else "Page.crash")
 
 
 def _kill(processes: Sequence[Mapping[str, Any]], kind: str) -> None:
-    for each in processes:
-        if each["type"] == kind:
+    for process in processes:
+        if process["type"] == kind:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(each["id"], signal.SIGKILL)
+                os.kill(process["id"], signal.SIGKILL)

@@ -65,8 +65,8 @@ class Windows:
         if len(self._requests) > len(self.opened):  # a window may be told of later than its request
             self._page.wait_for_timeout(LATE_MS)
         shown = [
-            *((each.url, partial(self._lead, each)) for each in self._requests),
-            *((each.url, None) for each in self.opened[len(self._requests) :]),  # silent ones
+            *((request.url, partial(self._lead, request)) for request in self._requests),
+            *((window.url, None) for window in self.opened[len(self._requests) :]),  # silent ones
         ]
         for window in self.opened:
             with contextlib.suppress(self._error):

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from sdg.envs.box import Box
 from sdg.envs.ui.browser import PageError
 from sdg.envs.ui.commands import ARGUMENTS, KEYS, SCREEN, ScreenCommand, ScreenCommandError, command_from_json
 from sdg.envs.ui.domain import UIWorld
@@ -161,8 +162,8 @@ class ScreenDesktop:
             if "Chromium" not in str(error):  # alone tells of its layout
                 raise
             return []
-        wide, high = self.size
-        return [(text, box) for text, box in found if box[0] < min(box[2], wide) and box[1] < min(box[3], high)]
+        screen = Box(0, 0, *self.size)
+        return [(text, box) for text, box in found if screen.intersection(box).area]
 
     def list_marks(self) -> str:
         """The elements with their numbers."""
@@ -243,7 +244,8 @@ class ProtectedDesktop:
 
     def _masked(self, elements: Sequence[ScreenElement]) -> tuple[ScreenElement, ...]:
         fields = [each for each in elements if each.kind in FIELDS]
-        typed = [n for n, each in enumerate(elements) if any(_touches(each, field) for field in fields)]
+        boxes = [Box(*each.box) for each in elements]
+        typed = [n for n, box in enumerate(boxes) if any(box.intersection(field.box).area for field in fields)]
         texts = self._memory.mask_screen([each.text for each in elements], fields=typed, typed=self._typed)
         records = (masked_record(each, self._memory.mask) for each in elements)
         return tuple(replace(each, text=text) for each, text in zip(records, texts, strict=True))
@@ -268,16 +270,10 @@ class ProtectedDesktop:
             raise BrokenDesktop(str(error)) from None
 
 
-def _touches(one: ScreenElement, other: ScreenElement) -> bool:
-    (a0, b0, a1, b1), (x0, y0, x1, y1) = one.box, other.box
-    return a0 < x1 and x0 < a1 and b0 < y1 and y0 < b1
-
-
-def _room(each: ScreenElement) -> tuple[int, int, int, int]:
+def _room(element: ScreenElement) -> tuple[int, int, int, int]:
     """What is painted over for an element; all but lines of text may reach farther to the sides than they seem to."""
-    x0, y0, x1, y1 = each.box
-    more = 0 if each.kind == "text" else y1 - y0
-    return max(x0 - more, 0), y0, x1 + more, y1
+    box = Box(*element.box)
+    return box.grown(0 if element.kind == "text" else box.height, 0)
 
 
 def _as_screen(command: Command) -> ScreenCommand:

@@ -23,7 +23,8 @@ from sdg.console import readable
 from sdg.envs.ui.access import Access, flags_for, origin_of
 from sdg.envs.ui.browser import NoBrowser, open_browser
 from sdg.envs.ui.changes import what_changed
-from sdg.envs.ui.page import PAGE_ARGUMENTS, PAGE_KEYS, POINTING, PageCommand, PageWorld
+from sdg.envs.ui.keys import PAGE_KEYS
+from sdg.envs.ui.page import PAGE_ARGUMENTS, POINTING, PageCommand, PageWorld
 from sdg.envs.ui.parser.screen import draw_caption, picture_of, png_of
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from sdg.envs.phone.actions import ActionError, PhoneAction, place_of
-from sdg.envs.phone.tree import MOST_TEXT, DumpError, marks, read_dump
+from sdg.envs.phone.tree import MAX_TEXT_CHARS, DumpError, marks, read_dump
 from tests.shared.slowness import slowness
 
 
@@ -101,7 +101,7 @@ def test_words_below_many_that_are_pressed_are_gathered_once_and_cut() -> None:
     began = time.process_time()
     tree = read_dump(xml)
     assert time.process_time() - began < 2 * slowness()
-    assert {len(element.text) for element in tree.elements} == {MOST_TEXT}
+    assert {len(element.text) for element in tree.elements} == {MAX_TEXT_CHARS}
     assert tree.elements[0].text.startswith("ab | ab | ab")
     assert sum(1 for _ in tree.walk()) == 10_150
 

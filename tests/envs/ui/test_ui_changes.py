@@ -12,7 +12,7 @@ from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.world import Observation
 from sdg.gate.executor import OpenGate
 from sdg.llm.model import Completion, Message, Sampling
-from sdg.screen_agent.agent import MOST_THOUGHT, Work
+from sdg.screen_agent.agent import MAX_THOUGHT_CHARS, Work
 from tests.sdg.screen_agent.test_ui_agent import Pad, Says, press
 
 BLANK = np.full((100, 200, 3), 255, np.uint8)
@@ -98,4 +98,4 @@ def test_the_prompt_says_how_long_a_plan_is_kept() -> None:
             return super().complete(messages, sampling=sampling)
 
     Work(Pad(), OpenGate()).take_turn(Kept(press("A")))
-    assert f"in {MOST_THOUGHT} characters at most" in questions[0]
+    assert f"in {MAX_THOUGHT_CHARS} characters at most" in questions[0]

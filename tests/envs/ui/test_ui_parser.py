@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sdg.envs.box import Box
 from sdg.envs.ui.boxes import TrueElement
-from sdg.envs.ui.parser.detector import Detection, decode, overlap
+from sdg.envs.ui.parser.detector import Detection, decode
 from sdg.envs.ui.parser.ocr import TextLine
 from sdg.envs.ui.parser.screen import colour_of, merge
 from training.parser.detector import targets
@@ -28,7 +29,7 @@ def test_what_the_targets_say_is_what_is_decoded() -> None:
     assert set(decoded) == {"button", "checkbox", "textbox", "star icon"}
     for element in elements:
         kind = "star icon" if element.kind == "icon" else element.kind
-        assert overlap(decoded[kind].box, element.box) > 0.9
+        assert Box(*decoded[kind].box).overlap(element.box) > 0.9
     assert decoded["checkbox"].checked
     assert decoded["textbox"].focused
     assert not decoded["button"].checked

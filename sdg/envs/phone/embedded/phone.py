@@ -25,16 +25,16 @@ def initial_state(seed: int) -> dict[str, Any]:
     if seed < 0:
         raise ValueError(f"a seed is 0 or more, not {seed}")
     rng = random.Random(seed)
-    kept = json.loads((FOLDER / "state.json").read_text("utf-8"))
-    more: dict[str, Any] = kept.pop("more")
+    state = json.loads((FOLDER / "state.json").read_text("utf-8"))
+    more: dict[str, Any] = state.pop("more")
     for place, items in more.items():
         app, _, name = place.partition(".")
-        collection: list[dict[str, Any]] = kept[app][name]
+        collection: list[dict[str, Any]] = state[app][name]
         for item in rng.sample(items, len(items) // 2):
-            collection.append({"id": 1 + max(each["id"] for each in collection)} | item)
-    kept["os"]["now"] += 60 * rng.randrange(40)
-    kept["settings"]["serial"] = f"SDG{rng.randrange(10**8):08d}"
-    return dict(kept)
+            collection.append({"id": 1 + max(entry["id"] for entry in collection)} | item)
+    state["os"]["now"] += 60 * rng.randrange(40)
+    state["settings"]["serial"] = f"SDG{rng.randrange(10**8):08d}"
+    return dict(state)
 
 
 def phone_browser() -> Browser:
@@ -74,17 +74,17 @@ class EmbeddedPhone:
         with self._answering():
             if self._capture is None:  # three times as fast as Playwright's own, and as exact
                 self._capture = self._page.context.new_cdp_session(self._page)
-            png = self._captured(self._scale)
+            png = self._capture_png(self._scale)
             wide = int.from_bytes(png[16:20], "big")
             if wide != self.size[0]:  # Chromiums differ in whether a page's own scale counts
                 self._scale *= self.size[0] / wide
-                png = self._captured(self._scale)
+                png = self._capture_png(self._scale)
             return png
 
-    def _captured(self, scale: float) -> bytes:
+    def _capture_png(self, scale: float) -> bytes:
         clip = {"x": 0, "y": 0, "width": WIDTH, "height": HEIGHT, "scale": scale}
-        asked = {"format": "png", "optimizeForSpeed": True, "clip": clip}
-        return base64.b64decode(self._capture.send("Page.captureScreenshot", asked)["data"])
+        options = {"format": "png", "optimizeForSpeed": True, "clip": clip}
+        return base64.b64decode(self._capture.send("Page.captureScreenshot", options)["data"])
 
     def dump(self) -> str:
         """The UI tree."""

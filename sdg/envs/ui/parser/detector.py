@@ -13,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 from PIL import Image
 
+from sdg.envs.box import Box
 from sdg.envs.ui.commands import SCREEN
 
 ICONS = ("star", "trash", "search", "reply", "forward", "retweet", "heart", "share", "more", "close", "left", "right",
@@ -71,17 +72,17 @@ def network() -> Any:
             return torch.cat([near, self.wide(near)], dim=1)
 
     head = nn.Conv2d(32, len(KINDS) + 6, 1)
-    found = nn.Sequential(
+    model = nn.Sequential(
         nn.PixelUnshuffle(2), block(12, 24, stride=2), block(24, 24), Around(), block(48, 32), head
     )  # fmt: skip
-    return cast(Any, found).to(memory_format=torch.channels_last)
+    return cast(Any, model).to(memory_format=torch.channels_last)
 
 
 def detect(picture: np.ndarray) -> Sequence[Detection]:
     """The elements of a picture, RGB u8 (h, w, 3), the surest first."""
     scales = (1.0,) if picture.shape[:2] == (SCREEN, SCREEN) else (1.0, ENLARGED)
-    found = [each for scale in scales for each in _detect_at(picture, scale)]
-    return suppress(sorted(found, key=lambda each: -each.score))
+    detections = [detection for scale in scales for detection in _detect_at(picture, scale)]
+    return suppress(sorted(detections, key=lambda detection: -detection.score))
 
 
 def _detect_at(picture: np.ndarray, scale: float) -> Sequence[Detection]:
@@ -93,7 +94,7 @@ def _detect_at(picture: np.ndarray, scale: float) -> Sequence[Detection]:
     whole = np.pad(picture, ((0, -high % GRAIN), (0, -wide % GRAIN), (0, 0)), mode="edge")
     with torch.inference_mode():
         maps = load_network(network, WEIGHTS)(as_input(whole[None]))[0].numpy()
-    return [replace(each, box=tuple(round(side / scale) for side in each.box)) for each in decode(maps)]  # type: ignore[arg-type]
+    return [replace(detection, box=tuple(round(side / scale) for side in detection.box)) for detection in decode(maps)]  # type: ignore[arg-type]
 
 
 def as_input(pictures: np.ndarray) -> Any:
@@ -109,32 +110,25 @@ def decode(maps: np.ndarray) -> Sequence[Detection]:
     padded = np.pad(heat, ((0, 0), (1, 1), (1, 1)))
     h, w = heat.shape[1:]
     around = np.max([padded[:, i : i + h, j : j + w] for i in range(3) for j in range(3)], axis=0)
-    found = []
+    detections = []
     for kind, y, x in np.argwhere((heat == around) & (heat >= THRESHOLD)):
         left, top, right, bottom = np.exp(np.clip(maps[len(KINDS) : len(KINDS) + 4, y, x], -3, 5)) * STRIDE
         centre = (x + 0.5) * STRIDE, (y + 0.5) * STRIDE
-        box = (centre[0] - left, centre[1] - top, centre[0] + right, centre[1] + bottom)
-        sides = tuple(int(np.clip(round(float(side)), 0, STRIDE * limit)) for side, limit in zip(box, (w, h, w, h)))  # noqa: B905
-        if sides[2] - sides[0] >= 3 and sides[3] - sides[1] >= 3:
+        sides = (centre[0] - left, centre[1] - top, centre[0] + right, centre[1] + bottom)
+        box = Box(*(round(float(side)) for side in sides)).intersection((0, 0, STRIDE * w, STRIDE * h))
+        if box.width >= 3 and box.height >= 3:
             checked, focused = maps[len(KINDS) + 4 :, y, x] > 0
-            found.append(Detection(KINDS[kind], sides, bool(checked), bool(focused), float(heat[kind, y, x])))  # type: ignore[arg-type]
-    return suppress(sorted(found, key=lambda each: -each.score))
+            detections.append(Detection(KINDS[kind], box, bool(checked), bool(focused), float(heat[kind, y, x])))
+    return suppress(sorted(detections, key=lambda detection: -detection.score))
 
 
-def suppress(found: Sequence[Detection]) -> Sequence[Detection]:
+def suppress(detections: Sequence[Detection]) -> Sequence[Detection]:
     """Without those that lie on a surer one."""
-    kept: list[Detection] = []
-    for each in found:
-        if all(overlap(each.box, other.box) < OVERLAP for other in kept):
-            kept.append(each)
-    return tuple(kept)
-
-
-def overlap(a: Sequence[int], b: Sequence[int]) -> float:
-    """Intersection over union of two boxes, in [0, 1]."""
-    wide, high = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
-    common = max(wide, 0) * max(high, 0)
-    return common / max((a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - common, 1)
+    surest: list[Detection] = []
+    for detection in detections:
+        if all(Box(*detection.box).overlap(surer.box) < OVERLAP for surer in surest):
+            surest.append(detection)
+    return tuple(surest)
 
 
 @cache

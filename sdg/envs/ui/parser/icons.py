@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from sdg.envs.ui.parser.detector import Detection, load_network, overlap
+from sdg.envs.box import Box
+from sdg.envs.ui.parser.detector import Detection, load_network
 from sdg.envs.ui.parser.lines import edges_of, holds, pieces_of
 from sdg.envs.ui.parser.ocr import TextLine, read_line
 
@@ -39,9 +40,9 @@ MARKS = ("check", "close", "minus", "plus")
 """Names of what is drawn in boxes that are ticked; a piece of such a name that lies there is no icon."""
 LARGER = 0.005
 """How much surer a piece counts for each pixel of its height: what is drawn in an icon isn't one by itself."""
-SAME = 0.3
+MIN_OVERLAP = 0.3
 """Intersection over union from which two boxes are of one thing."""
-LEAST_TEXT = 4
+MIN_TEXT_WIDTH = 4
 """Pixels that a text is wide."""
 SIDES, SLIM, JOINED = (8, 52), 5, 2
 """Pixels of an icon's longer side, least and most; how often as long as the other it is at most; pixels around
@@ -70,11 +71,11 @@ def network() -> Any:
 def ink_of(picture: np.ndarray, box: Sequence[int]) -> np.ndarray | None:
     """What is drawn in a box [x0, y0, x1, y1] of a picture, RGB u8 (h, w, 3): its ink as u8 (SIDE, SIDE), cut to its
     edges, in the middle of a square; None where nothing is. The ground is what most of the box's rim has."""
-    part = picture[max(box[1], 0) : box[3], max(box[0], 0) : box[2]].astype(np.int16)
-    if min(part.shape[:2]) < 3:
+    piece = picture[max(box[1], 0) : box[3], max(box[0], 0) : box[2]].astype(np.int16)
+    if min(piece.shape[:2]) < 3:
         return None
-    rim = np.concatenate([part[0], part[-1], part[:, 0], part[:, -1]])
-    differs = np.abs(part - np.median(rim, axis=0)).max(axis=2)
+    rim = np.concatenate([piece[0], piece[-1], piece[:, 0], piece[:, -1]])
+    differs = np.abs(piece - np.median(rim, axis=0)).max(axis=2)
     strongest = float(differs.max())
     if strongest < FAINT:
         return None
@@ -90,37 +91,37 @@ def ink_of(picture: np.ndarray, box: Sequence[int]) -> np.ndarray | None:
 
 
 def find_icons(
-    picture: np.ndarray, lines: Sequence[TextLine], found: Sequence[Detection]
+    picture: np.ndarray, lines: Sequence[TextLine], detections: Sequence[Detection]
 ) -> tuple[list[TextLine], list[Detection]]:
     """The lines and elements of a picture, RGB u8 (h, w, 3), with its icons that have a name as elements; what was read
     of an icon is no text any more."""
     edges = edges_of(picture)
-    plain = [each for each in found if each.kind.endswith("icon") or each.kind in ("checkbox", "radio")]
+    plain = [tick for tick in detections if tick.kind.endswith("icon") or tick.kind in ("checkbox", "radio")]
     pieces = [*pieces_of(edges, 0), *pieces_of(edges, JOINED)]
-    boxes = [*(each.box for each in plain), *filter(_is_sized, pieces)]
-    ticks = [each.box for each in plain if not each.kind.endswith("icon")]
-    loose = [(max(x0 - 2, 0), max(y0 - 2, 0), x1 + 2, y1 + 2) for x0, y0, x1, y1 in boxes]
+    boxes = [*(Box(*tick.box) for tick in plain), *filter(_is_sized, pieces)]
+    ticks = [tick.box for tick in plain if not tick.kind.endswith("icon")]
+    scored = zip(name_icons(picture, [box.grown(2, 2) for box in boxes]), boxes, strict=True)
+    candidates = [(name, share, box) for (name, share), box in scored]
     icons: list[Detection] = []
-    named = zip(name_icons(picture, loose), boxes, strict=True)
-    for (name, share), box in sorted(named, key=lambda each: -each[0][1] - LARGER * (each[1][3] - each[1][1])):
+    for name, share, box in sorted(candidates, key=lambda row: -row[1] - LARGER * row[2].height):
         on_ticks = (NEVER if name in MARKS else SURER for tick in ticks if holds(tick, box))
         least = max([SURE, *(_least_in(line, box) for line in lines), *on_ticks])
         if name and share >= least and not any(holds(i.box, box, 0) or holds(box, i.box, 0) for i in icons):
             icons.append(Detection(f"{name} icon", box, False, False, share))
-    kept = [each for each in found if not any(_is_drawn_as(each, icon) for icon in icons)]
+    others = [detection for detection in detections if not any(_is_drawn_as(detection, icon) for icon in icons)]
     rest = (_without(picture, line, [icon.box for icon in icons if holds(line.box, icon.box)]) for line in lines)
-    return [line for line in rest if line], [*kept, *icons]
+    return [line for line in rest if line], [*others, *icons]
 
 
-def _is_sized(box: Sequence[int]) -> bool:
-    short, long = sorted((box[2] - box[0], box[3] - box[1]))
+def _is_sized(box: Box) -> bool:
+    short, long = sorted((box.width, box.height))
     return SIDES[0] <= long <= SIDES[1] and long <= SLIM * short
 
 
-def _is_drawn_as(each: Detection, icon: Detection) -> bool:
+def _is_drawn_as(detection: Detection, icon: Detection) -> bool:
     """Whether the detector took an icon for something drawn."""
-    is_drawn = each.kind.endswith("icon") or each.kind in ("checkbox", "radio", "shape")
-    return is_drawn and overlap(each.box, icon.box) >= SAME
+    is_drawn = detection.kind.endswith("icon") or detection.kind in ("checkbox", "radio", "shape")
+    return is_drawn and Box(*detection.box).overlap(icon.box) >= MIN_OVERLAP
 
 
 def _least_in(line: TextLine, box: Sequence[int]) -> float:
@@ -138,19 +139,21 @@ def _without(picture: np.ndarray, line: TextLine, icons: Sequence[Sequence[int]]
         x0, x1 = (max(x0, right + 1), x1) if left - x0 <= x1 - right else (x0, min(x1, left - 1))
     if line.is_foreign:
         return replace(line, box=(x0, y0, max(x1, x0 + 1), y1))
-    return line if not icons else read_line(picture, (x0, y0, x1, y1)) if x1 - x0 >= LEAST_TEXT else None
+    if not icons:
+        return line
+    return read_line(picture, (x0, y0, x1, y1)) if x1 - x0 >= MIN_TEXT_WIDTH else None
 
 
 def name_icons(picture: np.ndarray, boxes: Sequence[Sequence[int]]) -> list[tuple[str, float]]:
-    """For each box of a picture the likeliest name, "" for none of them, and its probability in [0, 1]."""
+    """For part box of a picture the likeliest name, "" for none of them, and its probability in [0, 1]."""
     import torch
 
-    found = [("", 1.0)] * len(boxes)
+    names = [("", 1.0)] * len(boxes)
     inks = {n: ink for n, box in enumerate(boxes) if (ink := ink_of(picture, box)) is not None}
     if inks:
         with torch.inference_mode():
             drawn = torch.from_numpy(np.stack(list(inks.values()))[:, None]).float() / 255
             shares = load_network(network, WEIGHTS)(drawn).softmax(1)
-        for n, (share, name) in zip(inks, zip(*(each.tolist() for each in shares.max(1)), strict=True), strict=True):
-            found[n] = ("", *NAMES)[name], share
-    return found
+        for n, (share, name) in zip(inks, zip(*(part.tolist() for part in shares.max(1)), strict=True), strict=True):
+            names[n] = ("", *NAMES)[name], share
+    return names

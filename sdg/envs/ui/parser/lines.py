@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import ndimage
 
+from sdg.envs.box import Box
 from sdg.envs.ui.parser.detector import Detection
 from sdg.envs.ui.parser.ocr import LEAST_CONFIDENCE, TextLine, read_line
 
@@ -22,7 +23,7 @@ AROUND = 4
 """Pixels above and below a line in which a tick's frame may stand out."""
 SIDES = (10, 26)
 """Pixels of a tick's side, least and most."""
-EDGE = 60
+MIN_EDGE = 60
 """Difference of neighbouring pixels, of 255, that counts as an edge."""
 HIGH, WIDE = (4, 32), (3, 120)
 """Pixels of what may be a letter or a word, least and most."""
@@ -30,114 +31,114 @@ APART = 7
 """Pixels across which edges belong to one word."""
 CERTAIN = {True: 0.8, False: 0.6}
 """Least confidence for a single letter, and for more."""
-MOST_READ = 60
+MAX_READ = 60
 """Pieces of a screen that are read at most; each takes a few milliseconds."""
-MOST_ALIKE = 2
+MAX_ALIKE = 2
 """Pieces of one width at one place across; more of them are a dashed line."""
 FRAMES, DASHES = frozenset("口曰日回囗□"), str.maketrans("一—", "--")
 """Letters as which an empty frame is read by itself, and those as which a minus is."""
-FRAMED = 0.6
+MIN_FRAME_SHARE = 0.6
 """Share of a side along which a field has an edge."""
 NEAR = 5
 """Pixels from a detected side within which its edge may lie."""
-Run = tuple[int, int, int, int]
 
 
 def cut_lines(
-    picture: np.ndarray, lines: Sequence[TextLine], found: Sequence[Detection], least: float = LEAST_CONFIDENCE
+    picture: np.ndarray, lines: Sequence[TextLine], detections: Sequence[Detection], least: float = LEAST_CONFIDENCE
 ) -> tuple[list[TextLine], list[Detection]]:
-    """The lines of a picture, RGB u8 (h, w, 3), cut, where it is as sure; and the ticks in them that `found` lacks."""
+    """The lines of a picture, RGB u8 (h, w, 3), cut, where it is as sure; and ticks in them that weren't detected."""
     cut: list[TextLine] = []
     ticks: list[Detection] = []
     for line in lines:
-        runs = _runs(picture, line.box)
-        rings = [tick for run in runs if (tick := _tick(picture, run, runs))]
-        ticks += [each for each in rings if not any(holds(other.box, each.box) for other in found)]
-        marks = [each.box for each in rings] + [
-            each.box for each in found if each.kind in ("checkbox", "radio") and holds(line.box, each.box)
-        ]
-        parts = _parts([run for run in runs if not any(holds(mark, run) for mark in marks)], runs, line.box)
-        if len(parts) == 1 and not marks:
+        runs = _runs(picture, Box(*line.box))
+        drawn = [tick for run in runs if (tick := _tick(picture, run, runs))]
+        ticks += [tick for tick in drawn if not any(holds(known.box, tick.box) for known in detections)]
+        detected = [known for known in detections if known.kind in ("checkbox", "radio") and holds(line.box, known.box)]
+        marks = [tick.box for tick in (*drawn, *detected)]
+        letters = [run for run in runs if not any(holds(mark, run) for mark in marks)]
+        texts = _parts(letters, runs, Box(*line.box))
+        if len(texts) == 1 and not marks:
             cut.append(line)
         else:
-            cut += [read for box in parts if (read := read_line(picture, box, least))]
+            cut += [part for box in texts if (part := read_line(picture, box, least))]
     return cut, ticks
 
 
 def holds(outer: Sequence[int], inner: Sequence[int], around: int = AROUND) -> bool:
     """Whether the middle of a box lies in another one, or up to so many pixels above or below it."""
-    x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
-    return outer[0] <= x < outer[2] and outer[1] - around <= y < outer[3] + around
+    left, top, right, bottom = outer
+    return Box(left, top - around, right, bottom + around).has_point(*Box(*inner).centre)
 
 
-def _runs(picture: np.ndarray, box: Sequence[int]) -> list[Run]:
+def _runs(picture: np.ndarray, line: Box) -> list[Box]:
     """Boxes of what has ink in a line, parted by columns without any; letters for the most."""
-    x0, y0, x1, y1 = box
-    top = max(y0 - AROUND, 0)
-    band = picture[top : y1 + AROUND, x0:x1].astype(np.int16)
-    ink = (np.abs(band - np.median(picture[y0:y1, x0:x1].reshape(-1, 3), axis=0)) > INKED).any(axis=2)
-    columns = np.flatnonzero(np.diff(np.pad(ink[y0 - top : y1 - top].any(axis=0).astype(np.int8), 1)))
-    found = []
-    for left, right in columns.reshape(-1, 2):
-        rows = np.flatnonzero(ink[:, left:right].any(axis=1))
-        found.append((x0 + int(left), top + int(rows[0]), x0 + int(right), top + int(rows[-1]) + 1))
-    return found
+    band = line.grown(0, AROUND)
+    ground = np.median(line.pixels_of(picture).reshape(-1, 3), axis=0)
+    ink = (np.abs(band.pixels_of(picture).astype(np.int16) - ground) > INKED).any(axis=2)
+    inked_columns = line.moved(-band.left, -band.top).pixels_of(ink).any(axis=0)
+    edges = np.flatnonzero(np.diff(np.pad(inked_columns.astype(np.int8), 1)))
+    runs = []
+    for left, right in edges.reshape(-1, 2).tolist():
+        rows = np.flatnonzero(ink[:, left:right].any(axis=1)).tolist()
+        runs.append(Box(left, rows[0], right, rows[-1] + 1).moved(band.left, band.top))
+    return runs
 
 
-def _tick(picture: np.ndarray, run: Run, runs: Sequence[Run]) -> Detection | None:
+def _tick(picture: np.ndarray, run: Box, runs: Sequence[Box]) -> Detection | None:
     """A square run that stands out of the letters beside it, and is drawn all around."""
-    x0, y0, x1, y1 = run
-    letters = [each for each in runs if each != run]
-    wide, high = x1 - x0, y1 - y0
-    if not letters or abs(wide - high) > 2 or not SIDES[0] <= wide <= SIDES[1]:
+    letters = [letter for letter in runs if letter != run]
+    if not letters or abs(run.width - run.height) > 2 or not SIDES[0] <= run.width <= SIDES[1]:
         return None
-    tops, bottoms = (np.array([each[side] for each in letters]) for side in (1, 3))
-    if max(np.median(tops) - y0, 0) + max(y1 - np.median(bottoms), 0) < 2 or y1 < np.median(bottoms) + 1:
+    above = np.median([letter.top for letter in letters]) - run.top
+    below = run.bottom - np.median([letter.bottom for letter in letters])
+    if below < 1 or max(above, 0) + below < 2:
         return None
-    gap = min((each[0] - x1 for each in letters if each[0] >= x1), default=0)
-    part = picture[y0:y1, x0:x1].astype(np.int16)
-    ink = (np.abs(part - np.median(picture[y0:y1, x1 : x1 + max(gap, 1)].reshape(-1, 3), axis=0)) > INKED).any(axis=2)
-    middle = slice(high // 3, -(high // 3)), slice(wide // 3, -(wide // 3))
-    around = min(
-        float(side.mean()) for side in (ink[:2].any(0), ink[-2:].any(0), ink[:, :2].any(1), ink[:, -2:].any(1))
-    )
-    if gap < 3 or around < 0.3:
+    gap = min((letter.left - run.right for letter in letters if letter.left >= run.right), default=0)
+    beside = Box(run.right, run.top, run.right + max(gap, 1), run.bottom)
+    ground = np.median(beside.pixels_of(picture).reshape(-1, 3), axis=0)
+    ink = (np.abs(run.pixels_of(picture).astype(np.int16) - ground) > INKED).any(axis=2)
+    sides = (ink[:2].any(0), ink[-2:].any(0), ink[:, :2].any(1), ink[:, -2:].any(1))
+    drawn_around = min(float(side.mean()) for side in sides)
+    if gap < 3 or drawn_around < 0.3:
         return None
-    kind = "checkbox" if ink[:2, :2].any() and ink[-2:, -2:].any() and around > 0.7 else "radio"
-    return Detection(kind, run, bool(ink[middle].mean() > 0.2), False, 1.0)
+    middle = ink[run.height // 3 : -(run.height // 3), run.width // 3 : -(run.width // 3)]
+    kind = "checkbox" if ink[:2, :2].any() and ink[-2:, -2:].any() and drawn_around > 0.7 else "radio"
+    return Detection(kind, run, bool(middle.mean() > 0.2), False, 1.0)
 
 
-def _parts(letters: Sequence[Run], runs: Sequence[Run], box: Sequence[int]) -> list[tuple[int, int, int, int]]:
+def _parts(letters: Sequence[Box], runs: Sequence[Box], line: Box) -> list[Box]:
     """The boxes of texts: letters without a wide gap, or anything that isn't a letter, between them."""
-    parts: list[list[Run]] = []
-    for run in letters:
-        near = bool(parts) and run[0] - parts[-1][-1][2] < GAP * (box[3] - box[1])
-        if near and not any(parts[-1][-1][2] <= other[0] < run[0] for other in runs if other not in letters):
-            parts[-1].append(run)
+    texts: list[Box] = []
+    signs = [run for run in runs if run not in letters]
+    for letter in letters:
+        end = texts[-1].right if texts else 0
+        is_near = bool(texts) and letter.left - end < GAP * line.height
+        if is_near and not any(end <= sign.left < letter.left for sign in signs):
+            texts[-1] = texts[-1]._replace(right=letter.right)
         else:
-            parts.append([run])
-    return [(part[0][0], box[1], part[-1][2], box[3]) for part in parts]
+            texts.append(line._replace(left=letter.left, right=letter.right))
+    return texts
 
 
-def read_left_out(picture: np.ndarray, lines: Sequence[TextLine], found: Sequence[Detection]) -> list[TextLine]:
+def read_left_out(picture: np.ndarray, lines: Sequence[TextLine], detections: Sequence[Detection]) -> list[TextLine]:
     """Texts of a picture, RGB u8 (h, w, 3), that no line has: pieces with edges, read one by one."""
     edges = edges_of(picture)
-    known = [(each.box, 3) for each in lines]
-    known += [(each.box, 2) for each in found if each.kind in ("checkbox", "radio") or each.kind.endswith("icon")]
-    for (x0, y0, x1, y1), more in known:
-        edges[max(y0 - more, 0) : y1 + more, max(x0 - more, 0) : x1 + more] = False
+    known = [(line.box, 3) for line in lines]
+    known += [(mark.box, 2) for mark in detections if mark.kind in ("checkbox", "radio") or mark.kind.endswith("icon")]
+    for box, margin in known:
+        Box(*box).grown(margin, margin).pixels_of(edges)[:] = False
     glyphs, _ = ndimage.label(edges, np.ones((3, 3)))
     boxes = _boxes(glyphs)
-    inner = [*(each.box for each in lines), *boxes]
+    inner = [*(line.box for line in lines), *boxes]
     small = [
         0,
-        *(_is_letters(box) and not any(box != each and holds(box, each, 0) for each in inner) for box in boxes),
+        *(_is_letters(box) and not any(box != other and holds(box, other, 0) for other in inner) for box in boxes),
     ]
     words, _ = ndimage.label(ndimage.binary_dilation(np.array(small, bool)[glyphs], np.ones((1, APART))))
     pieces = [box for box in _boxes(words, APART // 2) if _is_letters(box)]
-    columns = [(box[0], box[2]) for box in pieces]
-    pieces = [box for box in pieces if columns.count((box[0], box[2])) <= MOST_ALIKE]
-    read = [line for box in pieces[:MOST_READ] if (line := read_line(picture, box))]
+    spans = [(box.left, box.right) for box in pieces]
+    pieces = [box for box in pieces if spans.count((box.left, box.right)) <= MAX_ALIKE]
+    read = [line for box in pieces[:MAX_READ] if (line := read_line(picture, box))]
     sure = [line for line in read if line.confidence >= CERTAIN[len(line.text) == 1] and line.text not in FRAMES]
     return [replace(line, text=line.text.translate(DASHES)) if len(line.text) == 1 else line for line in sure]
 
@@ -149,10 +150,10 @@ def is_framed(picture: np.ndarray, box: Sequence[int]) -> bool:
     edges = edges_of(picture[top : y1 + NEAR, left : x1 + NEAR])
     rows, columns = edges[:, x0 - left : x1 - left].mean(axis=1), edges[y0 - top : y1 - top].mean(axis=0)
     sides = (rows[: 2 * NEAR], rows[-2 * NEAR :], columns[: 2 * NEAR], columns[-2 * NEAR :])
-    return sum(bool(len(side)) and bool(side.max() >= FRAMED) for side in sides) >= 3
+    return sum(bool(len(side)) and bool(side.max() >= MIN_FRAME_SHARE) for side in sides) >= 3
 
 
-def pieces_of(edges: np.ndarray, joined: int) -> list[tuple[int, int, int, int]]:
+def pieces_of(edges: np.ndarray, joined: int) -> list[Box]:
     """Boxes of what hangs together of edges, bool (h, w), with so many pixels around each that join it to others."""
     labels, _ = ndimage.label(ndimage.binary_dilation(edges, np.ones((2 * joined + 1,) * 2)), np.ones((3, 3)))
     return _boxes(labels, joined, joined)
@@ -160,16 +161,18 @@ def pieces_of(edges: np.ndarray, joined: int) -> list[tuple[int, int, int, int]]
 
 def edges_of(picture: np.ndarray) -> np.ndarray:
     """Bool (h, w): where the lightest or the darkest colour value differs from a neighbour's."""
-    found = np.zeros(picture.shape[:2], bool)
+    edges = np.zeros(picture.shape[:2], bool)
     for values in (picture.max(axis=2), picture.min(axis=2)):
-        found |= ndimage.grey_dilation(values, (3, 3)).astype(np.int16) - ndimage.grey_erosion(values, (3, 3)) > EDGE
-    return found
+        highest = ndimage.grey_dilation(values, (3, 3)).astype(np.int16)
+        edges |= highest - ndimage.grey_erosion(values, (3, 3)) > MIN_EDGE
+    return edges
 
 
-def _boxes(labels: np.ndarray, wide: int = 0, high: int = 0) -> list[tuple[int, int, int, int]]:
-    """The box of each label from 1 on, without so many pixels at either end that were added across and down."""
-    return [(x.start + wide, y.start + high, x.stop - wide, y.stop - high) for y, x in ndimage.find_objects(labels)]
+def _boxes(labels: np.ndarray, across: int = 0, down: int = 0) -> list[Box]:
+    """The box of each label from 1 on, without the pixels that were added at either end across and down."""
+    spans = ndimage.find_objects(labels)
+    return [Box(x.start + across, y.start + down, x.stop - across, y.stop - down) for y, x in spans]
 
 
-def _is_letters(box: Sequence[int]) -> bool:
-    return HIGH[0] <= box[3] - box[1] <= HIGH[1] and WIDE[0] <= box[2] - box[0] <= WIDE[1]
+def _is_letters(box: Box) -> bool:
+    return HIGH[0] <= box.height <= HIGH[1] and WIDE[0] <= box.width <= WIDE[1]

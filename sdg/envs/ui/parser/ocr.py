@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from sdg.envs.box import Box
+
 LEAST_CONFIDENCE = 0.5
 LARGEST = 1600
 """Pixels of a picture's longer side beyond which it is made smaller for finding lines."""
@@ -31,7 +33,7 @@ class TextLine:
 
 
 _ONE_AT_A_TIME = Lock()
-"""The engine keeps what it is at in itself, and what it was asked to use, too."""
+"""One call at a time, because the engine stores its current picture and options in itself."""
 
 
 @cache
@@ -65,12 +67,12 @@ def read_lines(picture: np.ndarray, least: float = LEAST_CONFIDENCE) -> Sequence
     """The text lines of a picture, RGB u8 (height, width, 3), sorted by y, then x; with a `least` of 0 also those of
     which nothing is read, with "" and 0."""
     with _ONE_AT_A_TIME:
-        found = _engine()(np.ascontiguousarray(picture[:, :, ::-1]), use_det=True, use_cls=False, use_rec=True)
-    if found.boxes is None:
+        output = _engine()(np.ascontiguousarray(picture[:, :, ::-1]), use_det=True, use_cls=False, use_rec=True)
+    if output.boxes is None:
         return ()
     lines = [
         _line(text, _without_margin(corners), score)
-        for corners, text, score in zip(found.boxes, found.txts, found.scores, strict=True)
+        for corners, text, score in zip(output.boxes, output.txts, output.scores, strict=True)
     ]
     return tuple(
         sorted((line for line in lines if line.confidence >= least), key=lambda line: (line.box[1], line.box[0]))
@@ -79,11 +81,10 @@ def read_lines(picture: np.ndarray, least: float = LEAST_CONFIDENCE) -> Sequence
 
 def read_line(picture: np.ndarray, box: tuple[int, int, int, int], least: float = LEAST_CONFIDENCE) -> TextLine | None:
     """What stands in a box of a picture that one line lies in; None for nothing that is as sure."""
-    x0, y0, x1, y1 = box
-    part = picture[max(y0 - 2, 0) : y1 + 2, max(x0 - 3, 0) : x1 + 3, ::-1]
+    piece = Box(*box).grown(3, 2).pixels_of(picture)[:, :, ::-1]
     with _ONE_AT_A_TIME:
-        found = _engine()(np.ascontiguousarray(part), use_det=False, use_cls=False, use_rec=True)
-    line = _line(found.txts[0], box, found.scores[0]) if found.txts else None
+        output = _engine()(np.ascontiguousarray(piece), use_det=False, use_cls=False, use_rec=True)
+    line = _line(output.txts[0], box, output.scores[0]) if output.txts else None
     return line if line and line.confidence >= least else None
 
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 from PIL import Image, ImageDraw
 
+from sdg.envs.box import Box
 from sdg.envs.ui.commands import SCREEN
 from sdg.envs.ui.parser.detector import Detection, detect
 from sdg.envs.ui.parser.icons import find_icons
@@ -23,7 +24,7 @@ from sdg.envs.ui.parser.scripts import languages_of, read_again
 FIELDS = ("textbox", "text area", "dropdown")
 INSIDE = 0.6
 """Share of a text's area that lies in an element that it belongs to."""
-MOST_TEXT, LETTERS = 300, 2
+MAX_TEXT_CHARS, LETTERS = 300, 2
 COLOURS = {"red": 0, "orange": 30, "yellow": 60, "green": 120, "cyan": 180, "blue": 240, "purple": 280, "magenta": 300}
 """Hue in degrees of the colours that are named."""
 INKS = {
@@ -41,11 +42,11 @@ INKS = {
     "lime": (0, 255, 0),
 }
 """Colours that have a name of their own; others go by their hue."""
-NEAR = 24
+MAX_DIFFERENCE = 24
 """Sum of differences up to which a colour is one of them."""
 PRESSED = ("button", "tab", "link")
 """Kinds whose ground may tell a state even where it is the page's."""
-DIFFERENT = 24
+MIN_DIFFERENCE = 24
 """Sum of differences of the three colour values from which two grounds are different."""
 GAP = (48, 24)
 """Pixels, across and down, within which elements are neighbours."""
@@ -68,6 +69,9 @@ class ScreenElement:
     held: bool = False
     ground: str = ""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "box", (*self.box,))  # a guard lets programs read plain tuples alone
+
     @property
     def name(self) -> str:
         """What it is, in the paper's words, and on what ground where that tells."""
@@ -77,7 +81,7 @@ class ScreenElement:
     def _what(self) -> str:
         state = [word for word, has in (("checked", self.checked), ("focused", self.focused)) if has]
         what = " ".join((*state, *([self.look] if self.look else []), self.kind))
-        words = self.text.replace("'", "’")[:MOST_TEXT]
+        words = self.text.replace("'", "’")[:MAX_TEXT_CHARS]
         if self.kind in FIELDS:
             return f"{what} containing the text '{words}'" if words else f"empty {what}"
         if self.kind == "text":
@@ -87,7 +91,7 @@ class ScreenElement:
     @property
     def middle(self) -> tuple[int, int]:
         """The point (x, y) to click."""
-        return (self.box[0] + self.box[2]) // 2, (self.box[1] + self.box[3]) // 2
+        return Box(*self.box).middle
 
     def __str__(self) -> str:
         return f"{self.name}: {list(self.box)}"
@@ -100,50 +104,53 @@ class Screen:
     elements: tuple[ScreenElement, ...]
 
     def __str__(self) -> str:
-        text = [str(each) for each in self.elements if each.kind == "text"]
-        rest = [str(each) for each in self.elements if each.kind != "text"]
+        text = [str(element) for element in self.elements if element.kind == "text"]
+        rest = [str(element) for element in self.elements if element.kind != "text"]
         return "\n".join(["OCR:", *(text or ["(nothing)"]), "", "Object Detector:", *(rest or ["(nothing)"])])
 
 
 def parse(picture: np.ndarray) -> Screen:
     """The elements of a screenshot, RGB u8 (h, w, 3); of pages larger than MiniWoB++'s lines are cut where they hold
     more than one text, and what the finders left out is read."""
-    found, read = detect(picture), read_lines(picture, least=0.0)
+    detections, read = detect(picture), read_lines(picture, least=0.0)
     lines = [line for line in read if line.confidence >= LEAST_CONFIDENCE]
     if picture.shape[:2] == (SCREEN, SCREEN):
-        return merge(picture, found, lines)
+        return merge(picture, detections, lines)
     languages = languages_of(picture, read)
-    found = [each for each in found if each.kind not in FIELDS or is_framed(picture, each.box)]
-    cut, ticks = cut_lines(picture, read, found, 0.0) if languages else cut_lines(picture, lines, found)
+    detections = [found for found in detections if found.kind not in FIELDS or is_framed(picture, found.box)]
+    cut, ticks = cut_lines(picture, read, detections, 0.0) if languages else cut_lines(picture, lines, detections)
     cut = read_again(picture, cut, languages)
-    cut, found = find_icons(picture, cut, [*found, *ticks])
-    elements = merge(picture, found, [*cut, *read_left_out(picture, cut, found)]).elements
-    grounds = telling_grounds(picture, [each.kind for each in elements], [each.box for each in elements])
-    named = {n: name for n, ground in grounds.items() if (name := name_colour(ground)) != "white"}
-    return Screen(tuple(replace(each, ground=named.get(n, "")) for n, each in enumerate(elements)))
+    cut, detections = find_icons(picture, cut, [*detections, *ticks])
+    elements = merge(picture, detections, [*cut, *read_left_out(picture, cut, detections)]).elements
+    grounds = telling_grounds(picture, [element.kind for element in elements], [element.box for element in elements])
+    colours = {n: colour for n, ground in grounds.items() if (colour := name_colour(ground)) != "white"}
+    return Screen(tuple(replace(element, ground=colours.get(n, "")) for n, element in enumerate(elements)))
 
 
 def merge(picture: np.ndarray, detections: Sequence[Detection], lines: Sequence[TextLine]) -> Screen:
     """Elements with the text that lies in them; text that lies in none stays by itself."""
+    boxes = [Box(*detection.box) for detection in detections]
     words: list[list[TextLine]] = [[] for _ in detections]
     alone: list[TextLine] = []
     for line in lines:
-        holders = [(_area(each.box), n) for n, each in enumerate(detections) if _share(line.box, each.box) >= INSIDE]
-        (words[min(holders)[1]] if holders else alone).append(line)
-    found = [_element(picture, each, inside) for each, inside in zip(detections, words, strict=True)]
-    found += [_written(picture, line) for line in alone]
-    found.sort(key=lambda each: (each.box[1], each.box[0]))
-    return Screen(tuple(replace(each, id=number) for number, each in enumerate(found, 1)))
+        holders = [(box.area, n) for n, box in enumerate(boxes) if _share(line.box, box) >= INSIDE]
+        texts = words[min(holders)[1]] if holders else alone
+        texts.append(line)
+    elements = [_element(picture, detection, inside) for detection, inside in zip(detections, words, strict=True)]
+    elements += [_element_of_text(picture, line) for line in alone]
+    elements.sort(key=lambda element: (element.box[1], element.box[0]))
+    return Screen(tuple(replace(element, id=number) for number, element in enumerate(elements, 1)))
 
 
-def _element(picture: np.ndarray, found: Detection, inside: Sequence[TextLine]) -> ScreenElement:
-    drawn = found.kind.endswith("icon") or found.kind in ("checkbox", "radio")  # a star or a tick isn't text
-    text = "" if drawn else " ".join(line.text for line in inside)
-    look = f"{colour_of(picture, found.box)} {form_of(picture, found.box)}".strip() if found.kind == "shape" else ""
-    return ScreenElement(0, found.kind, text, found.box, found.checked, found.focused, look)
+def _element(picture: np.ndarray, detection: Detection, inside: Sequence[TextLine]) -> ScreenElement:
+    kind, box = detection.kind, detection.box
+    is_drawn = kind.endswith("icon") or kind in ("checkbox", "radio")  # a star or a tick isn't text
+    text = "" if is_drawn else " ".join(line.text for line in inside)
+    look = f"{colour_of(picture, box)} {form_of(picture, box)}".strip() if kind == "shape" else ""
+    return ScreenElement(0, kind, text, box, detection.checked, detection.focused, look)
 
 
-def _written(picture: np.ndarray, line: TextLine) -> ScreenElement:
+def _element_of_text(picture: np.ndarray, line: TextLine) -> ScreenElement:
     """A line of text; a letter or two in a colour of their own are a shape, as pages draw them. Links are blue."""
     ink = colour_of(picture, line.box) if len(line.text) <= LETTERS else ""
     if ink in COLOURS and ink not in ("blue", "purple"):
@@ -153,7 +160,7 @@ def _written(picture: np.ndarray, line: TextLine) -> ScreenElement:
 
 def colour_of(picture: np.ndarray, box: Sequence[int]) -> str:
     """The name of the colour that most of a box has, white aside: "red", "grey", "black"; "white" for an empty one."""
-    pixels = picture[box[1] : box[3], box[0] : box[2]].reshape(-1, 3)
+    pixels = Box(*box).pixels_of(picture).reshape(-1, 3)
     inked = pixels[(pixels < 240).any(axis=1)]
     if len(inked) < 0.04 * max(len(pixels), 1):
         return "white"
@@ -165,10 +172,12 @@ def name_colour(most: np.ndarray) -> str:
     """The name of a colour, RGB in [0, 255]."""
     near = min(INKS, key=lambda name: float(np.abs(most - INKS[name]).sum()))
     hue, saturation, value = colorsys.rgb_to_hsv(*(most / 255))
-    if np.abs(most - INKS[near]).sum() < NEAR:
+    if np.abs(most - INKS[near]).sum() < MAX_DIFFERENCE:
         return near
-    if value < 0.2 or saturation < 0.2:
-        return "black" if value < 0.2 else "white" if value > 0.93 else "grey"
+    if value < 0.2:
+        return "black"
+    if saturation < 0.2:
+        return "white" if value > 0.93 else "grey"
     return min(COLOURS, key=lambda name: min(abs(360 * hue - COLOURS[name]), 360 - abs(360 * hue - COLOURS[name])))
 
 
@@ -178,36 +187,36 @@ def telling_grounds(picture: np.ndarray, kinds: Sequence[str], boxes: Sequence[S
     Left out are those on the page's own ground, and neighbours there that are only text.
     """
     page = _ground(picture, (0, 0, picture.shape[1], picture.shape[0]))
-    asked = [n for n, kind in enumerate(kinds) if kind in (*PRESSED, "text")]
-    grounds = {n: _ground(picture, boxes[n]) for n in asked}
-    own = [n for n in asked if _differ(grounds[n], page)]
-    beside = [n for n in asked if n in own or kinds[n] in PRESSED]
+    telling = [n for n, kind in enumerate(kinds) if kind in (*PRESSED, "text")]
+    grounds = {n: _ground(picture, boxes[n]) for n in telling}
+    own = [n for n in telling if _differ(grounds[n], page)]
+    neighbours = [n for n in telling if n in own or kinds[n] in PRESSED]
     return {
         n: grounds[n]
         for n in own
-        if any(_differ(grounds[n], grounds[other]) and _are_neighbours(boxes[n], boxes[other]) for other in beside)
+        if any(_differ(grounds[n], grounds[m]) and _are_neighbours(boxes[n], boxes[m]) for m in neighbours)
     }
 
 
 def _ground(picture: np.ndarray, box: Sequence[int]) -> np.ndarray:
     """The colour that most of a box has."""
-    x0, y0, x1, y1 = box
-    pixels = picture[y0:y1, x0:x1].reshape(-1, 3)
+    pixels = Box(*box).pixels_of(picture).reshape(-1, 3)
     if not len(pixels):
         return np.zeros(3, int)
     codes = (pixels // 8).astype(int) @ np.array([1024, 32, 1])
     return np.median(pixels[codes == np.bincount(codes).argmax()], axis=0).astype(int)
 
 
-def _differ(one: np.ndarray, other: np.ndarray) -> bool:
-    return bool(np.abs(one - other).sum() >= DIFFERENT)
+def _differ(ground: np.ndarray, beside: np.ndarray) -> bool:
+    return bool(np.abs(ground - beside).sum() >= MIN_DIFFERENCE)
 
 
-def _are_neighbours(one: Sequence[int], other: Sequence[int]) -> bool:
+def _are_neighbours(first: Sequence[int], second: Sequence[int]) -> bool:
     """Whether they lie close to each other in a row, or in a column with the same left side."""
-    across, down = (max(one[n], other[n]) - min(one[n + 2], other[n + 2]) for n in (0, 1))
-    in_row = 2 * -down > max(one[3] - one[1], other[3] - other[1]) and 0 <= across + 4 <= GAP[0]
-    in_column = abs(one[0] - other[0]) <= ALIGNED and 0 <= down + 4 <= GAP[1]
+    box, neighbour = Box(*first), Box(*second)
+    common = box.intersection(neighbour)  # negative sides are gaps
+    in_row = 2 * common.height > max(box.height, neighbour.height) and 0 <= 4 - common.width <= GAP[0]
+    in_column = abs(box.left - neighbour.left) <= ALIGNED and 0 <= 4 - common.height <= GAP[1]
     return in_row or in_column
 
 
@@ -217,7 +226,7 @@ FULL, ROUND, HALF = 0.93, 0.785, 0.5
 
 def form_of(picture: np.ndarray, box: Sequence[int]) -> str:
     """ "rectangle", "circle", "triangle" or "" for none of them, by how the ink of a box lies in it."""
-    ink: np.ndarray = picture[box[1] : box[3], box[0] : box[2]].min(axis=2) < 240
+    ink: np.ndarray = Box(*box).pixels_of(picture).min(axis=2) < 240
     rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
     if len(rows) < 5 or len(columns) < 5:
         return ""
@@ -226,18 +235,16 @@ def form_of(picture: np.ndarray, box: Sequence[int]) -> str:
     filled = np.maximum.accumulate(ink, axis=1) & np.maximum.accumulate(ink[:, ::-1], axis=1)[:, ::-1]
     share, widths = float(filled.mean()), filled.mean(axis=1)
     top, bottom = widths[: len(widths) // 4].mean(), widths[-(len(widths) // 4) :].mean()
-    round_ = abs(share - ROUND) < 0.07 and abs(top - bottom) < 0.2
-    three = abs(share - HALF) < 0.12 and abs(top - bottom) > 0.4
-    return "rectangle" if share >= FULL else "circle" if round_ else "triangle" if three else ""
-
-
-def _area(box: Sequence[int]) -> int:
-    return (box[2] - box[0]) * (box[3] - box[1])
+    if share >= FULL:
+        return "rectangle"
+    if abs(share - ROUND) < 0.07 and abs(top - bottom) < 0.2:
+        return "circle"
+    return "triangle" if abs(share - HALF) < 0.12 and abs(top - bottom) > 0.4 else ""
 
 
 def _share(inner: Sequence[int], outer: Sequence[int]) -> float:
-    wide, high = min(inner[2], outer[2]) - max(inner[0], outer[0]), min(inner[3], outer[3]) - max(inner[1], outer[1])
-    return max(wide, 0) * max(high, 0) / max(_area(inner), 1)
+    """Which share of a box lies in another."""
+    return Box(*inner).intersection(outer).area / max(Box(*inner).area, 1)
 
 
 @lru_cache(maxsize=2)
@@ -253,19 +260,19 @@ def draw_marks(picture: np.ndarray, elements: Sequence[ScreenElement]) -> np.nda
     """The picture, RGB u8 (h, w, 3), with a frame around each element and its number at the upper left corner."""
     image = Image.fromarray(picture)
     draw = ImageDraw.Draw(image)
-    for each in elements:
-        x0, y0, x1, y1 = each.box
+    for element in elements:
+        x0, y0, x1, y1 = element.box
         draw.rectangle((x0, y0, max(x1 - 1, x0), max(y1 - 1, y0)), outline=(220, 0, 90))
-        draw.rectangle((x0, y0, x0 + 6 * len(str(each.id)) + 3, y0 + 11), fill=(220, 0, 90))
-        draw.text((x0 + 2, y0), str(each.id), fill=(255, 255, 255))
+        draw.rectangle((x0, y0, x0 + 6 * len(str(element.id)) + 3, y0 + 11), fill=(220, 0, 90))
+        draw.text((x0 + 2, y0), str(element.id), fill=(255, 255, 255))
     return np.asarray(image)
 
 
 def painted_over(picture: np.ndarray, boxes: Iterable[Sequence[int]]) -> np.ndarray:
     """The picture without what stands in some boxes [x0, y0, x1, y1]."""
     clean = picture.copy()
-    for x0, y0, x1, y1 in boxes:
-        clean[y0:y1, x0:x1] = PAINT
+    for box in boxes:
+        Box(*box).pixels_of(clean)[:] = PAINT
     return clean
 
 

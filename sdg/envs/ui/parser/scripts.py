@@ -18,6 +18,7 @@ from functools import cache
 import numpy as np
 from PIL import Image
 
+from sdg.envs.box import Box
 from sdg.envs.ui.parser.ocr import LEAST_CONFIDENCE, TextLine
 
 PROGRAM, ENGLISH = "tesseract", "eng"
@@ -59,32 +60,32 @@ LIMIT_S = 5.0
 def known_languages() -> tuple[str, ...]:
     """Those of SCRIPTS that are there; none where the program, or its English, isn't."""
     has = _call("--list-langs").split()
-    return tuple(each for each in SCRIPTS if each in has) if ENGLISH in has else ()
+    return tuple(language for language in SCRIPTS if language in has) if ENGLISH in has else ()
 
 
 def languages_of(picture: np.ndarray, lines: Sequence[TextLine]) -> tuple[str, ...]:
     """The languages in whose letters a picture, RGB u8 (h, w, 3), has lines that the first reader can't read."""
     doubtful = [line for line in lines if _is_doubtful(line, DOUBTFUL)] if known_languages() else []
-    found: Counter[str] = Counter()
-    widest = sorted((line.box for line in doubtful), key=lambda box: box[0] - box[2])[:PROBED]
-    begun = [(x0, y0, min(x1, x0 + WIDE * (y1 - y0)), y1) for x0, y0, x1, y1 in widest]
-    for text, sure in read_as(picture, begun, (ENGLISH, *known_languages())):
+    letters: Counter[str] = Counter()
+    widest = sorted((Box(*line.box) for line in doubtful), key=lambda box: -box.width)[:PROBED]
+    beginnings = [box._replace(right=min(box.right, box.left + WIDE * box.height)) for box in widest]
+    for text, sure in read_as(picture, beginnings, (ENGLISH, *known_languages())):
         if sure >= LIKELY and is_foreign(text):
-            found.update(script for letter in text if letter not in ALIKE and (script := _script(letter)))
-    least = max(LETTERS, SHARE * max(found.values(), default=0))
-    return tuple(each for each in known_languages() if found[SCRIPTS[each]] >= least)
+            letters.update(script for letter in text if letter not in ALIKE and (script := _script(letter)))
+    least = max(LETTERS, SHARE * max(letters.values(), default=0))
+    return tuple(language for language in known_languages() if letters[SCRIPTS[language]] >= least)
 
 
 def read_again(picture: np.ndarray, lines: Sequence[TextLine], languages: Sequence[str]) -> list[TextLine]:
     """The lines, with those that are in letters of the languages read by them; those that nobody can read go."""
     doubtful = [line for line in lines if _is_doubtful(line, SURE)][:MOST] if languages else []
     texts = read_as(picture, [line.box for line in doubtful], (*languages, ENGLISH))
-    found = {
+    foreign = {
         line: replace(line, text=text, confidence=max(sure, LEAST_CONFIDENCE), is_foreign=True)
         for line, (text, sure) in zip(doubtful, texts, strict=True)
         if sure >= ENOUGH and is_foreign(text)
     }
-    return [line for each in lines if (line := found.get(each, each)).confidence >= LEAST_CONFIDENCE]
+    return [line for line in (foreign.get(line, line) for line in lines) if line.confidence >= LEAST_CONFIDENCE]
 
 
 def read_as(picture: np.ndarray, boxes: Sequence[Sequence[int]], languages: Sequence[str]) -> list[tuple[str, float]]:
@@ -93,14 +94,14 @@ def read_as(picture: np.ndarray, boxes: Sequence[Sequence[int]], languages: Sequ
     if boxes:
         (first, *others), data = (_image(picture, box) for box in boxes), io.BytesIO()
         first.save(data, "TIFF", save_all=True, append_images=others)
-        said = _call("-l", "+".join(languages), "--psm", "7", "stdin", "stdout", "tsv", data=data.getvalue())
-        for columns in (row.split("\t") for row in said.split("\n")):
+        table = _call("-l", "+".join(languages), "--psm", "7", "stdin", "stdout", "tsv", data=data.getvalue())
+        for columns in (row.split("\t") for row in table.split("\n")):
             if len(columns) == COLUMNS and columns[0] == WORD and columns[-1].strip():
                 words[int(columns[1]) - 1].append(columns)
-    return [(_joined(each), float(np.mean([float(columns[10]) for columns in each] or [0])) / 100) for each in words]
+    return [(_join(line), float(np.mean([float(columns[10]) for columns in line] or [0])) / 100) for line in words]
 
 
-def _joined(words: Sequence[Sequence[str]]) -> str:
+def _join(words: Sequence[Sequence[str]]) -> str:
     """Words of a line in Tesseract's table as one text: some letters come as words, so only gaps are spaces."""
     text, end = "", (0, 0)
     for left, _, wide, _, _, word in (columns[6:] for columns in words):
@@ -108,19 +109,15 @@ def _joined(words: Sequence[Sequence[str]]) -> str:
         is_apart = max(begin[0] - end[1], end[0] - begin[1]) > GAP * HIGH
         space = " " if text and is_apart and unicodedata.category(word[0])[0] != "M" else ""
         text, end = text + space + word, begin
-    kept = "".join(letter for letter in text if unicodedata.category(letter)[0] != "C").removesuffix(" |")
-    kept = kept.replace("\u00b5", "\u03bc").replace(
-        "\u0e4d\u0e32", "\u0e33"
-    )  # Greek mu and Thai am, as pages write them
-    head, _, rest = kept.partition(" ")
-    return rest if rest and len(head) == 1 and (head in MARKS or not head.isalnum()) else kept
+    text = "".join(letter for letter in text if unicodedata.category(letter)[0] != "C").removesuffix(" |")
+    text = text.replace("\u00b5", "\u03bc").replace("\u0e4d\u0e32", "\u0e33")  # Greek mu, Thai am, as on pages
+    head, _, rest = text.partition(" ")
+    return rest if rest and len(head) == 1 and (head in MARKS or not head.isalnum()) else text
 
 
 def _image(picture: np.ndarray, box: Sequence[int]) -> Image.Image:
     """A line by itself, dark on light."""
-    x0, y0, x1, y1 = box
-    part = picture[max(y0 - MARGIN, 0) : max(y0, y1) + MARGIN, max(x0 - MARGIN, 0) : max(x0, x1) + MARGIN]
-    image = Image.fromarray(part).convert("L")
+    image = Image.fromarray(Box(*box).grown(MARGIN, MARGIN).pixels_of(picture)).convert("L")
     image = image.resize((max(round(image.width * HIGH / image.height), 1), HIGH), Image.Resampling.BICUBIC)
     return image if np.median(np.asarray(image)) >= 128 else image.point(lambda value: 255 - value)
 

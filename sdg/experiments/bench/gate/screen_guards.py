@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from sdg.envs.box import Box
 from sdg.envs.ui.affordances import CLICK, TYPE, ScreenAffordances, SeenScreen, asked_for, place_of, resolve
-from sdg.envs.ui.parser.detector import overlap
 from sdg.envs.ui.parser.screen import ScreenElement, parse, picture_of
 from sdg.envs.world import Observation
 from sdg.experiments.bench.gate.figures import figures
@@ -55,7 +55,7 @@ def located_overlap(item: Item, parsed: Parsed) -> float:
     """Intersection over union of the box found for a command and the true box."""
     assert item.box is not None
     box = place_of({item.verb}, item.argument, parsed(item.page.before).parsed)
-    return overlap(box, item.box) if box else 0.0
+    return Box(*item.box).overlap(box) if box else 0.0
 
 
 def rows(

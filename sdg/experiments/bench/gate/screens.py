@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from sdg.envs.box import Box
 from sdg.envs.ui.affordances import CLICK, TYPE
 from sdg.envs.ui.captions import Caption, alike
-from sdg.envs.ui.parser.detector import overlap
 from sdg.envs.ui.parser.screen import FIELDS, ScreenElement
 from sdg.envs.ui.tasks import SEEN
 from sdg.experiments.bench.gate.rollouts import COMPLETENESS, FEASIBILITY
@@ -272,7 +272,7 @@ def _completenesses(page: Page, rng: np.random.Generator) -> Iterator[Item]:
         others = [
             other
             for other in page.transitions
-            if other is not transition and overlap(other.box, box) < 0.3 and other.after != transition.after
+            if other is not transition and Box(*other.box).overlap(box) < 0.3 and other.after != transition.after
         ]
         if not others:
             continue
