@@ -16,8 +16,8 @@ from minigrid.core.grid import Grid
 from safetensors.torch import save_file
 
 from sdg.envs.babyai import cells
+from sdg.envs.babyai.cells import VIEW
 from sdg.envs.babyai.perception import pixels
-from sdg.envs.babyai.perception.memory import VIEW
 
 COLOURED = (cells.DOOR_OPEN, cells.DOOR_CLOSED, cells.DOOR_LOCKED, cells.KEY, cells.BALL, cells.BOX)
 HAND = (cells.KEY, cells.BALL, cells.BOX)

@@ -8,9 +8,8 @@ import numpy as np
 from PIL import Image
 
 from sdg.deduction.library_skills import options_of
-from sdg.deduction.program import run_program
+from sdg.deduction.program import Scope, run_program
 from sdg.deduction.robot import Robot
-from sdg.deduction.scope import Scope
 from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
 from sdg.experiments.play.film import animate

@@ -1,8 +1,10 @@
 """Agents under one harness: each has the same world, the same limit and the same judge."""
 
+import re
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Protocol, cast
 
@@ -15,16 +17,23 @@ from sdg.deduction.episode import (
     UNFINISHED,
     WORKER_LOST,
     Episode,
+    Interaction,
     UnjudgedWorld,
     is_judged,
 )
 from sdg.deduction.protocols import CalledSkill
 from sdg.envs import domains
 from sdg.envs.domain import Domain
-from sdg.envs.world import World
+from sdg.envs.world import Action, World
 from sdg.gate.executor import GateGuard, GuardChain
-from sdg.gate.rules import RulesGuard
+from sdg.gate.rules import RulesGuard, without_clock
+from sdg.llm.model import Completion, LanguageModel, Message, Sampling
+from sdg.prompts.fill import conversation, fence, one_line
+from sdg.prompts.replies import tidy
 from sdg.skills.library.composed import ComposedSkill
+
+REMEMBERED = 16
+"""Latest turns that the model is shown, as in BALROG."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +81,23 @@ class Agent(Protocol):
 
 def play_task(agent: Agent, task: Task, *, bot_steps: int | None = None) -> dict[str, Any]:
     """Play one task in a fresh world: a row for the journal of episodes. Raises `ModelError` from planners."""
-    began = time.perf_counter()
-    level, world = open_world(task)
-    return _row(agent.name, level, task=task, episode=agent.play(world, task), bot_steps=bot_steps, began=began)
+    return _row(agent.name, task, agent.play, bot_steps)
 
 
 def lost_task(name: str, task: Task, *, reason: str, bot_steps: int | None = None) -> dict[str, Any]:
     """The row of a task whose process hung or died while agent `name` played it: it counts as a failure."""
+
+    def lose(world: World, task: Task) -> Episode:
+        return Episode(world.mission, False, WORKER_LOST, (), world.max_steps, judged=is_judged(world))
+
+    return _row(name, task, lose, bot_steps) | {"success": False, "error": reason}
+
+
+def _row(name: str, task: Task, play: Callable[[World, Task], Episode], bot_steps: int | None) -> dict[str, Any]:
     began = time.perf_counter()
     level, world = open_world(task)
-    episode = Episode(world.mission, False, WORKER_LOST, (), world.max_steps, judged=is_judged(world))
-    row = _row(name, level, task=task, episode=episode, bot_steps=bot_steps, began=began)
-    return row | {"success": False, "error": reason}
-
-
-def _row(name: str, level: str, *, task: Task, episode: Episode, bot_steps: int | None, began: float) -> dict[str, Any]:
-    head = {"unit": task.unit(name), "agent": name, "level": level, "seed": task.seed}
-    tail = {"repeat": task.repeat, "bot_steps": bot_steps, "seconds": round(time.perf_counter() - began, 4)}
-    return head | episode.row() | tail
+    row = {"unit": task.unit(name), "agent": name, "level": level, "seed": task.seed} | play(world, task).row()
+    return row | {"repeat": task.repeat, "bot_steps": bot_steps, "seconds": round(time.perf_counter() - began, 4)}
 
 
 def open_world(task: Task) -> tuple[str, World]:
@@ -192,3 +200,102 @@ def act_out(world: World, choose: Callable[[], int | None]) -> Episode:
             cause = "" if success else MISSION_FAILED if result.terminated else OUT_OF_TIME
             break
     return Episode(world.mission, success, cause, tuple(actions), world.max_steps, judged=is_judged(world))
+
+
+@dataclass(frozen=True)
+class ChatAgent:
+    """A model that acts directly: it is shown what the robot knows and names one action, turn by turn. It has as many
+    turns as the level has steps, those without a readable action included.
+
+    That is the setting of BALROG (Paglieri et al. 2024, arXiv 2411.13543): no program, no skills, no gate. Perception
+    is the same as for planners: things with names.
+    """
+
+    model: LanguageModel
+    sampling: Sampling = field(default_factory=Sampling)
+    name: str = "chat"
+
+    def play(self, world: World, task: Task) -> Episode:
+        """Ask and act until the mission is done, failed or out of turns. Raises what the model raises."""
+        chat = _Chat(world, task.domain, self.model, replace(self.sampling, seed=task.random_seed % 2**31))
+        episode = act_out(world, chat.choose)
+        result = replace(episode, cause=OUT_OF_TIME) if chat.turns_left == 0 and not episode.success else episode
+        return replace(
+            result,
+            interactions=(
+                Interaction(
+                    program="",
+                    cause=result.cause,
+                    error="",
+                    state=task.domain.perceivable.code_view(world.perception()).describe(),
+                    calls=(),
+                    began=0,
+                    ended=result.steps,
+                    prompt_tokens=sum(each.prompt_tokens for each in chat.replies),
+                    completion_tokens=sum(each.completion_tokens for each in chat.replies),
+                ),
+            ),
+            llm_calls=len(chat.replies),
+        )
+
+
+class _Chat:
+    """One conversation: each turn is a new prompt with only the latest actions, so that prompts stay short."""
+
+    def __init__(self, world: World, domain: Domain, model: LanguageModel, sampling: Sampling) -> None:
+        self._world, self._domain, self._model, self._sampling = world, domain, model, sampling
+        self._latest: deque[str] = deque(maxlen=REMEMBERED)
+        self._before = ""
+        self.replies: list[Completion] = []
+
+    @property
+    def turns_left(self) -> int:
+        """Turns that may still be asked for."""
+        return self._world.max_steps - len(self.replies)
+
+    def choose(self) -> int | None:
+        """The model's next action, or None when no turn is left."""
+        # Time always passes: what is known counts without the step count.
+        known = without_clock(self._world.perception().describe())
+        if self._latest and known == self._before:
+            self._latest[-1] += " (nothing changed)"
+        while self.turns_left > 0:
+            self.replies.append(self._model.complete(self._prompt(), sampling=self._sampling))
+            action = action_named(self.replies[-1].text, self._domain.actions)
+            said = action_text(action) if action else "your answer named no action, or several; the robot waited"
+            self._latest.append(f"turn {len(self.replies)}: {said}")
+            if action:
+                self._before = known
+                return action.number
+        return None
+
+    def _prompt(self) -> tuple[Message, ...]:
+        return conversation(
+            "chat",
+            role=self._domain.texts["role"],
+            choices="\n".join(f"- {action_text(action)}: {action.description}." for action in self._domain.actions),
+            actions=self._domain.texts["actions"],
+            instruction=fence(one_line(self._world.mission, 1000)),
+            latest=fence("\n".join(self._latest) or "none yet"),
+            state=fence(self._domain.perceivable.code_view(self._world.perception()).describe()),
+            turns_left=str(self.turns_left),
+        )
+
+
+def action_text(action: Action) -> str:
+    """What the prompt calls an action."""
+    return action.spoken or action.name.replace("_", " ")
+
+
+def action_named(reply: str, actions: Sequence[Action]) -> Action | None:
+    """The one action that the reply, or else its last line, names; None where that is none or several."""
+    for text in (tidy(reply), tidy(reply).strip().rpartition("\n")[2]):
+        named = [each for each in actions if _pattern(each).search(text)]
+        if len(named) == 1:
+            return named[0]
+    return None
+
+
+def _pattern(action: Action) -> re.Pattern[str]:
+    words = "[ _-]?".join(map(re.escape, action_text(action).split()))
+    return re.compile(rf"\b{words}\b", re.IGNORECASE)

@@ -12,8 +12,8 @@ from sdg.console import UserError
 from sdg.deduction.deduce import DeductionSettings
 from sdg.deduction.episode import UNFINISHED, Episode, Interaction, Played
 from sdg.deduction.library_skills import options_of
+from sdg.deduction.program import Call
 from sdg.deduction.robot import Robot
-from sdg.deduction.scope import Call
 from sdg.envs import domains
 from sdg.envs.domains import DEFAULT
 from sdg.envs.instructions import check_layout, seeds

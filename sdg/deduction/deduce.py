@@ -13,10 +13,9 @@ import numpy as np
 
 from sdg.deduction.episode import MISSION_FAILED, OUT_OF_TIME, SKILL_FAILED, UNFINISHED, Episode, Interaction, is_judged
 from sdg.deduction.planner import Prompts
-from sdg.deduction.program import ENTRY, ProgramLimits, ProgramResult, run_program
+from sdg.deduction.program import ENTRY, NO_PROGRAM, ProgramLimits, ProgramResult, Scope, run_program
 from sdg.deduction.protocols import CalledSkill
 from sdg.deduction.robot import Robot
-from sdg.deduction.scope import NO_PROGRAM, Scope
 from sdg.envs.domain import Domain
 from sdg.envs.world import World
 from sdg.gate.executor import GatedExecutor, GateGuard

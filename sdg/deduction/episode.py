@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from sdg.deduction.composed import ComposedCall
-from sdg.deduction.scope import Call
+from sdg.deduction.program import Call
 from sdg.envs.world import StepResult, World
 from sdg.skills.settings import LayoutSeed
 from sdg.skills.strict_json import decode
 
-# Why an episode failed, beside the causes in `sdg.deduction.scope`: its program ended with the task undone after a
+# Why an episode failed, beside the causes in `sdg.deduction.program`: its program ended with the task undone after a
 # skill had failed; the same without such a skill; the level's time limit; the mission judged as failed; the process
 # that played it hung or died.
 SKILL_FAILED = "skill failed"

@@ -17,7 +17,7 @@ from sdg.skills.checks.check import asked_about, is_description
 from sdg.skills.checks.shape import asked_by
 from sdg.skills.library.library import Skill as StoredSkill, SkillLibrary
 from sdg.skills.policy.network import Policy, random_mlp, random_policy
-from sdg.skills.search.skill_calls import USAGES, library_policy, provenance_of
+from sdg.skills.search.skill_search import USAGES, library_policy, provenance_of
 from sdg.skills.strict_json import decode
 from sdg.skills.subgoal import CheckFunction, Experience
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from sdg.deduction.episode import Interaction
-from sdg.deduction.program import ProgramLimits
+from sdg.deduction.program import Call, ProgramLimits
 from sdg.deduction.protocols import Documented, Primitive
-from sdg.deduction.scope import Call
 from sdg.envs.domain import Domain
 from sdg.envs.world import api_text
 from sdg.llm.model import Message
@@ -39,16 +38,17 @@ class Prompts:
         """The conversation whose reply should hold a program: role, rules, skills, perception functions, example and
         output format; then the instruction as data, with what is known now, and after a failure the failed program, its
         error and its calls."""
-        values = {"steps": str(limits.steps), "programs": str(limits.programs)}
-        if failure is None:
-            values |= {"state": fence(limits.state or "nothing")}
-        else:
+        values = {
+            "steps": str(limits.steps),
+            "programs": str(limits.programs),
+            "state": fence(failure.state if failure is not None else limits.state or "nothing"),
+        }
+        if failure is not None:
             lines = [f"{number:3} {line}".rstrip() for number, line in enumerate(failure.program.splitlines(), start=1)]
             values |= {
                 "program": fence("\n".join(lines), "python"),
                 "error": fence(failure.error),
                 "calls": fence("\n".join(told_calls(failure.calls)) or "none"),
-                "state": fence(failure.state),
                 "began": str(failure.began),
                 "ended": str(failure.ended),
             }

@@ -91,9 +91,9 @@ def read_file(path: Path, *, most: int = MAX_FILE_BYTES) -> bytes:
         if (size := os.fstat(file.fileno()).st_size) <= most:
             data = file.read(most + 1)
             size = len(data)
-    if size > most:
-        raise OSError(errno.EFBIG, f"it is too large, at most {most} bytes are read", str(path))
-    return _few_lines(data, path)
+    _refuse_more(size, most, f"it is too large, at most {most} bytes are read", path)
+    _refuse_more(data.count(b"\n"), MAX_LINES, f"it has too many lines, at most {MAX_LINES} are read", path)
+    return data
 
 
 def count_values(data: bytes) -> int:
@@ -104,15 +104,14 @@ def count_values(data: bytes) -> int:
 def read_values(path: Path, *, most: int = MAX_FILE_BYTES) -> bytes:
     """A file of JSON. Raises OSError as `read_file` does, and for more than MAX_VALUES."""
     data = read_file(path, most=most)
-    if count_values(data) > MAX_VALUES:
-        raise OSError(errno.EFBIG, f"it holds too much, at most {MAX_VALUES} values are read", str(path))
+    _refuse_more(count_values(data), MAX_VALUES, f"it holds too much, at most {MAX_VALUES} values are read", path)
     return data
 
 
-def _few_lines(data: bytes, path: Path) -> bytes:
-    if data.count(b"\n") > MAX_LINES:
-        raise OSError(errno.EFBIG, f"it has too many lines, at most {MAX_LINES} are read", str(path))
-    return data
+def _refuse_more(count: int, most: int, why: str, path: Path) -> None:
+    """Raises OSError for a file of more than so many bytes, lines or values."""
+    if count > most:
+        raise OSError(errno.EFBIG, why, str(path))
 
 
 def read_lines(path: Path) -> list[bytes]:
@@ -125,7 +124,8 @@ def read_lines(path: Path) -> list[bytes]:
     data = _unpack(archive) if archive == path or archive.exists() else b""
     if archive != path and (path.exists() or not data):
         data += read_file(path)
-    return _few_lines(data, path).split(b"\n")
+    _refuse_more(data.count(b"\n"), MAX_LINES, f"it has too many lines, at most {MAX_LINES} are read", path)
+    return data.split(b"\n")
 
 
 def compress_lines(path: Path) -> None:
@@ -155,8 +155,7 @@ def _unpack(path: Path) -> bytes:
         data = archive.decompress(read_file(path), MAX_UNPACKED_BYTES + 1)
     except lzma.LZMAError as error:
         raise OSError(errno.EINVAL, f"it is a damaged archive ({error})", str(path)) from None
-    if len(data) > MAX_UNPACKED_BYTES:
-        raise OSError(errno.EFBIG, f"it unpacks to more than {MAX_UNPACKED_BYTES} bytes", str(path))
+    _refuse_more(len(data), MAX_UNPACKED_BYTES, f"it unpacks to more than {MAX_UNPACKED_BYTES} bytes", path)
     if not archive.eof:
         raise OSError(errno.EINVAL, "it is a damaged archive (its end is missing)", str(path))
     return data
@@ -172,11 +171,9 @@ def lock_to_append(path: Path) -> Iterator[FileIO]:
     with FileIO(open_regular(path, os.O_RDWR | os.O_APPEND | os.O_CREAT), "r+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         size = end = file.seek(0, os.SEEK_END)
-        if size > MAX_FILE_BYTES:
-            raise OSError(errno.EFBIG, f"it is too large, at most {MAX_FILE_BYTES} bytes are read", str(path))
+        _refuse_more(size, MAX_FILE_BYTES, f"it is too large, at most {MAX_FILE_BYTES} bytes are read", path)
         while end:
-            if size - end > MAX_LINE_BYTES:
-                raise OSError(errno.EFBIG, f"its last line has more than {MAX_LINE_BYTES} bytes", str(path))
+            _refuse_more(size - end, MAX_LINE_BYTES, f"its last line has more than {MAX_LINE_BYTES} bytes", path)
             start = max(0, end - 2**16)
             file.seek(start)
             newline = file.read(end - start).rfind(b"\n")

@@ -41,12 +41,17 @@ class Instruction:
 
 def check_seed(seed: int, split: str) -> None:
     """UserError when `seed` isn't one of `split`'s."""
-    if split not in SPLITS:
-        raise UserError(f"there is no set of instructions {split!r}; there are {', '.join(SPLITS)}")
-    if seed not in SPLITS[split]:
+    own_seeds = _seeds_of(split)
+    if seed not in own_seeds:
         owner = next((name for name, seeds in SPLITS.items() if seed in seeds), None)
         where = f"it belongs to {owner}" if owner else "it belongs to no set"
-        raise UserError(f"seed {seed} is outside {split} ({SPLITS[split][0]} to {SPLITS[split][-1]}); {where}")
+        raise UserError(f"seed {seed} is outside {split} ({own_seeds[0]} to {own_seeds[-1]}); {where}")
+
+
+def _seeds_of(split: str) -> range:
+    if split not in SPLITS:
+        raise UserError(f"there is no set of instructions {split!r}; there are {', '.join(SPLITS)}")
+    return SPLITS[split]
 
 
 def check_layout(seed: int) -> int:
@@ -66,9 +71,7 @@ def seeds(split: str, *, count: int, seed: int = 0, level: str = "") -> list[int
 
     Those of `evaluation` differ from level to level: each has its part of the range, found by a checksum of its name.
     """
-    if split not in SPLITS:
-        raise UserError(f"there is no set of instructions {split!r}; there are {', '.join(SPLITS)}")
-    split_seeds = SPLITS[split]
+    split_seeds = _seeds_of(split)
     if not 0 <= count <= len(split_seeds):
         raise UserError(f"{split} has {len(split_seeds)} seeds, so {count} can't be taken")
     if seed < 0:

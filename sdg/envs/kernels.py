@@ -50,7 +50,7 @@ def kernel(function: _Function, **options: Any) -> _Function:
     try:
         compiled = _njit(cache=True, nogil=True, **options)(function)
         if READ_ONLY:
-            compiled._cache.save_overload = _note_unsaved
+            compiled._cache.save_overload = lambda signature, overload: unsaved.append(overload.fndesc.qualname)
         return cast(_Function, compiled)
     finally:
         settings.CACHE_LOCATOR_CLASSES = before
@@ -87,10 +87,6 @@ def number_kernel(function: _Function) -> _Function:
 _njit: Any = partial(njit, no_cfunc_wrapper=True)  # numba's types know nothing of _nrt
 unsaved: list[str] = []
 """Kernels that this process compiled and may not keep: each costs every such process its seconds again."""
-
-
-def _note_unsaved(signature: Any, kernel: Any) -> None:
-    unsaved.append(kernel.fndesc.qualname)
 
 
 def cache_folder() -> Path:

@@ -1,7 +1,7 @@
 """The only way to act: ask the gate, act, ask the gate again (ResponsibleTA, section 3).
 
 All agents act through the same executor. An expected failure is a value (`Outcome`); the functions that generated
-programs call turn it into `CommandError` or False, see `sdg.deduction.scope`.
+programs call turn it into `CommandError` or False, see `sdg.deduction.program`.
 
 One gate is made of many guards: rules before learned ones, learned ones before language models, which are asked only
 about what the cheap and certain ones let through. A guard that fails keeps the gate closed.

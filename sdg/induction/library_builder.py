@@ -20,7 +20,7 @@ from sdg.skills.learning.train import Point
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary, name_skill
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.fresh_starts import Member
-from sdg.skills.search.skill_calls import USAGES, library_policy
+from sdg.skills.search.skill_search import USAGES, library_policy
 
 MAX_TEMPLATES = 8
 MAX_MEMBERS = 200

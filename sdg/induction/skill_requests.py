@@ -15,8 +15,7 @@ from sdg.envs.domains import domain_of_data
 from sdg.gate.executor import Command
 from sdg.skills.learning.train import join_open
 from sdg.skills.library.library import SkillLibrary
-from sdg.skills.practice.restore import restore
-from sdg.skills.practice.starts import Starts, join
+from sdg.skills.practice.starts import Starts, join, restore
 from sdg.skills.subgoal import CheckFunction
 
 EpisodeRow = Mapping[str, Any]

@@ -28,7 +28,7 @@ from sdg.pipeline.records import SEARCH, SkillRow
 from sdg.skills.learning.train import REPLAYS, ROLL_INS, VALIDATION, Trained
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.policy.network import Policy
-from sdg.skills.search.skill_calls import FOLLOWS
+from sdg.skills.search.skill_search import FOLLOWS
 from sdg.skills.statistics import wilson_interval
 from sdg.skills.subgoal import Experience
 from sdg.storage import RunError

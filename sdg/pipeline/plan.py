@@ -18,8 +18,7 @@ from sdg.induction.induce import InduceSettings
 from sdg.induction.skill_requests import Rehearse
 from sdg.llm.model import LanguageModel, Sampling
 from sdg.skills.clustering.embedding import ClusterItem
-from sdg.skills.practice.restore import restore
-from sdg.skills.practice.starts import Starts
+from sdg.skills.practice.starts import Starts, restore
 from sdg.skills.search.trial import Search
 from sdg.storage import RunFolder
 from sdg.verification.verify import VerifySettings

@@ -14,9 +14,8 @@ import gymnasium
 import mujoco
 
 from sdg.deduction.planner import Prompts
-from sdg.deduction.program import run_program
+from sdg.deduction.program import Scope, run_program
 from sdg.deduction.robot import Robot
-from sdg.deduction.scope import Scope
 from sdg.envs.ant.domain import ANT
 from sdg.envs.ant.language import CELL, COLOURS, DIRECTION
 from sdg.envs.ant.world import NEAR, Ant, draw_task, stages_of

@@ -9,8 +9,7 @@ from sdg.envs.domains import domain, domain_of_data
 from sdg.envs.registry import RegistryError
 from sdg.skills.checks.check import compile_check
 from sdg.skills.learning.by_hand import check_that
-from sdg.skills.search.count_search import CountSearch
-from sdg.skills.search.trial import SearchSettings
+from sdg.skills.search.trial import CountSearch, SearchSettings
 
 FAMILIES = (
     "MiniGrid-DoorKey-6x6-v0",

@@ -12,7 +12,7 @@ pytest.importorskip("gymnasium_robotics", reason="the extra `mujoco` isn't insta
 from examples.worlds import by_hand
 from sdg.deduction.deduce import ProgramLimits
 from sdg.deduction.planner import Prompts
-from sdg.deduction.scope import program_guard
+from sdg.deduction.program import program_guard
 from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
 from sdg.experiments.cli.main import main

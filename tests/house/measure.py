@@ -85,8 +85,7 @@ def count_hops() -> int:
     from sdg.llm.babylang.model import BabyLang
     from sdg.llm.model import Sampling
     from sdg.skills.practice.env import PracticeEnv
-    from sdg.skills.practice.restore import restore
-    from sdg.skills.practice.starts import Starts, target_of
+    from sdg.skills.practice.starts import Starts, restore, target_of
 
     babyai = domain("babyai")
     layouts = babyai.layouts("GoToLocal", [0])

@@ -87,7 +87,7 @@ DOORS: dict[str, tuple[str, ...]] = {
         "envs/ui/parser/*",
         "skills/learning/sb3.py",
     ),
-    "scipy": ("skills/statistics.py", "envs/ui/parser/leftover.py"),
+    "scipy": ("skills/statistics.py", "envs/ui/parser/lines.py"),
     "typer": ("console.py", "experiments/*"),
     "yaml": ("experiments/config/*",),
 }

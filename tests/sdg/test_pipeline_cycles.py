@@ -18,7 +18,7 @@ from sdg.llm.transcript import entries
 from sdg.pipeline.pipeline import Pipeline
 from sdg.pipeline.plan import Plan
 from sdg.skills.library.store import load_library
-from sdg.skills.search.count_search import RandomSearch
+from sdg.skills.search.trial import RandomSearch
 from sdg.storage import RunFolder, RunSettings, read_journal
 from sdg.verification.verify import SearchedSubgoal, Verification
 from tests.adversarial.kills import units, weights

@@ -13,7 +13,7 @@ from sdg.llm.babylang.model import BabyLang
 from sdg.llm.model import Completion, Message, NotRecorded, Sampling
 from sdg.pipeline.pipeline import Pipeline
 from sdg.pipeline.plan import Plan
-from sdg.skills.search.count_search import RandomSearch
+from sdg.skills.search.trial import RandomSearch
 from sdg.storage import RunFolder, RunSettings
 
 

@@ -64,8 +64,7 @@ def main(place: Path) -> None:
     from sdg.pipeline.plan import Plan
     from sdg.skills.learning.train import TrainSettings
     from sdg.skills.library.store import load_library, save_library
-    from sdg.skills.search.count_search import RandomSearch
-    from sdg.skills.search.trial import SearchSettings
+    from sdg.skills.search.trial import RandomSearch, SearchSettings
     from sdg.storage import RunFolder, RunSettings
 
     corridor, model = domain("tests.envs.corridor:CORRIDOR"), lamp_model()

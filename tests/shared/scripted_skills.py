@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sdg.deduction.protocols import ActingPolicy, CalledSkill
-from sdg.envs.babyai.cells import DOOR_CLOSED, KIND_MASK
+from sdg.envs.babyai.cells import DOOR_CLOSED, FORWARD, KIND_MASK, LEFT, PICKUP, RIGHT, TOGGLE
 from sdg.envs.babyai.perception.description import matches
-from sdg.envs.babyai.perception.memory import FORWARD, LEFT, PICKUP, RIGHT, TOGGLE, Memory, ahead, is_passable
+from sdg.envs.babyai.perception.memory import Memory, ahead, is_passable
 from sdg.gate.rules import Usage
 from sdg.skills.checks.check import compile_check
 from sdg.skills.subgoal import CheckFunction

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from sdg.envs.ui.browser import open_browser
-from sdg.envs.ui.parser.icons import CARD, NAMES, SIDE, WEIGHTS, ink_of, load_network, network
+from sdg.envs.ui.parser.detector import load_network
+from sdg.envs.ui.parser.icons import CARD, NAMES, SIDE, WEIGHTS, ink_of, network
 from training.parser.pages import text
 
 PACKAGE = "@iconify/json@2.2.535"
@@ -387,7 +388,7 @@ def main(out: Path, group: str = "") -> None:
             "training": {"epochs": EPOCHS, "batch": BATCH, "rate": RATE},
         }
         (out / CARD).write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
-    row = measure(drawn, found if not group else load_network(), sets)
+    row = measure(drawn, found if not group else load_network(network, WEIGHTS), sets)
     if group:
         with open_browser() as browser:
             row |= {"on_pages": measure_pages(browser.new_page(), package, sets)}

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.phone.actions import carry_out
-from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
-from sdg.envs.phone.embedded.state import initial_state
+from sdg.envs.phone.embedded.phone import EmbeddedPhone, initial_state, phone_browser
 from sdg.envs.phone.tasks import FILE, PhoneTask, embedded_tasks
 from sdg.envs.phone.tree import UiTree, read_dump
 from training.phone_expert.scripts import Step, actions_for

@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from sdg.envs.babyai.cells import TYPES
+from sdg.envs.babyai.cells import MAX_SIZE, TYPES
 from sdg.envs.babyai.perception.columns import STATUSES, flood
-from sdg.envs.babyai.perception.memory import MAX_SIZE, Memory
+from sdg.envs.babyai.perception.memory import Memory
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception, Object
 from sdg.envs.babyai.perception.tracking import ahead
 from sdg.envs.domain import Affordances, Persistence

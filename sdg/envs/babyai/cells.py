@@ -1,4 +1,4 @@
-"""One byte a cell: how a BabyAI grid is coded in the engine, in packed views and in memory.
+"""One byte a cell: how a BabyAI grid is coded in the engine, in packed views and in memory; their sizes and actions.
 
 A code is `kind | colour << 4`. Door states are kinds of their own, so that a code says everything a view says about a
 cell. `TRIPLES` decodes a code to minigrid's (type, colour, state) and `CODES` encodes the other way.
@@ -10,6 +10,14 @@ from minigrid.core.constants import COLOR_TO_IDX, OBJECT_TO_IDX
 UNSEEN, EMPTY, WALL, FLOOR = 0, 1, 2, 3
 DOOR_OPEN, DOOR_CLOSED, DOOR_LOCKED = 4, 5, 6
 KEY, BALL, BOX, GOAL, LAVA = 7, 8, 9, 10, 11
+
+MAX_SIZE = 22
+"""Cells a side of the largest grid (3 x 3 rooms of 8)."""
+MAX_OBJECTS = 40
+"""Objects and doors that a layout or a memory can hold; the largest registered level has 38."""
+VIEW = 7
+"""Cells a side of the view; the robot is at (3, 6) and looks towards decreasing j."""
+LEFT, RIGHT, FORWARD, PICKUP, DROP, TOGGLE = range(6)
 
 KIND_MASK = 0x0F
 COLOUR_SHIFT = 4

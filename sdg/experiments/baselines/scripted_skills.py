@@ -9,22 +9,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sdg.envs.babyai.cells import DOOR_CLOSED, EMPTY, KIND_MASK, UNSEEN
-from sdg.envs.babyai.perception.columns import is_explored
-from sdg.envs.babyai.perception.description import matches
-from sdg.envs.babyai.perception.memory import (
+from sdg.envs.babyai.cells import (
+    DOOR_CLOSED,
     DROP,
+    EMPTY,
     FORWARD,
+    KIND_MASK,
     LEFT,
     MAX_SIZE,
     PICKUP,
     RIGHT,
     TOGGLE,
-    Memory,
-    ahead,
-    is_door,
-    is_passable,
+    UNSEEN,
 )
+from sdg.envs.babyai.perception.columns import is_explored
+from sdg.envs.babyai.perception.description import matches
+from sdg.envs.babyai.perception.memory import Memory, ahead, is_door, is_passable
 from sdg.envs.babyai.perception.snapshot import FUNCTIONS, RECORD_TEXT
 from sdg.envs.world import api_text
 from sdg.gate.rules import Usage

@@ -10,8 +10,7 @@ from typing import Any
 
 from sdg.console import Output, Row, UserError, output
 from sdg.deduction.episode import Played
-from sdg.deduction.program import ENTRY
-from sdg.deduction.scope import NO_PROGRAM
+from sdg.deduction.program import ENTRY, NO_PROGRAM
 from sdg.envs.babyai.levels import level_name
 from sdg.envs.babyai.world import BabyAIWorld, instruction, instructions
 from sdg.envs.domains import domain

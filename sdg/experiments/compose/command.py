@@ -14,9 +14,8 @@ from sdg.deduction.composed import SIGNATURES
 from sdg.deduction.episode import Played
 from sdg.deduction.library_skills import options_of
 from sdg.deduction.planner import Prompts
-from sdg.deduction.program import ENTRY
+from sdg.deduction.program import ENTRY, program_guard
 from sdg.deduction.protocols import Documented, primitive_skills
-from sdg.deduction.scope import program_guard
 from sdg.envs.domains import domain
 from sdg.envs.files import has_lines
 from sdg.envs.instructions import SPLITS

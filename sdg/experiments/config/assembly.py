@@ -15,9 +15,8 @@ from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import concurrency_of, prices_of, provider_of
 from sdg.llm.secrets import TRUST_VARIABLE, is_loopback
 from sdg.pipeline.plan import Explorers, Plan
-from sdg.skills.search.count_search import CountSearch, RandomSearch
 from sdg.skills.search.skill_search import SkillSearch
-from sdg.skills.search.trial import Search
+from sdg.skills.search.trial import CountSearch, RandomSearch, Search
 from sdg.storage import RunSettings, plain
 
 LIBRARY = "library"

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from sdg.agents.agents import Agent, PlannerAgent, RandomAgent, Task, act_out
+from sdg.agents.agents import Agent, ChatAgent, PlannerAgent, RandomAgent, Task, act_out
 from sdg.console import UserError
 from sdg.deduction.deduce import DeductionSettings, Planner
 from sdg.deduction.episode import Episode
@@ -135,8 +135,6 @@ class ChatRecipe:
 
     def build(self) -> Agent:
         """The agent. Raises ModelError for a model that can't be used."""
-        from sdg.agents.chat import ChatAgent
-
         return ChatAgent(model_of(self.model), self.sampling, self.agent)
 
 

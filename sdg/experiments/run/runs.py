@@ -46,7 +46,7 @@ from sdg.skills.library.card import skill_rows
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.library.store import load_library, save_library
 from sdg.skills.practice.agreement import ROWS
-from sdg.skills.search.count_search import RandomSearch
+from sdg.skills.search.trial import RandomSearch
 from sdg.storage import RunError, RunFolder, of_file, read_rows
 
 ACCOUNTS = "accounts"

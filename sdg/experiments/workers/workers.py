@@ -25,7 +25,7 @@ RESULTS = frozenset(
         "sdg.deduction.composed:ComposedCall",
         "sdg.deduction.episode:Episode",
         "sdg.deduction.episode:Interaction",
-        "sdg.deduction.scope:Call",
+        "sdg.deduction.program:Call",
         "sdg.gate.executor:Command",
         "sdg.gate.executor:Verdict",
         "sdg.hypothesis.hypothesis:Hypothesis",

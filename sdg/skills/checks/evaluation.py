@@ -31,7 +31,7 @@ from sdg.sandbox.guard.guard import BUDGET_STEPS
 from sdg.sandbox.guard.weave import steps
 
 if TYPE_CHECKING:
-    from sdg.skills.checks.vectorized import VectorizedCheck
+    from sdg.skills.checks.reward import VectorizedCheck
 
 TEXT, THINGS = "text", "things"
 """Kinds of values used only here: the number of one of a check's texts, and a list of things."""

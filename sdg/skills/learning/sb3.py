@@ -25,8 +25,7 @@ from sdg.skills.learning.ppo import RowsVecEnv
 from sdg.skills.learning.train import TrainSettings
 from sdg.skills.learning.vec_env import ChainedVecEnv, PracticeVecEnv
 from sdg.skills.policy.network import MLPPolicy, Policy
-from sdg.skills.practice.chained import ChainedPractice
-from sdg.skills.practice.env import PracticeEnv
+from sdg.skills.practice.env import ChainedPractice, PracticeEnv
 from sdg.skills.practice.starts import Starts
 
 CONTINUED = 0.5

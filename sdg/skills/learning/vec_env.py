@@ -9,8 +9,7 @@ from sdg.envs.domain import Domain
 from sdg.skills.learning.ppo import PPOLearner, RowsVecEnv
 from sdg.skills.learning.train import TrainSettings
 from sdg.skills.policy.network import BitsPolicy, Policy
-from sdg.skills.practice.chained import ChainedPractice
-from sdg.skills.practice.env import PracticeEnv
+from sdg.skills.practice.env import ChainedPractice, PracticeEnv
 from sdg.skills.practice.starts import Starts
 from sdg.skills.settings import PPOSettings
 

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Self
 
@@ -131,8 +132,17 @@ class SkillLibrary:
             raise ValueError(f"skills share the names {duplicates}")
         if set(self.weights) != set(names):
             raise ValueError(f"weights are for {sorted(self.weights)}, skills are {sorted(names)}")
-        for name in names:
-            require_weights(self.weights[name], owner=name)
+        for owner, arrays in self.weights.items():
+            _require_between(f"arrays of {owner}", len(arrays), low=0, high=MAX_TENSORS)
+            for name, array in arrays.items():
+                if not re.fullmatch(r"[A-Za-z0-9_.\-]{1,128}", name):
+                    raise ValueError(f"array name {name!r:.80} of {owner} isn't made of letters, digits and ._-")
+                if array.dtype != np.float32 or array.ndim > MAX_AXES:
+                    raise ValueError(
+                        f"array {name} of {owner} is {array.dtype} with {array.ndim} axes; weights are float32"
+                    )
+                if not np.isfinite(array).all():
+                    raise ValueError(f"array {name} of {owner} has values that aren't finite")
 
     def __repr__(self) -> str:
         return f"SkillLibrary({', '.join(skill.name for skill in self.skills) or 'no skills'})"
@@ -206,29 +216,14 @@ def name_skill(api_names: Sequence[str], *, taken: Collection[str] = ()) -> str:
     central = {name: sum(words[word] for word in name.split("_")) / len(name.split("_")) for name in counts}
     candidates = sorted(counts, key=lambda name: (-counts[name], -central[name], name))
     best = candidates[0] if candidates else "skill"
-    candidate, number = best, 1
-    while candidate in taken or not is_skill_name(candidate):
-        number += 1
-        candidate = f"{best[: MAX_NAME - 5]}_{number}"
-    return candidate
+    numbered = (f"{best[: MAX_NAME - 5]}_{number}" for number in count(2))
+    return next(name for name in chain([best], numbered) if name not in taken and is_skill_name(name))
 
 
 def _identifier(name: str) -> str:
     plain = re.sub(r"[^a-z0-9]+", "_", name.lower()[:200]).strip("_")
     plain = re.sub(r"^[0-9_]+", "", plain)[:MAX_NAME].rstrip("_")
     return plain or "skill"
-
-
-def require_weights(arrays: Mapping[str, np.ndarray], *, owner: str) -> None:
-    """Raises ValueError unless these are finite float32 arrays of bounded number and rank under plain names."""
-    _require_between(f"arrays of {owner}", len(arrays), low=0, high=MAX_TENSORS)
-    for name, array in arrays.items():
-        if not re.fullmatch(r"[A-Za-z0-9_.\-]{1,128}", name):
-            raise ValueError(f"array name {name!r:.80} of {owner} isn't made of letters, digits and ._-")
-        if array.dtype != np.float32 or array.ndim > MAX_AXES:
-            raise ValueError(f"array {name} of {owner} is {array.dtype} with {array.ndim} axes; weights are float32")
-        if not np.isfinite(array).all():
-            raise ValueError(f"array {name} of {owner} has values that aren't finite")
 
 
 def _require_text(what: str, text: str, *, limit: int = MAX_TEXT) -> None:

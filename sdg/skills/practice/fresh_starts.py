@@ -19,8 +19,7 @@ from sdg.skills.checks.shape import is_tied_to_its_layout
 from sdg.skills.checks.template import Unfit, rewrite
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.env import play
-from sdg.skills.practice.restore import restore
-from sdg.skills.practice.starts import Starts, join
+from sdg.skills.practice.starts import Starts, join, restore
 from sdg.skills.subgoal import CheckFunction, Experience
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sdg.envs.batch import BatchWorld
+from sdg.envs.batch import BatchWorld, Layouts
 from sdg.envs.domain import Domain, Language
 from sdg.skills.checks.template import string_constants
 from sdg.skills.subgoal import CheckFunction
@@ -43,6 +43,45 @@ class Starts:
     def take(self, rows: np.ndarray) -> Starts:
         """The starts at `rows`, in that order."""
         return Starts(self.rows.take(rows), self.targets[rows], self.checks, self.check_of[rows])
+
+
+def restore(
+    domain: Domain,
+    layouts: Layouts,
+    chosen: Sequence[int],
+    *,
+    actions: Sequence[Sequence[Any]],
+    moments: Sequence[tuple[int, int]] | None = None,
+    forgot: Sequence[Iterable[int]] = (),
+) -> BatchWorld:
+    """A row for each of `moments` (i, t): the state after the first t of `actions[i]`, replayed from layout
+    `chosen[i]`; without `moments` the state after all actions, for each i.
+
+    A new subgoal begins there. `forgot[i]` are the steps before which the agent forgot where it had been.
+    """
+    moments = [(i, len(row_actions)) for i, row_actions in enumerate(actions)] if moments is None else moments
+    world = domain.begin(layouts, np.asarray(chosen))
+    states = domain.blank(len(moments))
+    moments_at, forgets = _by_step(moments), _by_step([(i, t) for i, steps in enumerate(forgot) for t in steps])
+    for t in range(max(moments_at, default=-1) + 1):
+        for _, i in forgets.get(t, ()):
+            world.forget(i)
+        if t in moments_at:
+            numbers, of = np.array(moments_at[t]).T
+            states.put(numbers, world, of)
+        moves = [row_actions[t] if t < len(row_actions) else domain.wait for row_actions in actions]
+        # Some worlds' actions are single numbers in some rows and several in others: then there is no array of them.
+        world.step(np.array(moves) if len({np.shape(action) for action in moves}) <= 1 else moves)  # type: ignore[arg-type]
+    states.begin_subgoals()
+    return states
+
+
+def _by_step(moments: Iterable[tuple[int, int]]) -> dict[int, list[tuple[int, int]]]:
+    """(number of the moment, i) by t."""
+    by_step: dict[int, list[tuple[int, int]]] = {}
+    for number, (i, t) in enumerate(moments):
+        by_step.setdefault(t, []).append((number, i))
+    return by_step
 
 
 def are_possible(rows: BatchWorld, targets: np.ndarray, numbers: Iterable[int]) -> np.ndarray:

@@ -16,7 +16,7 @@ import numpy as np
 from sdg.skills.learning.sb3 import SB3Learner, SB3Settings
 from sdg.skills.learning.vec_env import ChainedVecEnv
 from sdg.skills.policy.network import MLPPolicy
-from sdg.skills.practice.chained import ChainedPractice
+from sdg.skills.practice.env import ChainedPractice
 from sdg.skills.practice.starts import Starts, target_of
 from sdg.skills.search.trial import Searched, SearchSettings, failure, nothing_to_do, success
 from sdg.skills.subgoal import CheckFunction

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from sdg.skills.learning.ppo import PPOLearner, RowsVecEnv
-from sdg.skills.search.count_search import Explorer
-from sdg.skills.search.trial import SearchSettings, Trial, TrialSearch
+from sdg.skills.search.trial import Explorer, SearchSettings, Trial, TrialSearch
 from sdg.skills.settings import PPOSettings
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sdg.envs.babyai.bot import bot_actions
-from sdg.envs.babyai.grammar import parse
+from sdg.envs.babyai.domain import parse
 from sdg.envs.babyai.language import paraphrase, said_by_hand
 from sdg.envs.babyai.levels import PAPER_LEVELS, gym_id, level_name
 from sdg.envs.babyai.world import instruction, instructions

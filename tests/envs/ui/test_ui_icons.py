@@ -8,7 +8,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from sdg.envs.ui.browser import NoBrowser, open_browser
 from sdg.envs.ui.captions import phrase_of
-from sdg.envs.ui.parser.icons import NAMES, find_icons, ink_of, load_network, name_icons, network
+from sdg.envs.ui.parser.detector import load_network
+from sdg.envs.ui.parser.icons import NAMES, WEIGHTS, find_icons, ink_of, name_icons, network
 from sdg.envs.ui.parser.screen import parse, picture_of
 
 DRAWN = {
@@ -85,7 +86,7 @@ def test_ink_is_the_same_in_other_colours() -> None:
 
 
 def test_the_weights_are_for_these_names() -> None:
-    assert load_network()[-1].out_features == network()[-1].out_features == 1 + len(NAMES)
+    assert load_network(network, WEIGHTS)[-1].out_features == network()[-1].out_features == 1 + len(NAMES)
 
 
 def test_a_phrase_may_name_any_of_them() -> None:

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from sdg.envs.ui.parser.grounds import telling_grounds
-from sdg.envs.ui.parser.leftover import is_framed, read_left_out
-from sdg.envs.ui.parser.screen import ScreenElement, parse
+from sdg.envs.ui.parser.lines import is_framed, read_left_out
+from sdg.envs.ui.parser.screen import ScreenElement, parse, telling_grounds
 
 pytest.importorskip("rapidocr")
 

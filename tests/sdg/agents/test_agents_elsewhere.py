@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from sdg.agents.agents import PlannerAgent, RandomAgent, Task, open_world, play_task
-from sdg.agents.chat import ChatAgent
+from sdg.agents.agents import ChatAgent, PlannerAgent, RandomAgent, Task, open_world, play_task
 from sdg.deduction.deduce import DeductionSettings, Planner, ProgramLimits
 from sdg.deduction.episode import Interaction, UnjudgedWorld
 from sdg.deduction.planner import Prompts

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from sdg.agents.agents import Task, play_task
-from sdg.agents.chat import ChatAgent, action_named, action_text
+from sdg.agents.agents import ChatAgent, Task, action_named, action_text, play_task
 from sdg.envs.babyai.bot import bot_actions
 from sdg.envs.babyai.domain import BABYAI
 from sdg.llm.model import Completion, Message, Sampling

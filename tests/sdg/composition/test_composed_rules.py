@@ -10,8 +10,7 @@ import pytest
 from sdg.composition.distil import Author, Solved, kind_of, pick_varied, recurrences
 from sdg.composition.rules import admit
 from sdg.deduction.composed import SIGNATURES
-from sdg.deduction.program import ENTRY
-from sdg.deduction.scope import program_guard
+from sdg.deduction.program import ENTRY, program_guard
 from sdg.envs.domains import domain
 from sdg.llm.fakes import FakeModel
 from sdg.sandbox.guard import Refused

@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 
 from sdg.agents.agents import rules_gate
-from sdg.deduction.program import ProgramResult, run_program
-from sdg.deduction.robot import Robot
-from sdg.deduction.scope import (
+from sdg.deduction.program import (
     MAX_FRUITLESS_CALLS,
     MAX_FRUITLESS_STEPS,
     NO_PROGRAM,
     PROGRAM_ERROR,
     REFUSED,
     STOPPED,
+    ProgramResult,
     Scope,
+    run_program,
 )
+from sdg.deduction.robot import Robot
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.gate.executor import Command, GatedExecutor, GateGuard, OpenGate, Verdict

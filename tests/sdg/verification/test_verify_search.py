@@ -12,10 +12,8 @@ from sdg.hypothesis.hypothesize import hypothesize
 from sdg.llm.babylang.model import BabyLang
 from sdg.llm.model import Sampling
 from sdg.skills.checks.check import compile_check
-from sdg.skills.practice.restore import restore
-from sdg.skills.practice.starts import Starts
-from sdg.skills.search.count_search import RandomSearch
-from sdg.skills.search.trial import Search
+from sdg.skills.practice.starts import Starts, restore
+from sdg.skills.search.trial import RandomSearch, Search
 from sdg.skills.subgoal import CheckFunction, Subgoal
 from sdg.verification.verify import Verification, VerifySettings, verify
 

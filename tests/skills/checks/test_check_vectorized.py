@@ -16,8 +16,7 @@ from sdg.envs.babyai.perception.memory import Memory
 from sdg.envs.babyai.practice.batch_world import COLUMN_READER
 from sdg.sandbox.guard import Refused
 from sdg.skills.checks.check import compile_check, with_argument
-from sdg.skills.checks.reward import MIN_ROWS, BatchReward, ask
-from sdg.skills.checks.vectorized import Unsupported, vectorize
+from sdg.skills.checks.reward import MIN_ROWS, BatchReward, Unsupported, ask, vectorize
 from sdg.skills.subgoal import CheckFunction
 from tests.adversarial.mutants import splice
 from tests.shared.walks import copy_rows, walk
@@ -168,7 +167,7 @@ def test_a_new_argument_needs_no_new_form() -> None:
 
 def test_few_rows_are_asked_one_by_one(states: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     reward = BatchReward([VECTORIZED[0]], BABYAI)
-    monkeypatch.setattr("sdg.skills.checks.vectorized.VectorizedCheck.evaluate", None)
+    monkeypatch.setattr("sdg.skills.checks.reward.VectorizedCheck.evaluate", None)
     assert len(reward(states, np.zeros(MIN_ROWS - 1, np.int64))) == MIN_ROWS - 1
     with pytest.raises(TypeError):
         reward(states, np.zeros(MIN_ROWS, np.int64))

@@ -13,7 +13,7 @@ from sdg.envs.ant.world import stages_of
 from sdg.envs.domains import domain
 from sdg.skills.learning.by_hand import check_that
 from sdg.skills.learning.vec_env import ChainedVecEnv
-from sdg.skills.practice.chained import ChainedPractice
+from sdg.skills.practice.env import ChainedPractice
 from sdg.skills.practice.starts import Starts
 
 ANT = domain("ant")

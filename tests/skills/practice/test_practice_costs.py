@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdg.envs.babyai.cells import BOX, COLOUR_SHIFT, EMPTY, KEY
+from sdg.envs.babyai.cells import BOX, COLOUR_SHIFT, EMPTY, FORWARD, KEY, LEFT, PICKUP, TOGGLE
 from sdg.envs.babyai.domain import BABYAI
-from sdg.envs.babyai.perception.memory import FORWARD, LEFT, PICKUP, TOGGLE
 from sdg.skills.learning.vec_env import PracticeVecEnv
 from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.starts import Starts

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sdg.envs.babyai.bot import bot_actions
+from sdg.envs.babyai.cells import FORWARD
 from sdg.envs.babyai.domain import BABYAI
-from sdg.envs.babyai.perception.memory import FORWARD
 from sdg.envs.instructions import seeds
 from sdg.induction.induce import InduceSettings
 from sdg.induction.practice import PracticeJob, _in_its_place
@@ -15,8 +15,7 @@ from sdg.skills.learning import LEARNERS
 from sdg.skills.learning.train import TrainSettings
 from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.fresh_starts import ChainStep, Member, keeps_to_its_place
-from sdg.skills.practice.restore import restore
-from sdg.skills.practice.starts import Starts
+from sdg.skills.practice.starts import Starts, restore
 from sdg.skills.subgoal import CheckFunction, Subgoal
 
 LEVEL = "Open"

@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sdg.envs.babyai.cells import RIGHT, TOGGLE
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.description import parse
-from sdg.envs.babyai.perception.memory import RIGHT, TOGGLE
 from sdg.envs.babyai.practice.inputs import FAR, FAR_SIDE, MAP_INPUTS, MIRRORED, NO_TARGET, SIZE, write_batch
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.skills.checks.reward import BatchReward, ask
 from sdg.skills.practice.env import PracticeEnv
-from sdg.skills.practice.restore import restore
-from sdg.skills.practice.starts import Starts, join, target_of
+from sdg.skills.practice.starts import Starts, join, restore, target_of
 from sdg.skills.subgoal import CheckFunction
 from tests.shared.walks import in_view, scramble, walk
 

@@ -10,9 +10,8 @@ import pytest
 
 from sdg.envs.babyai.domain import BABYAI
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.count_search import CountSearch, Explorer, RandomSearch
 from sdg.skills.search.ppo_search import PPOSearch
-from sdg.skills.search.trial import Search, SearchSettings, Trial
+from sdg.skills.search.trial import CountSearch, Explorer, RandomSearch, Search, SearchSettings, Trial
 from sdg.skills.subgoal import CheckFunction
 
 ELSEWHERE = CheckFunction("check", "def check():\n    return len(get_visited_rooms()) > 1\n")

@@ -12,12 +12,10 @@ pytest.importorskip("mujoco", reason="the extra `mujoco` isn't installed")
 from sdg.envs.domains import domain
 from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.skills.learning.by_hand import check_that
-from sdg.skills.practice.chained import ChainedPractice
-from sdg.skills.practice.restore import restore
-from sdg.skills.practice.starts import Starts
-from sdg.skills.search.count_search import CountSearch, RandomSearch
+from sdg.skills.practice.env import ChainedPractice
+from sdg.skills.practice.starts import Starts, restore
 from sdg.skills.search.learned_search import LONGEST, PATIENT, LearnedSearch, SearchedRows
-from sdg.skills.search.trial import LearningSearch, Searched, SearchSettings
+from sdg.skills.search.trial import CountSearch, LearningSearch, RandomSearch, Searched, SearchSettings
 from sdg.skills.subgoal import CheckFunction, Subgoal
 from sdg.verification.verify import VerifySettings, verify
 

@@ -7,8 +7,7 @@ import pytest
 
 from sdg.envs.babyai.domain import BABYAI
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.count_search import RandomSearch
-from sdg.skills.search.trial import ReplaySearch, Searched
+from sdg.skills.search.trial import RandomSearch, ReplaySearch, Searched
 from sdg.skills.subgoal import CheckFunction
 
 MOVED = CheckFunction("check", "def check():\n    return get_position() != (0, 0)\n")

@@ -19,10 +19,8 @@ from sdg.llm.babylang.reading import PERCEPTION, assign_parts, functions
 from sdg.skills.checks.check import compile_check
 from sdg.skills.library.store import load_library
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.count_search import RandomSearch
-from sdg.skills.search.skill_calls import FOLLOWS, USAGES, SkillCalls
-from sdg.skills.search.skill_search import SkillSearch
-from sdg.skills.search.trial import Search, SearchSettings
+from sdg.skills.search.skill_search import FOLLOWS, USAGES, SkillCalls, SkillSearch
+from sdg.skills.search.trial import RandomSearch, Search, SearchSettings
 from sdg.skills.subgoal import CheckFunction
 from sdg.verification.verify import Verification, VerifySettings, verify
 

@@ -12,13 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from sdg.envs.babyai.cells import COLOUR_SHIFT, DOOR_CLOSED, DOOR_LOCKED, EMPTY, KIND_MASK, WALL
+from sdg.envs.babyai.cells import (
+    COLOUR_SHIFT,
+    DOOR_CLOSED,
+    DOOR_LOCKED,
+    EMPTY,
+    KIND_MASK,
+    MAX_OBJECTS,
+    MAX_SIZE,
+    VIEW,
+    WALL,
+)
 from sdg.envs.kernels import inner_kernel
 
-MAX_SIZE = 22
-"""Cells a side of the largest grid (3 x 3 rooms of 8)."""
-MAX_OBJECTS = 40
-"""Objects and doors a layout can hold; the largest registered level has 38."""
 PAD = 5
 """Width of the border: a robot stands at 1 or more and sees 6 cells ahead, so 5 cells lie outside."""
 SIDE = 32
@@ -103,8 +109,6 @@ def pose_of(row, pose):  # type: ignore[no-untyped-def]
     pose[2] = row.direction
 
 
-VIEW = 7
-"""Cells a side of the view; the robot is at (3, 6) and looks towards decreasing j."""
 FORWARD = np.array([SIDE, 1, -SIDE, -1], np.int64)
 """How the spot changes with a step, by direction."""
 RIGHT = np.array([1, -SIDE, -1, SIDE], np.int64)

@@ -16,9 +16,8 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
-from sdg.envs.babyai.cells import DOOR_CLOSED, DOOR_LOCKED, DOOR_OPEN, KIND_MASK
-from sdg.envs.babyai.engine.dynamics import DROP_ACTION, PICKUP_ACTION, TOGGLE_ACTION
-from sdg.envs.babyai.engine.state import FORWARD, MAX_OBJECTS, SIDE
+from sdg.envs.babyai.cells import DOOR_CLOSED, DOOR_LOCKED, DOOR_OPEN, DROP, KIND_MASK, MAX_OBJECTS, PICKUP, TOGGLE
+from sdg.envs.babyai.engine.state import FORWARD, SIDE
 from sdg.envs.kernels import inner_kernel
 
 SINGLE, BEFORE, AFTER = 0, 1, 2
@@ -65,7 +64,7 @@ def _verify_clause(row, clause, action, front):  # type: ignore[no-untyped-def]
         return SUCCESS if _any_near(row.listed, members, front, 0) else CONTINUE
     strict = row.program[STRICT + clause] != 0
     if kind == OPEN:
-        if action != TOGGLE_ACTION:
+        if action != TOGGLE:
             return CONTINUE
         ahead = row.cells[front] & KIND_MASK
         if ahead == DOOR_OPEN and _any_near(row.where, members, front, 0):
@@ -75,14 +74,14 @@ def _verify_clause(row, clause, action, front):  # type: ignore[no-untyped-def]
     before, after = row.held_before[clause], row.carried
     row.held_before[clause] = after
     if kind == PICK_UP:
-        if action != PICKUP_ACTION:
+        if action != PICKUP:
             return CONTINUE
         if before == 0 and _contains(members, after):
             return SUCCESS
         return FAILURE if strict and after != 0 else CONTINUE
-    if strict and action == PICKUP_ACTION and after != 0:
+    if strict and action == PICKUP and after != 0:
         return FAILURE
-    if action != DROP_ACTION or not _contains(members, before):
+    if action != DROP or not _contains(members, before):
         return CONTINUE
     dropped_at = row.where[before - 1]
     if dropped_at != 0 and _any_near(row.listed, row.targets[clause, 1], dropped_at, 1):
@@ -105,7 +104,7 @@ def _verify_side(row, side, action, front):  # type: ignore[no-untyped-def]
 @inner_kernel
 def verify_row(row, action):  # type: ignore[no-untyped-def]
     """Judge an environment (a row of the state) after `action` was carried out: CONTINUE, SUCCESS or FAILURE."""
-    if (action == DROP_ACTION) & (row.moved != 0):
+    if (action == DROP) & (row.moved != 0):
         for k in range(MAX_OBJECTS):
             row.listed[k] = row.where[k]
         row.moved = 0

@@ -7,9 +7,9 @@ indices into `cells.COLOURS` and `cells.TYPES`, statuses into `STATUSES`.
 
 import numpy as np
 
-from sdg.envs.babyai.cells import COLOUR_SHIFT, DOOR_OPEN, KIND_MASK, TYPE_OF_KIND, UNSEEN
+from sdg.envs.babyai.cells import COLOUR_SHIFT, DOOR_OPEN, KIND_MASK, MAX_SIZE, TYPE_OF_KIND, UNSEEN
 from sdg.envs.babyai.perception.description import is_located, to_start_frame
-from sdg.envs.babyai.perception.memory import MAX_ROOMS, MAX_SIZE, Memory
+from sdg.envs.babyai.perception.memory import MAX_ROOMS, Memory
 from sdg.envs.babyai.perception.tracking import GONE, HELD, ahead, is_door, is_passable, lattice_rooms
 from sdg.envs.kernels import inner_kernel, row_kernel, wide
 

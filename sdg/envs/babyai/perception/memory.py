@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sdg.envs.babyai.cells import EMPTY, UNSEEN
+from sdg.envs.babyai.cells import EMPTY, FORWARD, MAX_OBJECTS, MAX_SIZE, UNSEEN, VIEW
 from sdg.envs.babyai.perception.tracking import (
     GONE,
-    MAX_OBJECTS,
     MAX_ROOMS,
     ahead,
     follow_hand,
@@ -26,12 +25,6 @@ from sdg.envs.babyai.perception.tracking import (
 )
 from sdg.envs.kernels import inner_kernel, row_kernel
 
-MAX_SIZE = 22
-"""Longest side of a grid, in cells."""
-VIEW = 7
-"""Side of the view; the robot stands at (3, 6) in it and looks towards decreasing j."""
-
-LEFT, RIGHT, FORWARD, PICKUP, DROP, TOGGLE = range(6)
 Pose = tuple[int, int, int] | np.ndarray
 
 _STEPS_END = 32_767  # the step counters are int16

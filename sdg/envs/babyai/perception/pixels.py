@@ -10,8 +10,7 @@ from importlib.resources import files
 import numpy as np
 from safetensors.numpy import load
 
-from sdg.envs.babyai.cells import COLOUR_SHIFT
-from sdg.envs.babyai.perception.memory import VIEW
+from sdg.envs.babyai.cells import COLOUR_SHIFT, VIEW
 from sdg.envs.babyai.world import BabyAIWorld
 
 TILE = 8

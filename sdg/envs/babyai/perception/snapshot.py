@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sdg.envs.babyai.cells import COLOURS, TYPES
+from sdg.envs.babyai.cells import COLOURS, MAX_OBJECTS, MAX_SIZE, TYPES
 from sdg.envs.babyai.perception.columns import FACTS, FIELDS, STATUSES, is_free_cell, take_snapshot
 from sdg.envs.babyai.perception.description import ANY, parse
-from sdg.envs.babyai.perception.memory import MAX_OBJECTS, MAX_SIZE, Memory
+from sdg.envs.babyai.perception.memory import Memory
 from sdg.envs.world import Perception
 
 RECORD_TEXT = """\
@@ -229,14 +229,11 @@ class BabyAIPerception(Perception):
         return record
 
 
-NAMES = BabyAIPerception.api
-"""The perception functions, in the order in which a prompt lists them."""
-
 FOR_CHECKS = frozenset({"get_rooms_visited_before", "get_start_steps"})
 """Those that tell of the current subgoal."""
 
 FUNCTIONS: Mapping[str, Callable[..., object]] = BabyAIPerception.__new__(BabyAIPerception).functions()
-"""The same of no snapshot at all: only their signatures and docstrings can be read."""
+"""The perception functions of no snapshot at all: only their signatures and docstrings can be read."""
 
 
 def _numbers(bits: int) -> list[int]:

@@ -16,18 +16,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sdg.envs.babyai.cells import BOX, COLOUR_SHIFT, DOOR_LOCKED, DOOR_OPEN, EMPTY, FLOOR, GOAL, KIND_MASK, LAVA
+from sdg.envs.babyai.cells import (
+    BOX,
+    COLOUR_SHIFT,
+    DOOR_LOCKED,
+    DOOR_OPEN,
+    EMPTY,
+    FLOOR,
+    GOAL,
+    KIND_MASK,
+    LAVA,
+    MAX_OBJECTS,
+    PICKUP,
+)
 from sdg.envs.kernels import inner_kernel, wide
 
 if TYPE_CHECKING:
     from sdg.envs.babyai.perception.memory import Memory
 
-MAX_OBJECTS = 40
-"""Objects and doors a memory holds; one more is seen on the map but gets no identity."""
 MAX_ROOMS = 16
 HELD, GONE = -1, -2
 """Both coordinates in `at` of a carried object, and of one that left the world (an opened box)."""
-_PICKUP = 3  # the action
 
 
 @inner_kernel
@@ -86,7 +95,7 @@ def number_room(memory: Memory, i: int, room: int) -> None:
 
 @inner_kernel
 def _add(memory: Memory, i: int, code: int, x: int, y: int) -> int:
-    """A new object first seen at (x, y); its index, or -1 when the memory is full."""
+    """A new object first seen at (x, y); its index, or -1 when the memory is full: then it is on the map alone."""
     k = memory.n_objects[i]
     if k >= MAX_OBJECTS:
         return -1
@@ -134,7 +143,7 @@ def follow_hand(memory: Memory, i: int, view: np.ndarray, action: int, front_x: 
     in_hand, k = view[3, 6], int(memory.carried[i])
     if k < 0:
         there = int(memory.ids[i, front_x, front_y]) - 1
-        if action == _PICKUP and there >= 0 and memory.code[i, there] == in_hand and view[3, 5] != in_hand:
+        if action == PICKUP and there >= 0 and memory.code[i, there] == in_hand and view[3, 5] != in_hand:
             _take(memory, i, there)
             memory.picked_up_at[i, there] = memory.steps[i]
         else:

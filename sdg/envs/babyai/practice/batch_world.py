@@ -6,16 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sdg.envs.babyai.cells import BOX, COLOURS, KIND_MASK, TYPES
+from sdg.envs.babyai.cells import BOX, COLOURS, KIND_MASK, MAX_OBJECTS, MAX_SIZE, TOGGLE, TYPES, VIEW
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.engine.engine import reset_row, step_row
-from sdg.envs.babyai.engine.state import VIEW, State, pose_of, view_row
+from sdg.envs.babyai.engine.state import State, pose_of, view_row
 from sdg.envs.babyai.perception.columns import FACTS, FIELDS, STATUSES, fill_facts, fill_table, is_free_cell
 from sdg.envs.babyai.perception.description import matches, parse
 from sdg.envs.babyai.perception.memory import (
-    MAX_OBJECTS,
-    MAX_SIZE,
-    TOGGLE,
     Memory,
     begin,
     begin_subgoal,

@@ -31,19 +31,26 @@ from sdg.envs.babyai.cells import (
     DOOR_CLOSED,
     DOOR_LOCKED,
     DOOR_OPEN,
+    DROP,
     EMPTY,
     FLOOR,
+    FORWARD,
     GOAL,
     KEY,
     KIND_MASK,
+    LEFT,
+    PICKUP,
+    RIGHT,
+    TOGGLE,
     TYPES,
     UNSEEN,
+    VIEW,
     WALL,
 )
 from sdg.envs.babyai.engine.state import LIGHT, OPAQUE
 from sdg.envs.babyai.perception.columns import code_at, front_cell, is_explored
 from sdg.envs.babyai.perception.description import Target, matches, text as described
-from sdg.envs.babyai.perception.memory import DROP, FORWARD, LEFT, PICKUP, RIGHT, TOGGLE, VIEW, Memory
+from sdg.envs.babyai.perception.memory import Memory
 from sdg.envs.babyai.perception.tracking import ahead, is_door, is_thing
 from sdg.envs.batch import Inputs
 from sdg.envs.kernels import inner_kernel, kernel, wide

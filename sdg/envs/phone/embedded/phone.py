@@ -2,16 +2,39 @@
 
 import base64
 import json
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from sdg.envs.phone.actions import LONG_PRESS_SECONDS, ActionError, DeviceLost, Key, Point
-from sdg.envs.phone.embedded.state import FOLDER, initial_state
 from sdg.envs.ui.browser import SCALE, Browser
 
 WIDTH, HEIGHT = 360, 720
 """In the page's pixels; a screenshot has twice as many."""
+FOLDER = Path(__file__).parent
+
+
+def initial_state(seed: int) -> dict[str, Any]:
+    """The whole state under a seed (0 or more), as JSON: the hand-written `state.json` and more of its kind.
+
+    Another seed has other people, songs, notes and entries beside those that tasks are about, a clock some minutes on,
+    and another serial number.
+    """
+    if seed < 0:
+        raise ValueError(f"a seed is 0 or more, not {seed}")
+    rng = random.Random(seed)
+    kept = json.loads((FOLDER / "state.json").read_text("utf-8"))
+    more: dict[str, Any] = kept.pop("more")
+    for place, items in more.items():
+        app, _, name = place.partition(".")
+        collection: list[dict[str, Any]] = kept[app][name]
+        for item in rng.sample(items, len(items) // 2):
+            collection.append({"id": 1 + max(each["id"] for each in collection)} | item)
+    kept["os"]["now"] += 60 * rng.randrange(40)
+    kept["settings"]["serial"] = f"SDG{rng.randrange(10**8):08d}"
+    return dict(kept)
 
 
 def phone_browser() -> Browser:

@@ -4,7 +4,7 @@ A centre-point detector ("Objects as Points", arXiv 1904.07850): each cell of a 
 says for each kind whether an element's centre lies there, and at the centre how far its four sides are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import as_file, files
@@ -92,7 +92,7 @@ def _detect_at(picture: np.ndarray, scale: float) -> Sequence[Detection]:
         picture = np.asarray(Image.fromarray(picture).resize((wide, high), Image.Resampling.BILINEAR))
     whole = np.pad(picture, ((0, -high % GRAIN), (0, -wide % GRAIN), (0, 0)), mode="edge")
     with torch.inference_mode():
-        maps = _trained()(as_input(whole[None]))[0].numpy()
+        maps = load_network(network, WEIGHTS)(as_input(whole[None]))[0].numpy()
     return [replace(each, box=tuple(round(side / scale) for side in each.box)) for each in decode(maps)]  # type: ignore[arg-type]
 
 
@@ -138,14 +138,11 @@ def overlap(a: Sequence[int], b: Sequence[int]) -> float:
 
 
 @cache
-def _trained() -> Any:
-    return load_into(network(), WEIGHTS)
-
-
-def load_into(network: Any, weights: str) -> Any:
-    """A network with the weights of a file that lies beside this one."""
+def load_network(make: Callable[[], Any], weights: str) -> Any:
+    """The network that `make` gives, with the weights of a file that lies beside this one; loaded once a process."""
     from safetensors.torch import load_file
 
+    network = make()
     with as_file(files(__package__) / weights) as path:
         network.load_state_dict(load_file(path))
     return network.eval()

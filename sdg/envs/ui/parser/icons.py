@@ -6,15 +6,13 @@ a screenshot only the ink counts, how far each pixel differs from the ground, cu
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
-from sdg.envs.ui.parser.detector import Detection, load_into, overlap
-from sdg.envs.ui.parser.leftover import edges_of, pieces_of
-from sdg.envs.ui.parser.lines import holds
+from sdg.envs.ui.parser.detector import Detection, load_network, overlap
+from sdg.envs.ui.parser.lines import edges_of, holds, pieces_of
 from sdg.envs.ui.parser.ocr import TextLine, read_line
 
 NAMES = (
@@ -38,7 +36,7 @@ _BOX, _LINEAR = Image.Resampling.BOX, Image.Resampling.BILINEAR
 SURE, SURER, NEVER = 0.5, 0.85, 2.0
 """Least probability for a name, for one of a piece that was read with a text or found as a tick, and for none."""
 MARKS = ("check", "close", "minus", "plus")
-"""Names of what is drawn in boxes that are ticked."""
+"""Names of what is drawn in boxes that are ticked; a piece of such a name that lies there is no icon."""
 LARGER = 0.005
 """How much surer a piece counts for each pixel of its height: what is drawn in an icon isn't one by itself."""
 SAME = 0.3
@@ -105,7 +103,8 @@ def find_icons(
     icons: list[Detection] = []
     named = zip(name_icons(picture, loose), boxes, strict=True)
     for (name, share), box in sorted(named, key=lambda each: -each[0][1] - LARGER * (each[1][3] - each[1][1])):
-        least = max([SURE, *(_least_in(line, box) for line in lines), *(_least_on(tick, box, name) for tick in ticks)])
+        on_ticks = (NEVER if name in MARKS else SURER for tick in ticks if holds(tick, box))
+        least = max([SURE, *(_least_in(line, box) for line in lines), *on_ticks])
         if name and share >= least and not any(holds(i.box, box, 0) or holds(box, i.box, 0) for i in icons):
             icons.append(Detection(f"{name} icon", box, False, False, share))
     kept = [each for each in found if not any(_is_drawn_as(each, icon) for icon in icons)]
@@ -132,11 +131,6 @@ def _least_in(line: TextLine, box: Sequence[int]) -> float:
     return SURER if at_an_end and line.text not in ALIKE else NEVER
 
 
-def _least_on(tick: Sequence[int], box: Sequence[int], name: str) -> float:
-    """The least probability for a piece by a box to tick: one that lies there isn't the mark in it."""
-    return 0.0 if not holds(tick, box) else NEVER if name in MARKS else SURER
-
-
 def _without(picture: np.ndarray, line: TextLine, icons: Sequence[Sequence[int]]) -> TextLine | None:
     """A line read again without its icons; None where nothing is left."""
     x0, y0, x1, y1 = line.box
@@ -155,12 +149,8 @@ def name_icons(picture: np.ndarray, boxes: Sequence[Sequence[int]]) -> list[tupl
     inks = {n: ink for n, box in enumerate(boxes) if (ink := ink_of(picture, box)) is not None}
     if inks:
         with torch.inference_mode():
-            shares = load_network()(torch.from_numpy(np.stack(list(inks.values()))[:, None]).float() / 255).softmax(1)
+            drawn = torch.from_numpy(np.stack(list(inks.values()))[:, None]).float() / 255
+            shares = load_network(network, WEIGHTS)(drawn).softmax(1)
         for n, (share, name) in zip(inks, zip(*(each.tolist() for each in shares.max(1)), strict=True), strict=True):
             found[n] = ("", *NAMES)[name], share
     return found
-
-
-@cache
-def load_network() -> Any:
-    return load_into(network(), WEIGHTS)

@@ -15,10 +15,8 @@ from PIL import Image, ImageDraw
 
 from sdg.envs.ui.commands import SCREEN
 from sdg.envs.ui.parser.detector import Detection, detect
-from sdg.envs.ui.parser.grounds import telling_grounds
 from sdg.envs.ui.parser.icons import find_icons
-from sdg.envs.ui.parser.leftover import is_framed, read_left_out
-from sdg.envs.ui.parser.lines import cut_lines
+from sdg.envs.ui.parser.lines import cut_lines, is_framed, read_left_out
 from sdg.envs.ui.parser.ocr import LEAST_CONFIDENCE, TextLine, read_lines
 from sdg.envs.ui.parser.scripts import languages_of, read_again
 
@@ -45,6 +43,14 @@ INKS = {
 """Colours that have a name of their own; others go by their hue."""
 NEAR = 24
 """Sum of differences up to which a colour is one of them."""
+PRESSED = ("button", "tab", "link")
+"""Kinds whose ground may tell a state even where it is the page's."""
+DIFFERENT = 24
+"""Sum of differences of the three colour values from which two grounds are different."""
+GAP = (48, 24)
+"""Pixels, across and down, within which elements are neighbours."""
+ALIGNED = 8
+"""Pixels by which the left sides of neighbours one below the other may differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +170,45 @@ def name_colour(most: np.ndarray) -> str:
     if value < 0.2 or saturation < 0.2:
         return "black" if value < 0.2 else "white" if value > 0.93 else "grey"
     return min(COLOURS, key=lambda name: min(abs(360 * hue - COLOURS[name]), 360 - abs(360 * hue - COLOURS[name])))
+
+
+def telling_grounds(picture: np.ndarray, kinds: Sequence[str], boxes: Sequence[Sequence[int]]) -> dict[int, np.ndarray]:
+    """The grounds, RGB, of those boxes of a picture, RGB u8 (h, w, 3), that have a neighbour with another ground.
+
+    Left out are those on the page's own ground, and neighbours there that are only text.
+    """
+    page = _ground(picture, (0, 0, picture.shape[1], picture.shape[0]))
+    asked = [n for n, kind in enumerate(kinds) if kind in (*PRESSED, "text")]
+    grounds = {n: _ground(picture, boxes[n]) for n in asked}
+    own = [n for n in asked if _differ(grounds[n], page)]
+    beside = [n for n in asked if n in own or kinds[n] in PRESSED]
+    return {
+        n: grounds[n]
+        for n in own
+        if any(_differ(grounds[n], grounds[other]) and _are_neighbours(boxes[n], boxes[other]) for other in beside)
+    }
+
+
+def _ground(picture: np.ndarray, box: Sequence[int]) -> np.ndarray:
+    """The colour that most of a box has."""
+    x0, y0, x1, y1 = box
+    pixels = picture[y0:y1, x0:x1].reshape(-1, 3)
+    if not len(pixels):
+        return np.zeros(3, int)
+    codes = (pixels // 8).astype(int) @ np.array([1024, 32, 1])
+    return np.median(pixels[codes == np.bincount(codes).argmax()], axis=0).astype(int)
+
+
+def _differ(one: np.ndarray, other: np.ndarray) -> bool:
+    return bool(np.abs(one - other).sum() >= DIFFERENT)
+
+
+def _are_neighbours(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether they lie close to each other in a row, or in a column with the same left side."""
+    across, down = (max(one[n], other[n]) - min(one[n + 2], other[n + 2]) for n in (0, 1))
+    in_row = 2 * -down > max(one[3] - one[1], other[3] - other[1]) and 0 <= across + 4 <= GAP[0]
+    in_column = abs(one[0] - other[0]) <= ALIGNED and 0 <= down + 4 <= GAP[1]
+    return in_row or in_column
 
 
 FULL, ROUND, HALF = 0.93, 0.785, 0.5

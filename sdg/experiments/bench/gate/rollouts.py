@@ -19,9 +19,8 @@ import numpy as np
 from sdg.console import progress
 from sdg.deduction.deduce import DeductionSettings, ProgramLimits
 from sdg.deduction.library_skills import Option, options_of
-from sdg.deduction.program import ENTRY, run_program
+from sdg.deduction.program import ENTRY, EpisodeOver, Scope, run_program
 from sdg.deduction.robot import Robot
-from sdg.deduction.scope import EpisodeOver, Scope
 from sdg.envs.domain import Domain
 from sdg.envs.domains import domain_of_data
 from sdg.envs.instructions import seeds

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sdg.deduction.scope import EpisodeOver
+from sdg.deduction.program import EpisodeOver
 from sdg.envs.instructions import seeds
 from sdg.experiments.bench.gate.figures import arm_row, estimate
 from sdg.experiments.bench.gate.rollouts import (

@@ -12,8 +12,7 @@ from typing import Any
 
 from sdg.envs.phone.actions import Device, DeviceLost
 from sdg.envs.phone.adb import AdbPhone
-from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
-from sdg.envs.phone.embedded.state import initial_state
+from sdg.envs.phone.embedded.phone import EmbeddedPhone, initial_state, phone_browser
 from sdg.envs.phone.metrics import TaskScore, same_screen, score_steps
 from sdg.envs.phone.tasks import PhoneTask, TaskProgress, is_right, side_effects
 from sdg.experiments.bench.phone.androidlab import parsed_action, write_episode

@@ -24,10 +24,9 @@ import typer
 
 from sdg.console import Row, UserError
 from sdg.deduction.library_skills import options_of, random_options_of
-from sdg.deduction.program import run_program
+from sdg.deduction.program import Scope, run_program
 from sdg.deduction.protocols import CalledSkill
 from sdg.deduction.robot import Robot
-from sdg.deduction.scope import Scope
 from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
 from sdg.experiments.bench import options

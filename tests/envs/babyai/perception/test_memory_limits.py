@@ -5,9 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdg.envs.babyai.cells import BALL, COLOUR_SHIFT, DOOR_CLOSED, DOOR_LOCKED, DOOR_OPEN, EMPTY, KEY, WALL
+from sdg.envs.babyai.cells import (
+    BALL,
+    COLOUR_SHIFT,
+    DOOR_CLOSED,
+    DOOR_LOCKED,
+    DOOR_OPEN,
+    DROP,
+    EMPTY,
+    FORWARD,
+    KEY,
+    MAX_OBJECTS,
+    PICKUP,
+    RIGHT,
+    TOGGLE,
+    WALL,
+)
 from sdg.envs.babyai.perception import memory as memories
-from sdg.envs.babyai.perception.memory import DROP, FORWARD, MAX_OBJECTS, PICKUP, RIGHT, TOGGLE
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception
 from tests.shared.walks import copy_rows
 

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import pytest
 
-from sdg.envs.babyai.perception.snapshot import FUNCTIONS, NAMES, RECORD_TEXT, BabyAIPerception, Object
+from sdg.envs.babyai.perception.snapshot import FUNCTIONS, RECORD_TEXT, BabyAIPerception, Object
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.envs.world import Perception, api_line, api_text
 
@@ -25,7 +25,7 @@ def test_every_function_has_its_line(perception: BabyAIPerception) -> None:
         [line] = [line for line in lines if line.startswith(f"{name}(")]
         assert line == api_line(function)
         assert " ".join(function.__doc__.split()) in line
-    assert tuple(perception.functions()) == NAMES
+    assert tuple(perception.functions()) == BabyAIPerception.api
 
 
 def test_every_record_field_is_documented() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdg.envs.babyai.cells import COLOURS, TYPES
+from sdg.envs.babyai.cells import COLOURS, TOGGLE, TYPES
 from sdg.envs.babyai.perception import columns as tables, memory as memories
 from sdg.envs.babyai.perception.description import LOCATIONS, Target, matches, text
 from sdg.envs.babyai.perception.memory import Memory
@@ -95,7 +95,7 @@ def test_gone_things_are_nowhere() -> None:
     memories.begin(memory, 0, view, (3, 3, 0), 8, 8, 8)
     assert BabyAIPerception(memory, 0).get_facing().name == f"{COLOURS[2]} box"
     view[3, 5] = 7 | 1 << 4
-    memories.observe(memory, 0, view, 0, memories.TOGGLE)
+    memories.observe(memory, 0, view, 0, TOGGLE)
     assert box != view[3, 5]
     [record] = BabyAIPerception(memory, 0).get_observed_objects()
     assert (record.id, record.name, record.position) == (1, f"{COLOURS[1]} key", (0, 1))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sdg.envs.babyai.cells import FORWARD, LEFT, RIGHT
 from sdg.envs.babyai.domain import BABYAI
-from sdg.envs.babyai.perception.memory import FORWARD, LEFT, RIGHT
 from sdg.envs.babyai.practice.batch_world import BabyAIRows
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS, N_ACTIONS, NEVER, mask_noop_actions_of_rows
 from sdg.envs.instructions import seeds

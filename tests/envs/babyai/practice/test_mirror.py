@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sdg.envs.babyai.cells import FORWARD, LEFT, RIGHT
 from sdg.envs.babyai.domain import BABYAI
-from sdg.envs.babyai.perception.memory import FORWARD, LEFT, RIGHT, Memory
+from sdg.envs.babyai.perception.memory import Memory
 from sdg.envs.babyai.practice.batch_world import BabyAIRows
 from sdg.envs.babyai.practice.inputs import (
     AS_IT_IS,

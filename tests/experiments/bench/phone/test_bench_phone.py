@@ -14,8 +14,7 @@ import pytest
 
 from sdg.console import UserError
 from sdg.envs.phone.actions import DeviceLost, PhoneAction
-from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
-from sdg.envs.phone.embedded.state import initial_state
+from sdg.envs.phone.embedded.phone import EmbeddedPhone, initial_state, phone_browser
 from sdg.envs.phone.tasks import (
     PhoneTask,
     TaskProgress,

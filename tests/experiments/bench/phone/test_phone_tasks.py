@@ -55,7 +55,7 @@ def test_the_expert_solves_it(phone: EmbeddedPhone, task: PhoneTask) -> None:
         counted = task.id == "clock_9"  # the answer is a number of switches
         assert counted or any(is_right(text, task.answers) for text in shown), f"no answer on\n{last}"
     assert judge.flags == dict.fromkeys(judge.flags, True), (judge.flags, str(last))
-    from sdg.envs.phone.embedded.state import initial_state
+    from sdg.envs.phone.embedded.phone import initial_state
 
     assert side_effects(task, initial_state(task.seed), phone.state()) == ()
     assert 0 < task.shortest <= count
@@ -101,7 +101,7 @@ def trees_of(phone: EmbeddedPhone) -> Iterator[UiTree]:
 
 
 def test_other_seeds_have_other_contents() -> None:
-    from sdg.envs.phone.embedded.state import initial_state
+    from sdg.envs.phone.embedded.phone import initial_state
 
     assert initial_state(1) == initial_state(1)
     assert json.dumps(initial_state(1)) != json.dumps(initial_state(2))

@@ -12,8 +12,8 @@ from sdg.agents.agents import rules_gate
 from sdg.deduction.deduce import Planner, ProgramLimits, Toolkit, deduce
 from sdg.deduction.episode import Interaction
 from sdg.deduction.planner import Prompts, describe_skill, pick_varied
+from sdg.deduction.program import Call
 from sdg.deduction.protocols import CalledSkill, primitive_skills
-from sdg.deduction.scope import Call
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.snapshot import NAMES, Object
 from sdg.envs.babyai.world import BabyAIWorld, instructions

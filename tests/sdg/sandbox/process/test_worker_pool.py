@@ -27,7 +27,7 @@ from sdg.pipeline.attempts import _Job
 from sdg.sandbox.process.bans import Bans, BansError
 from sdg.sandbox.process.board import digest
 from sdg.sandbox.process.pool import POOL_LIMITS, Lost, Patience, Pool, clean_environment
-from sdg.skills.search.count_search import RandomSearch
+from sdg.skills.search.trial import RandomSearch
 from sdg.skills.subgoal import CheckFunction, Subgoal
 from sdg.storage import Journal
 from sdg.verification.verify import VerifySettings

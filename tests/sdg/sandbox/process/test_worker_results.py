@@ -17,7 +17,7 @@ from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.induction.practice import PracticeJob
 from sdg.pipeline.attempts import _Job
 from sdg.skills.learning.train import Point, Trained
-from sdg.skills.search.count_search import RandomSearch
+from sdg.skills.search.trial import RandomSearch
 from sdg.skills.subgoal import CheckFunction, Subgoal
 from sdg.storage import Journal
 from sdg.verification.verify import Verification, VerifySettings
