@@ -61,7 +61,7 @@ def asked_about(skill: Skill, argument: str, domain: Domain) -> CheckFunction:
     problem: ValueError | None = None
     language, kind = domain.language, domain.language.kind(argument)
     measures = domain.inputs.bounds is not None
-    for template in sorted(skill.checks, key=lambda each: measures and language.kind(each.argument) != kind):
+    for template in sorted(skill.checks, key=lambda check: measures and language.kind(check.argument) != kind):
         try:
             if not argument:
                 return template.check
@@ -73,7 +73,7 @@ def asked_about(skill: Skill, argument: str, domain: Domain) -> CheckFunction:
 
 
 def about_one_thing(check: CheckFunction, argument: str, language: Language) -> CheckFunction:
-    """The check with the other things that it names by more than their kind widened to anything.
+    """The check with "any thing" in place of the other things that it names by more than their kind.
 
     A subgoal such as "face a free cell next to the grey key while carrying the red one" names two things; a skill takes
     one. Without this, the check would be false in any call of the skill that doesn't carry the red one.
@@ -81,9 +81,9 @@ def about_one_thing(check: CheckFunction, argument: str, language: Language) -> 
     if not language.anything or not is_description(argument, language):
         return check
     things = mentioned_things(check, language) - {language.parse(argument)}
-    others = [each for each in things if sum(language.part(each, part) is not None for part in language.parts) > 1]
+    specific = [thing for thing in things if sum(language.part(thing, part) is not None for part in language.parts) > 1]
     try:
-        return rewrite(check, {language.text(each): language.anything for each in others}, language)
+        return rewrite(check, {language.text(thing): language.anything for thing in specific}, language)
     except Unfit:
         return check
 
@@ -97,7 +97,8 @@ def fault_of(check: GuardedCheck, snapshots: Iterable[Perception]) -> str:
     for snapshot in snapshots:
         states += 1
         try:
-            changes += check(snapshot) is not check(snapshot)
+            if check(snapshot) is not check(snapshot):
+                changes += 1
         except GuardError as error:
             return f"it failed in a visited state: {error}"
     return f"it changed its answer about {changes} of {states} states" if changes else ""
