@@ -78,14 +78,16 @@ class WorldPhone:
     def dump(self) -> str:
         """AndroidWorld's list of elements as a tree without depth."""
         self._state = self._agent.get_post_transition_state()
-        return write_dump(row for each in self._state.ui_elements if (row := _row(each)) is not None)
+        rows = map(_row, self._state.ui_elements)
+        return write_dump(row for row in rows if row is not None)
 
     def screenshot(self) -> bytes:
         """The picture that belongs to the last dump."""
-        return png_of(np.asarray((self._state or self._agent.get_post_transition_state()).pixels, np.uint8)[..., :3])
+        state = self._state or self._agent.get_post_transition_state()
+        return png_of(np.asarray(state.pixels, np.uint8)[..., :3])
 
     def activity(self) -> str:
-        """What is in front."""
+        """The activity in front."""
         return str(self._agent.env.foreground_activity_name)
 
     def tap(self, point: Point) -> None:
@@ -106,9 +108,8 @@ class WorldPhone:
 
     def type_text(self, text: str) -> None:
         """Type into the focused field; AndroidWorld adds Enter."""
-        if self._state is not None and not any(
-            each.is_focused and each.is_editable for each in self._state.ui_elements
-        ):
+        elements = self._state.ui_elements if self._state is not None else None
+        if elements is not None and not any(element.is_focused and element.is_editable for element in elements):
             raise ActionError("no field has the focus: tap the field first, then Type")
         self._act("input_text", text=text, clear_text=True)
 
@@ -124,12 +125,13 @@ class WorldPhone:
         self._agent.env.execute_action(JSONAction(action_type=kind, **arguments))
 
 
-def _row(each: Any) -> tuple[str, str, tuple[int, int, int, int], list[str]] | None:
-    place = each.bbox_pixels
-    if place is None or each.is_visible is False:
+def _row(element: Any) -> tuple[str, str, tuple[int, int, int, int], list[str]] | None:
+    """An element as `write_dump` takes it, None for one that can't be seen."""
+    box = element.bbox_pixels
+    if box is None or element.is_visible is False:
         return None
-    flags = [flag for flag in _FLAGS if getattr(each, f"is_{flag}")]
-    flags += ["long-clickable"] if each.is_long_clickable else []
-    words = each.text or each.content_description or each.hint_text or ""
-    kind = "android.widget.EditText" if each.is_editable else each.class_name or "android.view.View"
-    return kind, words, (int(place.x_min), int(place.y_min), int(place.x_max), int(place.y_max)), flags
+    flags = [flag for flag in _FLAGS if getattr(element, f"is_{flag}")]
+    flags += ["long-clickable"] if element.is_long_clickable else []
+    words = element.text or element.content_description or element.hint_text or ""
+    kind = "android.widget.EditText" if element.is_editable else element.class_name or "android.view.View"
+    return kind, words, (int(box.x_min), int(box.y_min), int(box.x_max), int(box.y_max)), flags

@@ -66,7 +66,7 @@ class ScreenAgent(Agent):
         self._desktop: PhoneDesktop | None = None
 
     def obs_preprocessor(self, obs: dict[str, Any]) -> dict[str, Any]:
-        """What is recorded, without the DOM, which is never read."""
+        """The observation to record, without the DOM, because the agent never reads it."""
         return {name: value for name, value in obs.items() if name != "dom_object"}
 
     def get_action(self, obs: Mapping[str, Any]) -> tuple[str, AgentInfo]:
@@ -92,18 +92,18 @@ class ObservedPage:
         self._calls: list[str] = []
 
     def look(self, obs: Mapping[str, Any]) -> None:
-        """This is the page now."""
+        """Take an observation as the page of now."""
         self._obs = obs
 
     def take(self) -> list[str]:
-        """The calls since the last time."""
+        """The calls since the last `take`."""
         calls, self._calls = self._calls, []
         return calls
 
     def finish(self, message: str) -> bool:
         """Report to the user, or report the task infeasible."""
-        said = message.removeprefix(INFEASIBLE).strip()
-        self._call("report_infeasible" if message.startswith(INFEASIBLE) else "send_msg_to_user", said)
+        name = "report_infeasible" if message.startswith(INFEASIBLE) else "send_msg_to_user"
+        self._call(name, message.removeprefix(INFEASIBLE).strip())
         return True
 
     @property
@@ -117,18 +117,18 @@ class ObservedPage:
         return write_dump(self._rows())
 
     def _rows(self) -> Iterator[tuple[str, str, Bounds, list[str]]]:
-        more = self._obs.get("extra_element_properties", {})
+        extra = self._obs.get("extra_element_properties", {})
         for node in self._obs["axtree_object"]["nodes"]:
-            about = more.get(node.get("browsergym_id"), {})
-            if node.get("ignored") or not about.get("bbox") or about.get("visibility", 0) < 0.5:
+            properties = extra.get(node.get("browsergym_id"), {})
+            if node.get("ignored") or not properties.get("bbox") or properties.get("visibility", 0) < 0.5:
                 continue
-            x, y, width, height = map(round, about["bbox"])
+            x, y, width, height = map(round, properties["bbox"])
             role, name = (str(node.get(key, {}).get("value", "")) for key in ("role", "name"))
-            states = {each["name"]: each.get("value", {}).get("value") for each in node.get("properties", ())}
-            flags = ["clickable"] if about.get("clickable") else []
+            states = {state["name"]: state.get("value", {}).get("value") for state in node.get("properties", ())}
+            flags = ["clickable"] if properties.get("clickable") else []
             flags += [flag for flag in ("checked", "focused", "selected") if states.get(flag) in (True, "true")]
-            words = str(node.get("value", {}).get("value", "")) or name if role == "textbox" else name
-            yield f"web.{ROLES.get(role, 'TextView')}", words, (x, y, x + width, y + height), flags
+            words = str(node.get("value", {}).get("value", "")) if role == "textbox" else ""
+            yield f"web.{ROLES.get(role, 'TextView')}", words or name, (x, y, x + width, y + height), flags
 
     def screenshot(self) -> bytes:
         """The picture."""
@@ -164,5 +164,5 @@ class ObservedPage:
         self._call("noop", 1000 * seconds)
 
     def _call(self, name: str, *arguments: int | str) -> None:
-        written = ", ".join(json.dumps(each, ensure_ascii=False) for each in arguments)
-        self._calls.append(f"{name}({written})")
+        written = [json.dumps(argument, ensure_ascii=False) for argument in arguments]
+        self._calls.append(f"{name}({', '.join(written)})")

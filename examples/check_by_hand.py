@@ -17,7 +17,7 @@ def facing(thing):  # type: ignore[no-untyped-def]
 
 
 def main(seed: int = 888) -> None:
-    """Train it twice: what the first training compiles isn't counted."""
+    """Train it twice: the first training compiles the kernels, the second is timed."""
     sdg.train("GoToLocal", facing, name="go_to", layouts=50, timesteps=1, seed=seed)
     began, worked = time.perf_counter(), time.process_time()
     skill = sdg.train("GoToLocal", facing, name="go_to", seed=seed)

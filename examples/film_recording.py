@@ -1,4 +1,4 @@
-"""A film of a recorded episode: a model's reply is played again, without the model.
+"""A film of a recorded episode: it plays the model's recorded replies again, without the model.
 
 python -m examples.film_recording recordings/models/boss-93-composed 1867930005 docs/figures/bosslevel.gif
 """
@@ -20,14 +20,14 @@ from sdg.experiments.results.comparison import find_library
 
 
 def main(recording: Path, layout: int, film: Path) -> None:
-    row = next(each for each in read_recording(recording).episodes if each.seed == layout)
+    row = next(episode for episode in read_recording(recording).episodes if episode.seed == layout)
     config = load(recording / CONFIG)
     model = replace(config.model, kind=IN_TURN, transcript=str(recording / TRANSCRIPT), cache=False)
     stage = row.unit.rsplit("/", 2)[0]
     planner = planner_of(replace(config, model=model), None, find_library(), agent="sdg", stage=stage)
-    told, episode = solve(row.level, layout, recipe=replace(planner, composed=recording / COMPOSED))
+    summary, episode = solve(row.level, layout, recipe=replace(planner, composed=recording / COMPOSED))
     film.write_bytes(episode_gif(episode, domain_name=DEFAULT))
-    print(f"{told['instruction']!r}: {told['outcome']} in {told['steps']} steps\n{told['program']}")
+    print(f"{summary['instruction']!r}: {summary['outcome']} in {summary['steps']} steps\n{summary['program']}")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ DONE, FAILED, INTERRUPTED = 0, 1, 130
 
 
 class CheckFailed(SDGError, RuntimeError):
-    """A measurement isn't what was promised."""
+    """A measurement differs from its promised value."""
 
 
 class ReaderLeft(Exception):
@@ -232,7 +232,7 @@ class Output:
         return len(all_rows)
 
     def details(self, rows: Iterable[Row]) -> None:
-        """Print rows one under the other with all they hold, texts of several lines too."""
+        """Print rows one under the other with all their values, texts of several lines too."""
         if self.as_json:
             self.rows(rows)
             return
@@ -262,7 +262,7 @@ class Output:
 
 @contextlib.contextmanager
 def output(*, as_json: bool) -> Iterator[Output]:
-    """Stdout for rows alone: whatever else prints meanwhile (libraries, worker processes) goes to stderr."""
+    """Stdout for rows alone: other output meanwhile (of libraries, worker processes) goes to stderr."""
     sys.stdout.flush()
     try:
         real = sys.stdout.fileno() == 1
@@ -330,7 +330,7 @@ def cell(value: Any) -> str:
 
 
 def _whole(value: Any, indent: str = "") -> str:
-    """A value with all that is in it, nested ones indented and texts of several lines as they are."""
+    """A value with all its items, nested ones indented and texts of several lines unchanged."""
     if isinstance(value, Mapping):
         parts = [(f"{key}:", item) for key, item in value.items()]
     elif isinstance(value, list | tuple) and any(isinstance(item, Mapping) for item in value):

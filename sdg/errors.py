@@ -4,16 +4,16 @@ from collections.abc import Iterable
 
 
 class SDGError(Exception):
-    """Whatever sdg raises for reasons of its own: `except sdg.SDGError`. The message is for the reader.
+    """The base of all errors that sdg defines: `except sdg.SDGError`. The message is for the reader.
 
-    Most are ValueError or RuntimeError as well. `UserError`, `ConfigError`, `RegistryError`: what was asked for makes
+    Most are ValueError or RuntimeError as well. `UserError`, `ConfigError`, `RegistryError`: the user's request makes
     no sense. `RunError`: a run can't go on. `LibraryError`, `CheckError`: a library or a check can't be used.
-    `ModelError`: no usable reply; `BudgetExceeded` is one. `PrivacyError`: what can't be protected.
+    `ModelError`: no usable reply; `BudgetExceeded` is one. `PrivacyError`: a value can't be protected.
     """
 
 
 def refuse(kind: type[Exception], faults: Iterable[tuple[object, str]]) -> None:
-    """Raise an error of this kind in the words of the first fault that is there, if any is."""
+    """Raise an error of this kind with the words of the first fault that is there, if any."""
     for is_there, words in faults:
         if is_there:
             raise kind(words)

@@ -1,7 +1,7 @@
-"""Completeness on screens is learned as attribution: which element was acted on, told from before and after?
+"""Completeness on screens is learned as attribution: on which element did the command act, judging by before and after?
 
-A network gives each element of the screen before a score, and one to none of them; it is trained so that the one that
-was acted on has most of the softmax. A command is complete where its target is the likelier one.
+A network scores each element of the screen before, and the answer "none of them"; training gives the element that was
+acted on most of the softmax. A command is complete where its target is the likelier one.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from sdg.gate.learned import GuardNetwork
 HIDDEN, EPOCHS, BATCH, RATE = 48, 12, 32, 2e-3
 DROPPED, DECAY = 0.15, 1e-2
 LEAST_SCALE = 0.15
-"""Of a feature: what is rare isn't blown up."""
+"""Of a feature, so that rare ones aren't blown up."""
 RIVALS = 4.0
-"""How many others that something can be done with a target is weighed against; chosen on kinds left out in turn."""
+"""The number of other elements that a target competes with; chosen on kinds left out in turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What came of an act: `features` f32 (n + 1, k), a row for each element and one for none; `acted` (bool (n + 1,))
-    are those that it was; `weight` in training."""
+    """The outcome of an act: `features` f32 (n + 1, k), a row for each element and one for none; `acted`, bool (n + 1,)
+    marks the elements that were acted on."""
 
     features: np.ndarray
     acted: np.ndarray
     weight: float = 1.0
 
 
-def attributing(cases: Sequence[Case], *, seed: int = 0) -> GuardNetwork:
+def fit_attribution(cases: Sequence[Case], *, seed: int = 0) -> GuardNetwork:
     """A network that tells which element was acted on. ValueError for no cases."""
     import torch
     from torch import nn
@@ -39,10 +39,11 @@ def attributing(cases: Sequence[Case], *, seed: int = 0) -> GuardNetwork:
     if not cases:
         raise ValueError("no page shows an effect: gather more of them")
     torch.manual_seed(seed)
-    rng, every = np.random.default_rng(seed), np.concatenate([each.features for each in cases])
-    mean, scale = every.mean(axis=0), np.maximum(every.std(axis=0), LEAST_SCALE)
-    x, there, acted = (torch.from_numpy(each) for each in _padded(cases, mean, scale))
-    weights = torch.tensor([each.weight for each in cases], dtype=torch.float32)
+    rng = np.random.default_rng(seed)
+    rows = np.concatenate([case.features for case in cases])
+    mean, scale = rows.mean(axis=0), np.maximum(rows.std(axis=0), LEAST_SCALE)
+    x, is_element, acted = (torch.from_numpy(array) for array in _padded(cases, mean, scale))
+    weights = torch.tensor([case.weight for case in cases], dtype=torch.float32)
     layers = [nn.Linear(x.shape[2], HIDDEN), nn.Linear(HIDDEN, HIDDEN // 2), nn.Linear(HIDDEN // 2, 1)]
     drop = nn.Dropout(DROPPED)
     network = nn.Sequential(
@@ -54,25 +55,26 @@ def attributing(cases: Sequence[Case], *, seed: int = 0) -> GuardNetwork:
     for _ in range(EPOCHS):
         order = rng.permutation(len(cases))
         for start in range(0, len(order), BATCH):
-            rows = order[start : start + BATCH]
-            told = network(x[rows]).masked_fill(~there[rows], -1e9)
-            right = told.masked_fill(~acted[rows], -1e9)
-            loss = ((told.logsumexp(dim=1) - right.logsumexp(dim=1)) * weights[rows]).sum() / weights[rows].sum()
+            batch = order[start : start + BATCH]
+            scores = network(x[batch]).masked_fill(~is_element[batch], -1e9)
+            right = scores.masked_fill(~acted[batch], -1e9)
+            losses = scores.logsumexp(dim=1) - right.logsumexp(dim=1)
+            loss = (losses * weights[batch]).sum() / weights[batch].sum()
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
             schedule.step()
-    stored = tuple((each.weight.detach().numpy().T, each.bias.detach().numpy()) for each in layers)
+    stored = tuple((layer.weight.detach().numpy().T, layer.bias.detach().numpy()) for layer in layers)
     return GuardNetwork(mean, scale, stored, rivals=RIVALS)
 
 
 def _padded(cases: Sequence[Case], mean: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Features f32 (cases, n, k), where there are any and which were acted on, bool (cases, n)."""
-    most = max(len(each.features) for each in cases)
+    """Features f32 (cases, n, k); which of their rows aren't padding and which were acted on, bool (cases, n)."""
+    most = max(len(case.features) for case in cases)
     x = np.zeros((len(cases), most, len(mean)), np.float32)
-    there, acted = np.zeros((2, len(cases), most), bool)
+    is_element, acted = np.zeros((2, len(cases), most), bool)
     for number, case in enumerate(cases):
         count = len(case.features)
         x[number, :count] = (case.features - mean) / scale
-        there[number, :count], acted[number, :count] = True, case.acted
-    return x, there, acted
+        is_element[number, :count], acted[number, :count] = True, case.acted
+    return x, is_element, acted

@@ -1,4 +1,4 @@
-"""Asking a real model about frozen items, 60 a guard, and keeping what it says.
+"""Asking a real model about frozen items, 60 a guard, and keeping its answers.
 
 python -m training.draw openai:NAME [BASE_URL]
 """
@@ -32,38 +32,38 @@ PATIENCE_SECONDS = 3600.0
 
 
 def freeze(plan: Sequence[Rollout], count: int, *, to: Path, processes: int) -> None:
-    """Draw `count` items a guard, half of each label; those there are stay."""
+    """Draw `count` items a guard, half of each label, unless the file of items is there."""
     to.mkdir(parents=True, exist_ok=True)
     if (to / ITEMS).exists():
         return
-    rows = [row for part in rolled_out(plan, processes=processes) for row in part]
+    rows = [row for rollout_rows in rolled_out(plan, processes=processes) for row in rollout_rows]
     chosen = []
     for verb in (FEASIBILITY, COMPLETENESS):
-        held = balance([row for row in rows if row["verb"] == verb], seed=0)
-        half = len(held) // 2
+        balanced = balance([row for row in rows if row["verb"] == verb], seed=0)
+        half = len(balanced) // 2
         order = np.random.default_rng(0).permutation(half)[: count // 2]
-        chosen += [held[start + i] for i in order for start in (0, half)]
+        chosen += [balanced[start + i] for i in order for start in (0, half)]
     lines = [json.dumps({key: row[key] for key in ("verb", "question", "label")}) for row in chosen]
     atomic_write(to / ITEMS, "\n".join(lines) + "\n")
 
 
 def ask(place: Path, *, llm: str, base_url: str) -> None:
-    """Ask a model about each frozen item and keep what it says, in the place of what was said before."""
+    """Ask a model about each frozen item and keep its answers in place of earlier ones."""
     for name in (TRANSCRIPT, TRANSCRIPT + COMPRESSED_SUFFIX):
         (place / name).unlink(missing_ok=True)
-    asked = parse_llm(llm)
-    model = ModelSettings(
-        asked["kind"],
-        asked.get("name", ""),
+    choice = parse_llm(llm)
+    settings = ModelSettings(
+        choice["kind"],
+        choice.get("name", ""),
         base_url=base_url or None,
         timeout_seconds=PATIENCE_SECONDS,
         record=place / TRANSCRIPT,
     )
-    judge_items(place, build(model))
+    judge_items(place, build(settings))
     compress_lines(place / TRANSCRIPT)
 
 
 if __name__ == "__main__":
-    drawn = plan_rollouts(find_library(""), 60, split="evaluation", seed=0, programs="P1", guards=KINDS, texts=True)
-    freeze(drawn, 60, to=PLACE, processes=cores())
+    rollouts = plan_rollouts(find_library(""), 60, split="evaluation", seed=0, programs="P1", guards=KINDS, texts=True)
+    freeze(rollouts, 60, to=PLACE, processes=cores())
     ask(PLACE, llm=sys.argv[1], base_url="".join(sys.argv[2:]))

@@ -1,9 +1,9 @@
-"""The library that is shipped: trained, measured, and put with its card where it is looked for.
+"""The shipped library: trained, measured, and written with its card into the package.
 
     python -m training.library [RUN]
 
-Planners play with it on layouts that no stage has seen, and the success of each skill from the states in which it was
-asked for becomes the library's own figure.
+Planners play with it on layouts that no stage has seen, and the success of each skill from the states in which they
+call it becomes the library's own figure.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sdg.skills.learning.train import are_done
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.library.store import load_library, save_library
 from sdg.skills.practice.env import play
-from sdg.skills.practice.starts import are_possible
+from sdg.skills.practice.starts import Starts, are_possible
 from sdg.skills.statistics import wilson_interval
 from sdg.storage import Journal
 
@@ -36,7 +36,7 @@ CONFIG = "library"
 FIGURES_SEED = 91
 """Which unseen layouts the figures come from; Table 1 is measured on others."""
 LEAST = 100
-"""Episodes that a skill's figure needs; one that planners ask for less keeps the figure of its training."""
+"""Episodes that a skill's figure needs; a skill that planners call less often keeps the figure of its training."""
 MOST = 1000
 """Commands that a skill's figure comes from, at most."""
 AT_ONCE = 250
@@ -44,7 +44,7 @@ AT_ONCE = 250
 
 
 def ship(run: Path, to: Path | None, *, instructions: int) -> list[Row]:
-    """Measure the library of a run folder and put it in `to` (where it is shipped); a row for each skill."""
+    """Measure the library of a run folder and write it to `to` or else into the package; a row for each skill."""
     library, folder = load_library(run / "library"), run / "figures"
     planner = PlannerRecipe("sdg", run / "library")
     tasks = evaluation_tasks(PAPER_LEVELS, instructions=instructions, repeats=1, seed=FIGURES_SEED)
@@ -68,60 +68,66 @@ def measure_skills(
 
 
 def _measure(option: Option, episodes: Sequence[Mapping[str, Any]], *, most: int, seed: int) -> Row:
-    asked = requests_of_skill(episodes, option)
-    head: Row = {"name": option.name, "asked": len(asked), "horizon": option.horizon}
-    every = starts_of(asked, option.domain)
-    left = np.flatnonzero(~are_done(every)) if every is not None else ()
-    if every is None or not len(left):
-        return head
-    starts = every.take(left[np.sort(np.random.default_rng(seed).permutation(len(left))[:most])])
-    parts = [np.arange(i, min(i + AT_ONCE, len(starts))) for i in range(0, len(starts), AT_ONCE)]
-    played = [play(option.policy, starts.take(part), horizon=option.horizon, seed=seed + part[0]) for part in parts]
-    reached = np.concatenate([each[0] for each in played])
-    return (
-        head
-        | {"already": len(asked) - len(left)}
-        | _rates(reached, are_possible(starts.rows, starts.targets, range(len(starts))))
-    )
+    requests = requests_of_skill(episodes, option)
+    row: Row = {"name": option.name, "asked": len(requests), "horizon": option.horizon}
+    all_starts = starts_of(requests, option.domain)
+    if all_starts is None:
+        return row
+    undone = np.flatnonzero(~are_done(all_starts))
+    if not len(undone):
+        return row
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(undone))[:most])
+    starts = all_starts.take(undone[chosen])
+    reached = _reached(option, starts, seed=seed)
+    possible = are_possible(starts.rows, starts.targets, range(len(starts)))
+    return row | {"already": len(requests) - len(undone)} | _rates(reached, possible)
 
 
-def _rates(reached: np.ndarray, known: np.ndarray) -> Row:
-    """Every command counted; and those that what was perceived doesn't rule out, with the count left out."""
-    every, possible = (wilson_interval(int(hit.sum()), len(hit)) for hit in (reached, reached[known]))
+def _reached(option: Option, starts: Starts, *, seed: int) -> np.ndarray:
+    """From which starts the skill reaches its aim, bool (n,)."""
+    batches = []
+    for first in range(0, len(starts), AT_ONCE):
+        batch = starts.take(np.arange(first, min(first + AT_ONCE, len(starts))))
+        batches.append(play(option.policy, batch, horizon=option.horizon, seed=seed + first)[0])
+    return np.concatenate(batches)
+
+
+def _rates(reached: np.ndarray, possible: np.ndarray) -> Row:
+    """Success over all commands; and over those that the perception doesn't rule out, with the count of the others."""
+    every, known = (wilson_interval(int(hits.sum()), len(hits)) for hits in (reached, reached[possible]))
     return {
         "success_unfiltered": every.value,
         "unfiltered_low": every.low,
         "unfiltered_high": every.high,
         "commands": len(reached),
-        "success_known": possible.value if known.any() else None,
-        "known_low": possible.low if known.any() else None,
-        "known_high": possible.high if known.any() else None,
-        "left_out": int((~known).sum()),
+        "success_known": known.value if possible.any() else None,
+        "known_low": known.low if possible.any() else None,
+        "known_high": known.high if possible.any() else None,
+        "left_out": int((~possible).sum()),
     }
 
 
 def with_figures(library: SkillLibrary, rows: Sequence[Mapping[str, Any]], *, least: int) -> SkillLibrary:
-    """The library with these figures, every command counted, in place of training's; those of fewer than `least`
-    commands don't count."""
+    """The library with these figures over all commands in place of training's, for skills with `least` commands."""
     measured = {row["name"]: row for row in rows if (row.get("commands") or 0) >= least}
-    skills = [
-        replace(
-            skill,
-            success_rate=row["success_unfiltered"],
-            success_interval=(row["unfiltered_low"], row["unfiltered_high"]),
-            episodes=row["commands"],
-            success_known=row["success_known"],
-            left_out=row["left_out"],
-        )
-        if (row := measured.get(skill.name)) is not None
-        else skill
-        for skill in library.skills
-    ]
+    skills = []
+    for skill in library.skills:
+        row = measured.get(skill.name)
+        if row is not None:
+            skill = replace(
+                skill,
+                success_rate=row["success_unfiltered"],
+                success_interval=(row["unfiltered_low"], row["unfiltered_high"]),
+                episodes=row["commands"],
+                success_known=row["success_known"],
+                left_out=row["left_out"],
+            )
+        skills.append(skill)
     return replace(library, skills=tuple(skills))
 
 
 if __name__ == "__main__":
     config, folder = resolve(CONFIG, Path([*sys.argv[1:], "runs/library"][0]), overlay=[], seed=None)
     run_stages("induce", config, folder, fresh=True, as_json=False, quiet=False)
-    for found in ship(folder, None, instructions=200):
-        print(found)
+    for skill_row in ship(folder, None, instructions=200):
+        print(skill_row)

@@ -1,4 +1,4 @@
-"""Gathering pages for screens' guards in a browser: commands on them, and what came of each."""
+"""Gathering pages for screens' guards in a browser: commands on them, and the outcome of each."""
 
 from __future__ import annotations
 
@@ -34,41 +34,41 @@ from training.parser.lively import LIVELY
 from training.parser.pages import made_up_page
 
 TRAINING_SEED, EVALUATION_SEED = 1_100_000, 1_200_000
-
-
-MOST_WORDS = 40
+MOST_CHARACTERS = 40
+"""Of a caption that commands are written from; longer ones are prose."""
 MADE_UP = "made up"
-"""Characters of a caption that commands are written from; longer ones are prose."""
+"""The task of a page that `made_up_page` makes."""
 PAGES, TRIES, TRANSITIONS = 8, 10, 6
 
 
 def named_of(elements: Sequence[TrueElement], picture: np.ndarray) -> tuple[Named, ...]:
-    """What commands can name without doubt on a page: captions that only one element has."""
+    """The elements that commands can name without doubt: no other one of the page has their caption."""
     screen = as_screen(elements, picture)
-    found = [(each, caption_of(each, screen)) for each in screen]
-    said = [_key(caption) for _, caption in found]
+    captions = [caption_of(element, screen) for element in screen]
+    keys = [_key(caption) for caption in captions]
     return tuple(
-        Named(caption.kind, caption.words, caption.look, box=each.box)
-        for each, caption in found
-        if said.count(_key(caption)) == 1 and _is_sayable(caption)
+        Named(caption.kind, caption.words, caption.look, box=element.box)
+        for element, caption, key in zip(screen, captions, keys, strict=True)
+        if keys.count(key) == 1 and _is_sayable(caption)
     )
 
 
 def as_screen(elements: Sequence[TrueElement], picture: np.ndarray) -> tuple[ScreenElement, ...]:
     """True elements as a perfect parser would give them, links told apart from text."""
-    found: list[ScreenElement] = []
-    holders = [each for each in elements if each.kind in ("button", "link", "tab")]
-    for each in elements:
-        kind, text, look = each.kind, each.text, ""
+    screen: list[ScreenElement] = []
+    holders = [element.box for element in elements if element.kind in ("button", "link", "tab")]
+    for element in elements:
+        kind, text, look, box = element.kind, element.text, "", element.box
+        if kind == "text" and any(lies_in(box, holder) for holder in holders):
+            continue
         if kind == "icon":
             kind, text = (f"{text} icon" if text in ICONS else "icon"), ""
-        elif kind == "shape":
-            letters = not re.match(r"rgb|none|#|url|$", text)
-            kind, text, look = ("text", text, "") if letters else ("shape", "", colour_of(picture, each.box))
-        elif kind == "text" and any(lies_in(each.box, other.box) for other in holders):
-            continue
-        found.append(ScreenElement(len(found) + 1, kind, text, each.box, each.checked, each.focused, look))
-    return tuple(found)
+        elif kind == "shape" and re.match(r"rgb|none|#|url|$", text):
+            text, look = "", colour_of(picture, box)
+        elif kind == "shape":  # it is drawn with letters
+            kind = "text"
+        screen.append(ScreenElement(len(screen) + 1, kind, text, box, element.checked, element.focused, look))
+    return tuple(screen)
 
 
 def _is_sayable(caption: Caption) -> bool:
@@ -78,71 +78,83 @@ def _is_sayable(caption: Caption) -> bool:
         return caption.look not in ("", "white")
     if caption.kind in FIELDS[:2] and not caption.words:
         return True
-    return bool(alike(caption.words)) and len(caption.words) <= MOST_WORDS and "'" not in caption.words
+    return bool(alike(caption.words)) and len(caption.words) <= MOST_CHARACTERS and "'" not in caption.words
 
 
 def gather(
     browser: Browser, tasks: Sequence[str], *, pages: int = PAGES, made_up: int = 0, seed: int
 ) -> Iterator[Page]:
     """Pages of tasks, then made-up ones, with commands that had a visible effect. Pages that break are left out."""
-    todo = [(task, seed + number) for task in tasks for number in range(pages)]
-    for task, number in (*todo, *((MADE_UP, seed + number) for number in range(made_up))):
+    plan = [(task, seed + number) for task in tasks for number in range(pages)]
+    plan += [(MADE_UP, seed + number) for number in range(made_up)]
+    for task, page_seed in plan:
         try:
-            yield _page(browser, task, number)
+            yield _page(browser, task, page_seed)
         except PageError:
             continue
 
 
 def _page(browser: Browser, task: str, seed: int) -> Page:
     rng = np.random.default_rng(seed)
-    first = _open_page(browser, task, seed, None)
-    lead = first[int(rng.integers(len(first)))] if first and rng.random() < 0.5 else None
-    _open_page(browser, task, seed, lead)
-    if _is_over(browser, task):
-        lead = None
-        _open_page(browser, task, seed, lead)
+    lead = _open_first(browser, task, seed, rng)
     before, elements = browser.screenshot(), true_elements(browser)
     picture = picture_of(before)
     named = named_of(elements, picture)
     order = sorted(rng.permutation(len(named)), key=lambda i: named[i].kind == "text")
     words = str(rng.choice(WORDS))
-    found: dict[Any, ScreenTransition] = {}
-    for each in [named[i] for i in order[:TRIES]]:
+    transitions: dict[Any, ScreenTransition] = {}
+    for target in [named[i] for i in order[:TRIES]]:
         _open_page(browser, task, seed, lead)
-        types = each.kind in FIELDS[:2] and rng.random() < 0.7
-        _act(browser, each, words if types else "")
+        types = target.kind in FIELDS[:2] and rng.random() < 0.7
+        _act(browser, target, words if types else "")
         after = browser.screenshot()
-        if _is_over(browser, task) or not _shows(picture, picture_of(after), each.box):
+        if _is_over(browser, task) or not _shows(picture, picture_of(after), target.box):
             continue
-        phrase, then = name_in_words(each, rng), true_elements(browser)
+        phrase, elements_after = name_in_words(target, rng), true_elements(browser)
         verb, argument = (TYPE, f"'{words}' into {phrase}") if types else (CLICK, phrase)
-        came = tuple(sorted((new.kind, new.text, new.box, new.checked) for new in then)), _focus(then)
-        if came in found:  # a label does what its tick does: neither can be told to be incomplete
+        outcome = _outcome_of(elements_after)
+        if outcome in transitions:  # a label does what its tick does: after one, the other isn't incomplete
             continue
-        told = parsed_like(then, picture_of(after)) if task == MADE_UP else ()
-        found[came] = ScreenTransition(verb, argument, each.box, after, told)
-        if len(found) == TRANSITIONS:
+        parsed_after = parsed_like(elements_after, picture_of(after)) if task == MADE_UP else ()
+        transitions[outcome] = ScreenTransition(verb, argument, target.box, after, parsed_after)
+        if len(transitions) == TRANSITIONS:
             break
-    told = parsed_like(elements, picture) if task == MADE_UP else ()
+    parsed = parsed_like(elements, picture) if task == MADE_UP else ()
     texts = alike_page(as_screen(elements, picture))
-    return Page(task, seed, before, named, texts, tuple(found.values()), told)
+    return Page(task, seed, before, named, texts, tuple(transitions.values()), parsed)
 
 
-def _focus(elements: Sequence[TrueElement]) -> tuple[int, ...]:
-    """The box of the field that has the focus."""
-    return next((each.box for each in elements if each.focused and each.kind in FIELDS), ())
+def _open_first(browser: Browser, task: str, seed: int, rng: np.random.Generator) -> Named | None:
+    """Open a page, at times with a first click that doesn't end the task: return its target."""
+    named = _open_page(browser, task, seed, None)
+    lead = None
+    if named and rng.random() < 0.5:
+        lead = named[int(rng.integers(len(named)))]
+    _open_page(browser, task, seed, lead)
+    if _is_over(browser, task):
+        lead = None
+        _open_page(browser, task, seed, lead)
+    return lead
+
+
+def _outcome_of(elements: Sequence[TrueElement]) -> tuple[Any, ...]:
+    """The elements in any order, and the box of the field that has the focus."""
+    rows = sorted((element.kind, element.text, element.box, element.checked) for element in elements)
+    fields = (element for element in elements if element.kind in FIELDS)
+    return tuple(rows), next((field.box for field in fields if field.focused), ())
 
 
 def parsed_like(elements: Sequence[TrueElement], picture: np.ndarray) -> tuple[ScreenElement, ...]:
     """True elements as the parser gives them: links are text, and ticks and icons have none."""
-    return tuple(
-        replace(each, kind="text")
-        if each.kind == "link"
-        else replace(each, text="")
-        if each.kind in ("checkbox", "radio") or each.kind.endswith("icon")
-        else each
-        for each in as_screen(elements, picture)
-    )
+    return tuple(_as_parsed(element) for element in as_screen(elements, picture))
+
+
+def _as_parsed(element: ScreenElement) -> ScreenElement:
+    if element.kind == "link":
+        return replace(element, kind="text")
+    if element.kind in ("checkbox", "radio") or element.kind.endswith("icon"):
+        return replace(element, text="")
+    return element
 
 
 def _open_page(browser: Browser, task: str, seed: int, lead: Named | None) -> tuple[Named, ...]:
@@ -164,18 +176,20 @@ def _is_over(browser: Browser, task: str) -> bool:
     return task != MADE_UP and bool(browser.state()["done"])
 
 
-def _act(browser: Browser, on: Named, words: str) -> None:
-    x0, y0, x1, y1 = on.box
-    browser.perform(ScreenCommand("CLICK_COORDS", (min((x0 + x1) // 2, SCREEN - 1), min((y0 + y1) // 2, SCREEN - 1))))
+def _act(browser: Browser, target: Named, words: str) -> None:
+    x0, y0, x1, y1 = target.box
+    middle = min((x0 + x1) // 2, SCREEN - 1), min((y0 + y1) // 2, SCREEN - 1)
+    browser.perform(ScreenCommand("CLICK_COORDS", middle))
     if words:
         browser.perform(ScreenCommand("TYPE_TEXT", words))
 
 
 def _shows(before: np.ndarray, after: np.ndarray, box: Sequence[int]) -> bool:
-    """Whether an effect is to be seen: at what was acted on, or on a good part of the screen."""
+    """Whether pictures show an effect: around the target's box, or on a good part of the screen."""
     changed = (np.abs(before.astype(np.int16) - after) > 24).any(axis=2)
     x0, y0, x1, y1 = box
-    return bool(changed[max(y0 - 6, 0) : y1 + 6, max(x0 - 6, 0) : x1 + 6].any()) or float(changed.mean()) > 0.02
+    around = changed[max(y0 - 6, 0) : y1 + 6, max(x0 - 6, 0) : x1 + 6]
+    return bool(around.any()) or float(changed.mean()) > 0.02
 
 
 def save(pages: Sequence[Page], place: Path) -> None:
@@ -186,20 +200,26 @@ def save(pages: Sequence[Page], place: Path) -> None:
 
 
 def _without_elements(row: dict[str, Any]) -> dict[str, Any]:
-    transitions = [{key: each[key] for key in each if key != "elements"} for each in row["transitions"]]
-    return {key: row[key] for key in row if key != "elements"} | {"transitions": transitions}
+    transitions = [_without(transition, "elements") for transition in row["transitions"]]
+    return _without(row, "elements") | {"transitions": transitions}
+
+
+def _without(row: dict[str, Any], dropped: str) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key != dropped}
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
 
 
 def main() -> None:
-    """Freeze pages of the held-out kinds, which the figures are drawn from."""
+    """Freeze pages of the held-out kinds, from which the figures come."""
     with Browser() as browser:
         save(list(gather(browser, HELD_OUT, seed=EVALUATION_SEED)), PLACE)
 

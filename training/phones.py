@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,40 +18,40 @@ from training.skills import fit_network
 
 TRAINING_SEEDS = 1000
 """First seeds of the walks to learn from; tasks have others."""
-
-
 LEARNING: Mapping[str, Any] = {"hidden": (16,), "alpha": 1.0, "solver": "lbfgs", "max_iter": 1000}
 
 
 def rows_of(walk: Sequence[PhoneTransition], rng: random.Random) -> Iterator[dict[str, Any]]:
-    """What is learned from a walk: features and labels of both guards."""
-    facts = PhoneAffordances().features
-    for each in walk:
-        before, after = read_seen(each.before), read_seen(each.after)
-        asks = frozenset({each.name})
+    """The samples of a walk: features and labels for both guards."""
+    features = PhoneAffordances().features
+    for step in walk:
+        before, after = read_seen(step.before), read_seen(step.after)
+        names = frozenset({step.name})
         changed = str(before.tree) != str(after.tree)
-        yield {"verb": FEASIBILITY, "features": facts(asks, each.argument, before), "label": changed}
-        yield {"verb": COMPLETENESS, "features": facts(asks, each.argument, before, after), "label": changed}
-        other = rng.choice(walk)
-        if other.after != each.after:
-            false = facts(asks, each.argument, before, read_seen(other.after))
-            yield {"verb": COMPLETENESS, "features": false, "label": False}
+        yield {"verb": FEASIBILITY, "features": features(names, step.argument, before), "label": changed}
+        yield {"verb": COMPLETENESS, "features": features(names, step.argument, before, after), "label": changed}
+        decoy = rng.choice(walk)
+        if decoy.after != step.after:
+            wrong = features(names, step.argument, before, read_seen(decoy.after))
+            yield {"verb": COMPLETENESS, "features": wrong, "label": False}
 
 
 def train(*, to: Path | None = None, seed: int = 0, walks: int = 240) -> Path:
     """Walk, train both guards and write them; the file."""
     rng = random.Random(seed)
-    parts = [list(rows_of(walk, rng)) for walk in walk_all(TRAINING_SEEDS + 1000 * seed, walks)]
-    networks = {verb: fit_network(parts, verb, seed=seed, **LEARNING) for verb in (FEASIBILITY, COMPLETENESS)}
+    rows_by_walk = [list(rows_of(walk, rng)) for walk in walk_all(TRAINING_SEEDS + 1000 * seed, walks)]
+    networks = {verb: fit_network(rows_by_walk, verb, seed=seed, **LEARNING) for verb in (FEASIBILITY, COMPLETENESS)}
+    verbs = Counter(row["verb"] for rows in rows_by_walk for row in rows)
     card = {
         "about": "Feasibility and completeness of actions on phones, from UI trees. "
         "Made by `python -m training.phones`.",
         "walks": walks,
         "seed": seed,
-        "samples": {verb: sum(row["verb"] == verb for part in parts for row in part) for verb in networks},
+        "samples": {verb: verbs[verb] for verb in networks},
     }
     target = to or PLACE
-    atomic_write(target, json.dumps({"card": card} | {verb: net.plain() for verb, net in networks.items()}) + "\n")
+    stored = {"card": card} | {verb: network.plain() for verb, network in networks.items()}
+    atomic_write(target, json.dumps(stored) + "\n")
     return target
 
 

@@ -15,8 +15,7 @@ from sdg.privacy.recognisers import Span
 from sdg.privacy.tagger import ANY, SHIPPED, SIZE, evidence, facts, hash_facts, tokens
 
 COPIES = 3
-
-
+"""Variations of each text that holds values."""
 KINDS = {
     "name": "person_name", "first": "person_name", "last": "person_name", "foreign": "person_name",
     "email": "email_address", "phone": "phone_number", "phone2": "phone_number", "phone3": "phone_number",
@@ -24,7 +23,7 @@ KINDS = {
     "key2": "api_key", "card": "card_number", "card2": "card_number", "account": "account_number",
     "passport": "id_number", "ssn": "id_number", "dob": "date_of_birth", "dob2": "date_of_birth",
 }  # fmt: skip
-"""What kinds of the generated sets are called in the others."""
+"""Kinds of the generated sets -> their names in the other sets."""
 
 
 def fit(chosen: Mapping[str, Sequence[LabelledText]], *, seed: int, processes: int) -> np.ndarray:
@@ -32,14 +31,16 @@ def fit(chosen: Mapping[str, Sequence[LabelledText]], *, seed: int, processes: i
     from scipy.sparse import csr_array
     from sklearn.linear_model import LogisticRegression
 
-    texts = [each for part in chosen.values() for each in part]
+    texts = [text for labelled_texts in chosen.values() for text in labelled_texts]
     texts += vary_values(texts, rng=random.Random(seed))
     with ProcessPoolExecutor(processes) as pool:
-        rows = [row for part in pool.map(examples, texts, chunksize=50) for row in part]
-    columns = np.concatenate([np.unique(known) for known, _ in rows]).astype(np.int32)
-    ends = np.cumsum([0, *(len(set(known)) for known, _ in rows)]).astype(np.int32)
-    known = csr_array((np.ones(len(columns), np.float32), columns, ends), shape=(len(rows), SIZE))
-    fitted = LogisticRegression(C=3.0, solver="liblinear", max_iter=200).fit(known, [label for _, label in rows])
+        samples = [sample for words in pool.map(examples, texts, chunksize=50) for sample in words]
+    columns = [np.unique(hashes) for hashes, _ in samples]
+    ends = np.cumsum([0, *map(len, columns)]).astype(np.int32)
+    indices = np.concatenate(columns).astype(np.int32)
+    features = csr_array((np.ones(len(indices), np.float32), indices, ends), shape=(len(samples), SIZE))
+    labels = [label for _, label in samples]
+    fitted = LogisticRegression(C=3.0, solver="liblinear", max_iter=200).fit(features, labels)
     weights = fitted.coef_[0].astype(np.float32)
     weights[hash_facts([ANY])[0]] += fitted.intercept_[0]
     return weights
@@ -48,37 +49,40 @@ def fit(chosen: Mapping[str, Sequence[LabelledText]], *, seed: int, processes: i
 def examples(instruction: LabelledText) -> list[tuple[list[int], bool]]:
     """The hashed facts of each word, and whether it is a part of a value."""
     words = tokens(instruction.text)
-    known = facts(instruction.text, words, evidence(instruction.text))
-    inside = [any(a < span.end and span.start < b for span in instruction.values) for a, b in words]
-    return [(hash_facts(row), label) for row, label in zip(known, inside, strict=True)]
+    facts_by_word = facts(instruction.text, words, evidence(instruction.text))
+    labels = [any(start < span.end and span.start < end for span in instruction.values) for start, end in words]
+    return [(hash_facts(word_facts), label) for word_facts, label in zip(facts_by_word, labels, strict=True)]
 
 
 def vary_values(texts: Sequence[LabelledText], *, rng: random.Random) -> list[LabelledText]:
     """COPIES of each text that holds values, with others of their kinds in their places."""
     pools: dict[str, list[str]] = {}
-    for each in texts:
-        for span in each.values:
-            pools.setdefault(KINDS.get(span.kind, span.kind), []).append(each.text[span.start : span.end])
-    return [_with_others(each, pools, rng) for each in texts if each.values for _ in range(COPIES)]
+    for text in texts:
+        for span in text.values:
+            pools.setdefault(KINDS.get(span.kind, span.kind), []).append(text.text[span.start : span.end])
+    return [_with_others(text, pools, rng) for text in texts if text.values for _ in range(COPIES)]
 
 
 def _with_others(instruction: LabelledText, pools: Mapping[str, Sequence[str]], rng: random.Random) -> LabelledText:
-    text, at, spans, changed = "", 0, [], dict[str, str]()
-    for span in sorted(instruction.values, key=lambda each: each.start):
-        said = instruction.text[span.start : span.end]
-        # What is said twice is said twice afterwards; a part of a name stays as long as it was.
-        pool = [each for each in pools[KINDS.get(span.kind, span.kind)] if each.count(" ") == said.count(" ")]
-        value = changed.setdefault(said, rng.choice(pool or [said]))
-        value = value.lower() if said.islower() else value
-        text += instruction.text[at : span.start]
-        spans.append(Span(len(text), len(text) + len(value), span.kind))
-        text, at = text + value, span.end
-    return LabelledText(text + instruction.text[at:], tuple(spans))
+    """The instruction with random values: the same one wherever it had the same one, with as many words."""
+    text, end, spans = "", 0, []
+    substitutes: dict[str, str] = {}
+    for span in sorted(instruction.values, key=lambda span: span.start):
+        value = instruction.text[span.start : span.end]
+        candidates = pools[KINDS.get(span.kind, span.kind)]
+        pool = [candidate for candidate in candidates if candidate.count(" ") == value.count(" ")]
+        substitute = substitutes.setdefault(value, rng.choice(pool or [value]))
+        if value.islower():
+            substitute = substitute.lower()
+        text += instruction.text[end : span.start]
+        spans.append(Span(len(text), len(text) + len(substitute), span.kind))
+        text, end = text + substitute, span.end
+    return LabelledText(text + instruction.text[end:], tuple(spans))
 
 
 def train(*, to: Path | None = None, seed: int = 0, processes: int = 0) -> str:
-    """Learn from all sets and write the weights as numbers of 16 bits; what was done, in a line."""
-    chosen = {name: part for name, part in read_sets().items() if name not in HELD_OUT}
+    """Learn from all sets but `HELD_OUT` and write the weights as numbers of 16 bits; a line that sums it up."""
+    chosen = {name: texts for name, texts in read_sets().items() if name not in HELD_OUT}
     place = to or SHIPPED
     weights = fit(chosen, seed=seed, processes=processes or cores()).astype(np.float16)
     with place.open("wb") as file:

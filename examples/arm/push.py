@@ -44,7 +44,7 @@ def run(library: SkillLibrary, level: str, seed: int, source: str = PROGRAM) -> 
 
 
 def film(robot: Robot, level: str, seed: int) -> bytes:
-    """What a robot did from a seed, as a GIF."""
+    """A GIF of a robot's actions from a seed."""
     world = ARM.open(level, lift_time_limit=True)
     world.reset(seed)
     images = [Image.fromarray(world.render())]
@@ -58,9 +58,10 @@ def main(out: Path, seed: int = 0, count: int = 400) -> None:
     library = learn_library(ARM, "Push", SPECS, settings=SETTINGS, seed=seed, on_evaluation=print)
     save_library(library, out / "library")
     held_out = seeds("evaluation", count=count, seed=seed + 1)
-    done = [run(library, "Push", each).ending.done for each in held_out]
-    print(f"{time.process_time():.0f} s  program: {sum(done)} of {count}", *library.skills, sep="\n")
-    (out / "push.gif").write_bytes(film(run(library, "Push", held_out[0]), "Push", held_out[0]))
+    successes = [run(library, "Push", start_seed).ending.done for start_seed in held_out]
+    print(f"{time.process_time():.0f} s  program: {sum(successes)} of {count}", *library.skills, sep="\n")
+    first = held_out[0]
+    (out / "push.gif").write_bytes(film(run(library, "Push", first), "Push", first))
 
 
 if __name__ == "__main__":

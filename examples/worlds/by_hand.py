@@ -1,7 +1,7 @@
 """Words by hand in place of a language model's, for the worlds of torques: `--llm examples.worlds.by_hand:TABLE`.
 
-What is answered here was written by a person who knows the worlds. It shows that the four stages go through, with
-checks that teach torques and programs that live with a body; it says nothing of what a language model would write.
+A person who knows the worlds wrote these answers. They show that the four stages go through, with checks that teach
+torques and programs that live with a body; they don't show what a language model would write.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,26 +23,28 @@ class ByHand:
         self._goals, self._program = goals, program
 
     def complete(self, messages: Sequence[Any]) -> str:
-        """The answer; the same again where it is asked to mend one."""
-        asked = "\n\n".join(message.content for message in messages)
-        if "## Task to split into goals" in asked:
-            return reply_with_goals(self._goals(fenced_after(asked, "## Task to split"), asked))
-        if "## Subgoals to translate" in asked:
-            lines = fenced_after(asked, "## Subgoals to translate").splitlines()
-            return "\n".join(f"{line.split('.')[0]}. {call_of(line.split('. ', 1)[1])}" for line in lines)
-        return f"{FENCE}python\n{self._program(fenced_after(asked, '## Instruction to carry out'))}\n{FENCE}"
+        """The answer; the same again where the prompt asks to mend one."""
+        prompt = "\n\n".join(message.content for message in messages)
+        if "## Task to split into goals" in prompt:
+            return reply_with_goals(self._goals(fenced_after(prompt, "## Task to split"), prompt))
+        if "## Subgoals to translate" in prompt:
+            lines = fenced_after(prompt, "## Subgoals to translate").splitlines()
+            numbered = [line.split(". ", 1) for line in lines]
+            return "\n".join(f"{number}. {call_of(subgoal)}" for number, subgoal in numbered)
+        program = self._program(fenced_after(prompt, "## Instruction to carry out"))
+        return f"{FENCE}python\n{program}\n{FENCE}"
 
 
 def fenced_after(text: str, heading: str) -> str:
-    """What the first block after a heading holds."""
+    """The text in the first fence after a heading."""
     return text.split(heading, 1)[1].split(FENCE, 2)[1].partition("\n")[2].strip()
 
 
 def reply_with_goals(goals: list[tuple[str, str]]) -> str:
     """Goals and the expressions of their checks, in the format asked for."""
     return "\n".join(
-        f"Goal {n}: {said}\n{FENCE}python\ndef check_{n}():\n    return {check}\n{FENCE}"
-        for n, (said, check) in enumerate(goals, 1)
+        f"Goal {n}: {goal}\n{FENCE}python\ndef check_{n}():\n    return {check}\n{FENCE}"
+        for n, (goal, check) in enumerate(goals, 1)
     )
 
 
@@ -52,7 +54,7 @@ def call_of(subgoal: str) -> str:
     return f"{verb.replace(' ', '_')} | {argument}"
 
 
-def table_goals(mission: str, asked: str) -> list[tuple[str, str]]:
+def table_goals(mission: str, prompt: str) -> list[tuple[str, str]]:
     """Come nearer to the block, touch it, push it a little, push it all the way."""
     goals = []
     for action in actions_of(mission):
@@ -71,20 +73,22 @@ def table_goals(mission: str, asked: str) -> list[tuple[str, str]]:
 
 def table_program(mission: str) -> str:
     """The program of the benchmark, by the names that the skills have here."""
-    actions = [(a.verb, THINGS[a.block], THINGS[a.other], NEAR[a.verb]) for a in actions_of(mission)]
-    pushed = "push_a_little(pair)" if "push" in mission else "touch(block)"  # a skill that isn't there can't be named
-    return PUSH.substitute(actions=actions).replace("push(pair)", pushed)
+    actions = [
+        (action.verb, THINGS[action.block], THINGS[action.other], NEAR[action.verb]) for action in actions_of(mission)
+    ]
+    call = "push_a_little(pair)" if "push" in mission else "touch(block)"  # a program can't name a missing skill
+    return PUSH.substitute(actions=actions).replace("push(pair)", call)
 
 
-def ant_goals(mission: str, asked: str) -> list[tuple[str, str]]:
+def ant_goals(mission: str, prompt: str) -> list[tuple[str, str]]:
     """Nearer to each spot, then there."""
     spots = ["goal"] if "goal" in mission else [f"{word} spot" for word in mission.split() if word in _COLOURS]
     if "isn't" in mission:
         spots = [next(f"{colour} spot" for colour in _COLOURS if f"{colour} spot" not in spots)]
     goals = []
-    for place in spots:
-        goals.append((f"get nearer: {place}", f'nearer("{place}") >= 0.25 or distance("{place}") <= 0.45'))
-        goals.append((f"reach: {place}", f'distance("{place}") <= 0.45'))
+    for spot in spots:
+        goals.append((f"get nearer: {spot}", f'nearer("{spot}") >= 0.25 or distance("{spot}") <= 0.45'))
+        goals.append((f"reach: {spot}", f'distance("{spot}") <= 0.45'))
     return goals
 
 

@@ -80,11 +80,11 @@ class Coordinator:
 
     def complete(self, messages: Sequence[Message]) -> str:
         """`{"command": ..., "argument": ...}`: the first field that differs from what the instruction says of it."""
-        instruction, shown = messages[-1].content.split("\n", 1)
-        wanted = re.findall(r"the field (.+?): (.+?)(?: \||$)", instruction)
-        has = dict(line.split(" = ", 1) for line in shown.splitlines() if " = " in line)
-        chosen = shown.rpartition("chosen: ")[2].strip()
-        for name, value in wanted:
+        instruction, form_text = messages[-1].content.split("\n", 1)
+        values_wanted = re.findall(r"the field (.+?): (.+?)(?: \||$)", instruction)
+        has = dict(line.split(" = ", 1) for line in form_text.splitlines() if " = " in line)
+        chosen = form_text.rpartition("chosen: ")[2].strip()
+        for name, value in values_wanted:
             if has.get(name, "") != value:
                 return _command("write", value) if chosen == name else _command("choose", name)
         return _command("submit", "")
@@ -110,8 +110,8 @@ def play(
     """Play until the form is submitted or the steps are spent; whether it was filled in as wanted."""
     executor = GatedExecutor(body, RulesGuard(USAGES, resolve=resolve))
     for _ in range(MAX_STEPS):
-        said = model.complete([Message("user", f"{instruction}\n{body.observe().text}")])
-        answer = json.loads(said.text)
+        reply = model.complete([Message("user", f"{instruction}\n{body.observe().text}")])
+        answer = json.loads(reply.text)
         heard(executor.execute(Command(answer["command"], answer["argument"])))
         if form.submitted:
             break

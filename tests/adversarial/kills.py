@@ -113,7 +113,7 @@ def kills(config: str, folder: Path, *, count: int, total: int, seed: int, log: 
 
 
 def _wait(process: subprocess.Popen[bytes], folder: Path, *, finished: int, seconds: float) -> None:
-    """Wait until so many units are finished, at most so long, and no longer than the process runs."""
+    """Wait until `finished` units are done, at most `seconds`, and no longer than the process runs."""
     began = time.monotonic()
     while time.monotonic() - began < seconds and process.poll() is None and len(units(folder)) < finished:
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""Canary values sent through every path: whoever finds one outside the local body has found a leak."""
+"""Canary values are sent through every path: one that is found outside the local body is a leak."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _played(folder: Path, privacy: str, protector: Protector | None) -> dict[str
     assert done, "the canaries have reached the form"
     journal = Journal(folder / "episodes.jsonl")
     journal.append({"unit": "1", "instruction": instruction, "outcomes": [asdict(outcome) for outcome in outcomes]})
-    said = []
+    traces = []
     LISTENER.faults = 1
     with contextlib.suppress(ModelError):
         model.complete([Message("user", f"{asked}\nasked once more")])
@@ -146,13 +146,17 @@ def _played(folder: Path, privacy: str, protector: Protector | None) -> dict[str
             # With locals, as error services send them; not those of this function, which holds the canaries.
             trace = traceback.TracebackException.from_exception(error, capture_locals=True)
             trace.stack[0].locals = None
-            said.append("".join(trace.format()))
-    return {"commands and outcomes": str(outcomes), "tracebacks with locals": "\n".join(said), "repr": repr(protector)}
+            traces.append("".join(trace.format()))
+    return {
+        "commands and outcomes": str(outcomes),
+        "tracebacks with locals": "\n".join(traces),
+        "repr": repr(protector),
+    }
 
 
 @contextlib.contextmanager
 def _watched() -> Iterator[dict[str, str]]:
-    """Whatever is logged, printed or sent meanwhile, by any library, by where it went."""
+    """What any library logs, prints or sends meanwhile, by where it went."""
     logged, out, err, seen = io.StringIO(), io.StringIO(), io.StringIO(), dict[str, str]()
     handler, root = logging.StreamHandler(logged), logging.getLogger()
     level, sent = root.level, list[str]()

@@ -95,9 +95,9 @@ def _repeat(tokens: list[str], spare: list[str], rng: random.Random) -> list[str
 
 
 def _swap(tokens: list[str], spare: list[str], rng: random.Random) -> list[str]:
-    a, b = rng.randrange(len(tokens)), rng.randrange(len(tokens))
+    first, second = rng.randrange(len(tokens)), rng.randrange(len(tokens))
     tokens = list(tokens)
-    tokens[a], tokens[b] = tokens[b], tokens[a]
+    tokens[first], tokens[second] = tokens[second], tokens[first]
     return tokens
 
 

@@ -51,8 +51,8 @@ class LampLanguage(NamedThings):
 
     def resolve(self, argument: str, elements: Sequence[Lamp]) -> Sequence[Lamp]:
         """The lamps that a description fits. ValueError when it describes nothing."""
-        wanted = self.parse(argument)
-        return [lamp for lamp in elements if wanted in (ANY, lamp.id)]
+        target = self.parse(argument)
+        return [lamp for lamp in elements if target in (ANY, lamp.id)]
 
 
 LAMPS = LampLanguage((*(f"{color} lamp" for color in COLOURS), "lamp"))
@@ -95,8 +95,8 @@ class CorridorPerception(PlainPerception):
 
     def find_lamps(self, description: str) -> list[Lamp]:
         """The lamps seen so far that match a description such as "red lamp", nearest first."""
-        wanted = LAMPS.parse(description)
-        return [lamp for lamp in self.get_lamps() if wanted in (ANY, lamp.id)]
+        target = LAMPS.parse(description)
+        return [lamp for lamp in self.get_lamps() if target in (ANY, lamp.id)]
 
     def get_position(self) -> int:
         """How many cells to the right of its start the agent is; negative to the left."""

@@ -107,5 +107,5 @@ def test_a_world_whose_physics_are_missing_names_the_extra(name: str) -> None:
         f"try: domain({name!r})\n"
         "except ValueError as error: print(error)"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "it needs the package 'mujoco', which isn't installed: pip install 'sdg[mujoco]'" in said
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "it needs the package 'mujoco', which isn't installed: pip install 'sdg[mujoco]'" in printed

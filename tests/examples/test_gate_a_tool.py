@@ -13,7 +13,7 @@ from sdg.gate.executor import Verdict
 
 
 class Mailbox:
-    """Mails, and the tools of a framework's making over them."""
+    """Mails, and a framework's tools that work on them."""
 
     def __init__(self, call: str) -> None:
         self.mails = {"invoice": "Pay 20 EUR", "lunch": "Friday?"}
@@ -61,17 +61,17 @@ def test_what_was_done_is_never_told_as_not_done() -> None:
     tool, looks = SimpleNamespace(name="note", description="", forward=lambda text: "number 7"), iter(("x", "x", "y"))
 
     def look() -> str:
-        said = next(looks, "")
-        if not said:
+        text = next(looks, "")
+        if not text:
             raise TimeoutError("no answer")
-        return said
+        return text
 
     note = GatedTool(tool, sdg.Gate(Tools([tool], look)))
     assert note("a") == "done, but note('a') changed nothing that can be seen; it said: number 7"
-    said = note("b")
-    assert not said.startswith("not done")
-    assert "look before you repeat it" in said
-    assert said.endswith("it said: number 7")
+    outcome = note("b")
+    assert not outcome.startswith("not done")
+    assert "look before you repeat it" in outcome
+    assert outcome.endswith("it said: number 7")
     assert note("c").startswith("not done: note wasn't carried out: ")
 
 

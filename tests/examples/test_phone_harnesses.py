@@ -97,17 +97,17 @@ def test_android_world(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "examples.android_world", raising=False)
     from examples.android_world import ScreenAgent
 
-    said = [
+    replies = [
         answer("Tap", coords=[25, 10]),
         answer("Swipe", direction="up"),
         answer("Type", text="x"),
         answer("Home"),
         answer("finish", message="three"),
     ]
-    env, model = WorldEnv(), FakeModel(said)
+    env, model = WorldEnv(), FakeModel(replies)
     agent = ScreenAgent(env, model, OpenGate())
     agent.reset(go_home=True)
-    results = [agent.step("Save it.") for _ in said]
+    results = [agent.step("Save it.") for _ in replies]
     assert [result.done for result in results] == [False, False, False, False, True]
     assert results[-1].data == {"message": "three", "steps": 4, "end": "solved"}
     assert env.done == [
@@ -177,25 +177,25 @@ def test_browser_gym(monkeypatch: pytest.MonkeyPatch) -> None:
     args = browser_gym.ScreenAgentArgs(ModelSettings("phonerandom"))
     assert pickle.loads(pickle.dumps(args)) == args
     assert args.make_agent() is not None
-    said = [
+    replies = [
         answer("Tap", coords=[40, 70]),
         answer("Type", text='a"b'),
         answer("Swipe", direction="up", dist="short"),
         answer("Tap"),
         answer("finish", message="impossible: no password"),
     ]
-    model = FakeModel(said)
+    model = FakeModel(replies)
     agent = browser_gym.ScreenAgent(model, ("open",), "som-react")
     obs = agent.obs_preprocessor(observation())
     assert "dom_object" not in obs
-    assert [agent.get_action(obs)[0] for _ in said] == [
+    assert [agent.get_action(obs)[0] for _ in replies] == [
         "mouse_click(40, 70)",
         'keyboard_press("ControlOrMeta+a")\nkeyboard_type("a\\"b")',
         "scroll(0, 60)",
         "noop()",
         'report_infeasible("no password")',
     ]
-    shown = model.asked[0][-1]
-    assert "'Log in' button: [10, 20, 70, 40]" in shown.content
-    assert "'No'" not in shown.content
-    assert shown.images[0].startswith(b"\x89PNG")
+    message = model.asked[0][-1]
+    assert "'Log in' button: [10, 20, 70, 40]" in message.content
+    assert "'No'" not in message.content
+    assert message.images[0].startswith(b"\x89PNG")

@@ -38,14 +38,14 @@ def test_every_instruction_has_goals_names_and_a_program(name: str) -> None:
             hypothesis = hypothesize(world.mission, model=model, domain=kind)
             calls = translate([goal.description for goal in hypothesis.subgoals], domain=kind, model=model)
             assert all(kind.language.parse(call.argument) for call in calls)
-            asked = prompts.ask(
+            messages = prompts.ask(
                 world.mission, skills=(), limits=ProgramLimits(9, 1, 9, 1, world.perception().describe())
             )
             functions: dict[str, Any] = dict(world.perception().functions())
             skills: Any = dict.fromkeys(NAMES[name], _Named())
             assert {call.api for call in calls} <= set(skills)
             program_guard(skills, kind, functions, budget=1000).load(
-                extract_code(model.complete(asked).text), entry="program"
+                extract_code(model.complete(messages).text), entry="program"
             )
 
 
@@ -59,12 +59,12 @@ CORRIDOR = "tests.envs.corridor:CORRIDOR"
 
 
 def test_only_worlds_of_torques_are_told_what_makes_a_check_learnable() -> None:
-    asked = {
+    prompts_of = {
         name: prompt("x", domain=domain(name))[2].content for name in ("ant", "table", "tests.envs.corridor:CORRIDOR")
     }
-    assert "kettle" in asked["ant"]
-    assert "kettle" in asked["table"]
-    assert "kettle" not in asked[CORRIDOR]
+    assert "kettle" in prompts_of["ant"]
+    assert "kettle" in prompts_of["table"]
+    assert "kettle" not in prompts_of[CORRIDOR]
 
 
 @pytest.mark.parametrize("name", list(MODELS))

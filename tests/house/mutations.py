@@ -27,7 +27,7 @@ from coverage import CoverageData
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = 120
-"""At most so many tests are run for a mutation, drawn from those that run its line."""
+"""Most tests that are run for a mutation, drawn from those that run its line."""
 SECONDS = 600
 OPERATORS = {
     "Lt": "<=", "LtE": "<", "Gt": ">=", "GtE": ">", "Eq": "!=", "NotEq": "==", "In": "not in", "NotIn": "in",

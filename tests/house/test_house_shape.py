@@ -24,7 +24,7 @@ MAX_MODULES = 16
 Edge = tuple[str, str]
 
 CIRCLES: dict[str, dict[Edge, str]] = {}
-"""Imports from one room of a floor to another, and what for, without which the floor's rooms form no circle."""
+"""Imports between rooms of a floor that close a circle, and what each is for."""
 
 
 def long_functions(tree: ast.AST, *, limit: int) -> list[str]:

@@ -91,13 +91,13 @@ def test_a_second_cycle_tries_again_what_failed_and_nothing_else(twice: Path) ->
 
 
 def test_the_second_cycle_is_told_of_the_skills_of_the_first(twice: Path) -> None:
-    said = entries(twice / "transcript.jsonl")
-    asked = [entry["messages"][-1]["content"] for entry in said if entry["stage"] == "hypothesize"]
+    exchanges = entries(twice / "transcript.jsonl")
+    prompts = [entry["messages"][-1]["content"] for entry in exchanges if entry["stage"] == "hypothesize"]
     names = {skill.name for skill in load_library(twice / "library-1").skills}
-    with_skills = [text for text in asked if "## Skills that the robot has learned" in text]
+    with_skills = [text for text in prompts if "## Skills that the robot has learned" in text]
     assert with_skills
     assert all(f"\n{name}(" in text for text in with_skills for name in names)
-    assert len(with_skills) < len(asked), "the first cycle has none"
+    assert len(with_skills) < len(prompts), "the first cycle has none"
 
 
 def test_the_first_cycle_is_what_a_run_of_one_cycle_is(twice: Path, tmp_path: Path) -> None:

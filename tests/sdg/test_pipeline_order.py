@@ -87,13 +87,13 @@ def test_a_hypothesis_whose_repair_was_not_recorded_is_not_verified_and_the_othe
         def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
             if "What was tried before" in messages[-1].content:
                 raise NotRecorded("the transcript has 0 replies")
-            said = super().complete(messages, sampling=sampling)
-            return replace(said, text=said.text.replace("return get_steps()\n", "return get_steps() > 10**6\n"))
+            reply = super().complete(messages, sampling=sampling)
+            return replace(reply, text=reply.text.replace("return get_steps()\n", "return get_steps() > 10**6\n"))
 
     plan = Plan(levels=("GoToLocal",), instructions=2, seed=0, retries=1, repairs=0)
     with RunFolder.start(tmp_path / "run", RunSettings({}, "", 0)) as folder:
-        asked = {"model": Told(), "search": RandomSearch(), "progress": Quiet(), "parallel": backwards}
-        grounded = list(Pipeline(plan, folder, **asked).ground())
+        options = {"model": Told(), "search": RandomSearch(), "progress": Quiet(), "parallel": backwards}
+        grounded = list(Pipeline(plan, folder, **options).ground())
         causes = [row["cause"] for row in folder.journal("verifications")]
     assert causes[2:] == ["no hypothesis: the transcript has 0 replies"] * 2
     assert sorted(row.cause for row in grounded) == sorted(causes[:2])
@@ -108,4 +108,4 @@ def test_a_lost_worker_is_no_goal_s_fault(tmp_path: Path) -> None:
     with RunFolder.start(tmp_path / "run", RunSettings({}, "", 0)) as folder:
         list(Pipeline(plan, folder, model=model, search=RandomSearch(), progress=Quiet(), parallel=losing).ground())
     assert len(model.asked) == 2
-    assert all("What was tried before" not in asked for asked in model.asked)
+    assert all("What was tried before" not in prompt for prompt in model.asked)

@@ -86,9 +86,9 @@ def test_a_server_s_model_grounds_and_its_transcript_replays_the_run(tmp_path: P
         rows = sdg("--llm", "openai:stand-in", "--set", address, "--set", "processes=2", "--out", served)
         assert server.requests > 3  # type: ignore[attr-defined]
     assert rows[0]["llm_calls"]
-    said = list(entries(served / "transcript.jsonl"))
-    assert {line["stage"] for line in said} == {"hypothesize", "induce", "solve"}
-    assert sum(line["stage"] == "solve" for line in said) == rows[0]["llm_calls"], "two workers wrote, and all of it"
+    lines = list(entries(served / "transcript.jsonl"))
+    assert {line["stage"] for line in lines} == {"hypothesize", "induce", "solve"}
+    assert sum(line["stage"] == "solve" for line in lines) == rows[0]["llm_calls"], "two workers wrote, and all of it"
     again = sdg("--llm", f"replay:{served / 'transcript.jsonl'}", "--out", replayed)
     assert [row["success_rate"] for row in again] == [row["success_rate"] for row in rows]
     theirs, ours = units(served), units(replayed)

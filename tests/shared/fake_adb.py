@@ -40,9 +40,9 @@ class FakePhone:
                 Image.new("RGB", size, (0, 90, 0) if self.opened else (255, 255, 255)).save(out, "PNG")
                 return out.getvalue()
             case ["uiautomator", "dump", path]:
-                said = "ERROR: could not get idle state.\n" if self.restless else self.dumped.format(path)
-                self.files |= {path: self.dump()} if "dumped to" in said and not self.full else {}
-                return said.encode()
+                answer = "ERROR: could not get idle state.\n" if self.restless else self.dumped.format(path)
+                self.files |= {path: self.dump()} if "dumped to" in answer and not self.full else {}
+                return answer.encode()
             case ["rm", "-f", path]:
                 self.files.pop(path, None)
             case ["cat", path]:
@@ -67,24 +67,24 @@ class _Connection(socketserver.StreamRequestHandler):
     def handle(self) -> None:
         phone: FakePhone = self.server.phone  # type: ignore[attr-defined]
         while length := self.rfile.read(4):
-            asked = self.rfile.read(int(length, 16)).decode()
+            command = self.rfile.read(int(length, 16)).decode()
             if phone.gone:
                 return
-            if asked == "host:version":
+            if command == "host:version":
                 self.wfile.write(b"OKAY00040029")
                 return
-            if asked == "host:devices":
+            if command == "host:devices":
                 listed = b"fake-1\tdevice\n"
                 self.wfile.write(b"OKAY" + f"{len(listed):04x}".encode() + listed)
                 return
-            if asked.startswith("host:t"):
-                if not asked.endswith(("fake-1", "any")):
-                    said = b"device not found"
-                    self.wfile.write(b"FAIL" + f"{len(said):04x}".encode() + said)
+            if command.startswith("host:t"):
+                if not command.endswith(("fake-1", "any")):
+                    error = b"device not found"
+                    self.wfile.write(b"FAIL" + f"{len(error):04x}".encode() + error)
                     return
                 self.wfile.write(b"OKAY" + bytes(8))
-            elif asked.startswith("shell:"):
-                self.wfile.write(b"OKAY" + phone.shell(shlex.split(asked.removeprefix("shell:"))))
+            elif command.startswith("shell:"):
+                self.wfile.write(b"OKAY" + phone.shell(shlex.split(command.removeprefix("shell:"))))
                 return
 
 

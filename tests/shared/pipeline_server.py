@@ -14,12 +14,12 @@ from sdg.llm.model import Message, Sampling
 
 class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        messages = [Message(turn["role"], turn["content"]) for turn in asked["messages"]]
-        reply = BabyLang().complete(messages, sampling=Sampling(seed=asked.get("seed", 0)))
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        messages = [Message(turn["role"], turn["content"]) for turn in request["messages"]]
+        reply = BabyLang().complete(messages, sampling=Sampling(seed=request.get("seed", 0)))
         choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": reply.text}}
         usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
-        body = {"id": "x", "object": "chat.completion", "created": 0, "model": asked["model"], "choices": [choice]}
+        body = {"id": "x", "object": "chat.completion", "created": 0, "model": request["model"], "choices": [choice]}
         data = json.dumps(body | {"usage": usage}).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")

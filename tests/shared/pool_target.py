@@ -23,7 +23,7 @@ CRASHING = "def check():\n    return wait() == 2\n"
 
 
 class Bomb:
-    """What unpickles into a command."""
+    """Unpickling it runs a command."""
 
     def __reduce__(self) -> Any:
         return os.system, ("touch pwned",)
@@ -44,7 +44,7 @@ def spin() -> int:
 
 
 def run_generated(source: str, *, spin: Any) -> Any:
-    """Generated code behind the guard, whose function does what a hole of the guard or of C would."""
+    """Generated code behind the guard; its function acts like a hole in the guard or in C."""
     guard = Guard({"wait": Signature("wait")}, returns=bool)
     return guard.load(source)({"wait": spin})
 
@@ -54,7 +54,7 @@ def in_generated_code(folder: str) -> Any:
 
 
 def crash_later(folder: str) -> None:
-    """An innocent check was asked, and it is over, when the process dies of something else."""
+    """The process dies of something else after an innocent check has answered."""
     run_generated(SOURCE, spin=lambda: 1)
     os.abort()
 

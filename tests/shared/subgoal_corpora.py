@@ -80,10 +80,10 @@ def stand_in_corpus(*, n_items: int, seed: int) -> Corpus:
     """Subgoals that the rule-based planner hypothesises for grounding instructions, with kinds as it means them."""
     model, per_level = BabyLang(), n_items // 4 + 1
     by_level = [instructions(level, split="grounding", count=per_level, seed=seed) for level in LEVELS]
-    asked = [level_missions[order] for order in range(per_level) for level_missions in by_level]
+    missions = [level_missions[order] for order in range(per_level) for level_missions in by_level]
     hypotheses = [
         hypothesize(mission.text, model=model, domain=BABYAI, sampling=Sampling(seed=1000 * seed + number))
-        for number, mission in enumerate(asked)
+        for number, mission in enumerate(missions)
     ]
     subgoals = [goal for hypothesis in hypotheses for goal in hypothesis.subgoals][:n_items]
     calls = translate.translate([goal.description for goal in subgoals], model=model, domain=BABYAI)

@@ -2,9 +2,9 @@
 hour on a core; an accelerator is taken where updates take less time on it.
 
 `python -m training.parser.detector OUT` gathers, trains and writes the two files that belong beside `detector.py`:
-`detector.safetensors` and its card, `detector.json`. With `kits` behind it pages of UI kits' components, which npm
-brings, are among them (`kits.py`). With `devices` it only says how long a hundred updates take on each device, and how
-far the weights are then apart. Nothing at run time imports this.
+`detector.safetensors` and its card, `detector.json`. With `kits` behind it the pages include those of UI kits'
+components, fetched from npm (`kits.py`). With `devices` it only prints the seconds of a hundred updates on each device,
+and how far the weights are then apart. Nothing at run time imports this.
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ def gather(
                     _do_something(browser, rng)
                 if browser.state()["done"]:
                     browser.begin(task, seed + number)
-                yield _seen(browser)
+                yield _labelled(browser)
             except PageError:
                 continue
     for number in range(made_up):
         browser.show(made_up_page(seed + number))
-        yield _seen(browser)
+        yield _labelled(browser)
     for number in range(kit_pages):
         browser.show(kit_page(seed + number, styles or {}, held_out=held_out))
-        yield _seen(browser)
+        yield _labelled(browser)
 
 
 def further_pages(browser: Browser) -> Sequence[str]:
@@ -78,22 +78,23 @@ def further_pages(browser: Browser) -> Sequence[str]:
     return [page for page in browser.pages if page not in TASKS and not page.startswith(UNSEEN)]
 
 
-def _seen(browser: Browser) -> Labelled:
+def _labelled(browser: Browser) -> Labelled:
     return picture_of(browser.screenshot()), true_elements(browser)
 
 
 def _do_something(browser: Browser, rng: np.random.Generator) -> None:
-    found = true_elements(browser)
-    if not found or rng.random() < 0.2:
+    elements = true_elements(browser)
+    if not elements or rng.random() < 0.2:
         browser.perform(ScreenCommand("TYPE_TEXT", "abc " * int(rng.integers(1, 4))))
         return
-    x0, y0, x1, y1 = found[int(rng.integers(len(found)))].box
+    x0, y0, x1, y1 = elements[int(rng.integers(len(elements)))].box
     name = str(rng.choice(["CLICK_COORDS", "CLICK_COORDS", "CLICK_COORDS", "MOVE_COORDS", "SCROLL_DOWN_COORDS"]))
-    browser.perform(ScreenCommand(name, (min((x0 + x1) // 2, SCREEN - 1), min((y0 + y1) // 2, SCREEN - 1))))
+    middle = min((x0 + x1) // 2, SCREEN - 1), min((y0 + y1) // 2, SCREEN - 1)
+    browser.perform(ScreenCommand(name, middle))
 
 
 def kind_of(element: TrueElement) -> str | None:
-    """The detector's kind for a true element, None for what is read instead."""
+    """The detector's kind for a true element, None for text, which is read instead."""
     if element.kind == "icon":
         return f"{element.text} icon" if f"{element.text} icon" in KINDS else "icon"
     return element.kind if element.kind in KINDS else None
@@ -102,20 +103,20 @@ def kind_of(element: TrueElement) -> str | None:
 def targets(elements: Sequence[TrueElement]) -> tuple[np.ndarray, np.ndarray]:
     """Maps of one screenshot: heat f32 (kinds, 80, 80), 1 at centres; f32 (7, 80, 80): sides, states, a mask."""
     side = SCREEN // STRIDE
-    heat, rest = np.zeros((len(KINDS), side, side), np.float32), np.zeros((7, side, side), np.float32)
-    grid = np.arange(side) + 0.5
+    heat = np.zeros((len(KINDS), side, side), np.float32)
+    rest = np.zeros((7, side, side), np.float32)
+    grid = np.arange(side)
     for element in elements:
         kind = kind_of(element)
         if kind is None:
             continue
         x0, y0, x1, y1 = (value / STRIDE for value in element.box)
         cx, cy = min(int((x0 + x1) / 2), side - 1), min(int((y0 + y1) / 2), side - 1)
-        wide, high = max((x1 - x0) / 8, 0.6), max((y1 - y0) / 8, 0.6)
-        bump = np.exp(
-            -((grid[None, :] - cx - 0.5) ** 2) / (2 * wide**2) - (grid[:, None] - cy - 0.5) ** 2 / (2 * high**2)
-        )
-        np.maximum(heat[KINDS.index(kind)], bump, out=heat[KINDS.index(kind)])
-        heat[KINDS.index(kind), cy, cx] = 1
+        across = (grid - cx) ** 2 / (2 * max((x1 - x0) / 8, 0.6) ** 2)
+        down = (grid - cy) ** 2 / (2 * max((y1 - y0) / 8, 0.6) ** 2)
+        kind_heat = heat[KINDS.index(kind)]
+        np.maximum(kind_heat, np.exp(-across[None, :] - down[:, None]), out=kind_heat)
+        kind_heat[cy, cx] = 1
         for x, y in ((cx + dx, cy + dy) for dy in (-1, 0, 1) for dx in (-1, 0, 1)):
             sides = (x + 0.5 - x0, y + 0.5 - y0, x1 - x - 0.5, y1 - y - 0.5)
             if 0 <= x < side and 0 <= y < side and min(sides) > 0.05:
@@ -130,11 +131,11 @@ def loss_of(maps: Any, heat: Any, rest: Any) -> Any:
     logits, heat = maps[:, : len(KINDS)].contiguous().flatten(), heat.flatten()
     beside = (1 - heat).square().square() * logits.sigmoid().square() * F.softplus(logits)  # 0 at centres
     centres = logits[heat == 1]
-    found = beside.sum() + ((1 - centres.sigmoid()) ** 2 * F.softplus(-centres)).sum()
+    focal = beside.sum() + ((1 - centres.sigmoid()) ** 2 * F.softplus(-centres)).sum()
     mask = rest[:, 6:7]
     sides = ((maps[:, len(KINDS) : len(KINDS) + 4] - rest[:, :4]).abs() * mask).sum() / mask.sum().clamp(min=1)
     states = F.binary_cross_entropy_with_logits(maps[:, len(KINDS) + 4 :], rest[:, 4:6], reduction="none") * mask
-    return found / max(len(centres), 1) + sides + states.sum() / mask.sum().clamp(min=1)
+    return focal / max(len(centres), 1) + sides + states.sum() / mask.sum().clamp(min=1)
 
 
 def train(
@@ -168,8 +169,8 @@ def train(
             rows = [augment(data[row][0], data[row][1], rng) for row in order[start : start + BATCH]]
             pictures = as_input(np.stack([picture for picture, _ in rows]))
             pictures *= torch.from_numpy(rng.uniform(0.85, 1.05, (BATCH, 3, 1, 1)).astype(np.float32))
-            made = [targets(elements) for _, elements in rows]
-            heat, rest = (torch.from_numpy(np.stack([each[part] for each in made])).to(device) for part in (0, 1))
+            maps = zip(*(targets(elements) for _, elements in rows), strict=True)
+            heat, rest = (torch.from_numpy(np.stack(arrays)).to(device) for arrays in maps)
             loss = loss_of(model(pictures.to(device)), heat, rest)
             optimiser.zero_grad()
             loss.backward()
@@ -178,15 +179,15 @@ def train(
             schedule.step()
             total += loss.item()
         spent = time.monotonic() - began
-        left = spent / (epoch + 1) * (epochs - epoch - 1)
-        say(f"epoch {epoch + 1} of {epochs}: loss {total / max(len(order) // BATCH, 1):.3f}, {left:.0f} s left")
+        remaining = spent / (epoch + 1) * (epochs - epoch - 1)
+        mean_loss = total / max(len(order) // BATCH, 1)
+        say(f"epoch {epoch + 1} of {epochs}: loss {mean_loss:.3f}, {remaining:.0f} s left")
     return model.cpu().eval()
 
 
 def compare_devices(data: Sequence[Labelled], updates: int = 100) -> dict[str, tuple[float, float]]:
     """For each device: seconds of the first updates, and how far the weights are then from a core's (`distance`)."""
-
-    found: dict[str, tuple[float, float]] = {}
+    measured: dict[str, tuple[float, float]] = {}
     expected: dict[str, Any] = {}
     for device in devices():
         train(data, say=lambda _: None, device=device, most=2)  # kernels are loaded with the first updates
@@ -194,12 +195,12 @@ def compare_devices(data: Sequence[Labelled], updates: int = 100) -> dict[str, t
         weights = train(data, say=lambda _: None, device=device, most=updates).state_dict()
         seconds = time.monotonic() - began
         expected = expected or weights
-        found[device] = seconds, distance(weights, expected)
-    return found
+        measured[device] = seconds, distance(weights, expected)
+    return measured
 
 
 def augment(picture: np.ndarray, elements: Sequence[TrueElement], rng: np.random.Generator) -> Labelled:
-    """The screenshot at another size and place, at times its colours swapped; what leaves the screen is cut off.
+    """The screenshot at another size and place, at times its colours swapped, cut off at the edges of the screen.
 
     Half of the pictures are enlarged or made smaller by up to `ZOOM`; all are shifted by up to `SHIFT` pixels each way.
     """
@@ -209,20 +210,20 @@ def augment(picture: np.ndarray, elements: Sequence[TrueElement], rng: np.random
         picture = picture[..., rng.permutation(3)]
     frame = (1 / zoom, 0, -dx / zoom, 0, 1 / zoom, -dy / zoom)
     ground = tuple(int(value) for value in np.median(picture[-1], axis=0))
-    drawn = Image.fromarray(picture).transform(
+    moved = Image.fromarray(picture).transform(
         (SCREEN, SCREEN), Image.Transform.AFFINE, frame, Image.Resampling.BILINEAR, fillcolor=ground
     )
-    kept = []
+    visible = []
     for element in elements:
         x0, y0, x1, y1 = (round(value * zoom) for value in element.box)
         box = max(x0 + dx, 0), max(y0 + dy, 0), min(x1 + dx, SCREEN), min(y1 + dy, SCREEN)
         if box[2] - box[0] >= 6 and box[3] - box[1] >= 6:
-            kept.append(replace(element, box=box))
-    return np.asarray(drawn), kept
+            visible.append(replace(element, box=box))
+    return np.asarray(moved), visible
 
 
 def main(out: Path, *, kits: bool = False, devices: bool = False) -> None:
-    """Gather (what OUT/data.npz keeps isn't gathered again), train, save the weights and their card."""
+    """Gather pages unless OUT/data.npz has them, train, save the weights and their card."""
     from safetensors.torch import save_file
 
     out.mkdir(parents=True, exist_ok=True)
@@ -238,29 +239,36 @@ def main(out: Path, *, kits: bool = False, devices: bool = False) -> None:
         return
     model = train(data, device=min(measured, key=lambda device: measured[device][0]))
     save_file({name: value.contiguous() for name, value in model.state_dict().items()}, out / WEIGHTS)
-    told = card(data) | ({"kits": [*KITS, *ICON_FONTS], "kits_held_out": list(HELD_OUT)} if kits else {})
-    (out / CARD).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    about_kits = {"kits": [*KITS, *ICON_FONTS], "kits_held_out": list(HELD_OUT)} if kits else {}
+    (out / CARD).write_text(json.dumps(card(data) | about_kits, indent=1) + "\n", encoding="utf-8")
 
 
 def keep(data: Sequence[Labelled], place: Path) -> None:
     """Write labelled screenshots to a file."""
-    labels = json.dumps([[[e.kind, e.text, e.box, e.checked, e.focused] for e in elements] for _, elements in data])
-    np.savez_compressed(place, pictures=np.stack([picture for picture, _ in data]), labels=np.array(labels))
+    rows = [[_row_of(element) for element in elements] for _, elements in data]
+    pictures = np.stack([picture for picture, _ in data])
+    np.savez_compressed(place, pictures=pictures, labels=np.array(json.dumps(rows)))
+
+
+def _row_of(element: TrueElement) -> list[Any]:
+    return [element.kind, element.text, element.box, element.checked, element.focused]
 
 
 def load_labelled(place: Path) -> list[Labelled]:
-    """What `keep` wrote."""
+    """The labelled screenshots of a file that `keep` wrote."""
     stored = np.load(place)
-    elements = [
-        tuple(TrueElement(row[0], row[1], tuple(row[2]), row[3], row[4]) for row in rows)
-        for rows in json.loads(str(stored["labels"]))
-    ]
-    return list(zip(stored["pictures"], elements, strict=True))
+    labels = [tuple(_element_of(*row) for row in rows) for rows in json.loads(str(stored["labels"]))]
+    return list(zip(stored["pictures"], labels, strict=True))
+
+
+def _element_of(kind: str, text: str, box: Sequence[int], checked: bool, focused: bool) -> TrueElement:
+    x0, y0, x1, y1 = box
+    return TrueElement(kind, text, (x0, y0, x1, y1), checked, focused)
 
 
 def card(data: Sequence[Labelled]) -> dict[str, Any]:
-    """What weights were learned from, and how."""
-    counts = Counter(kind_of(each) or each.kind for _, elements in data for each in elements)
+    """The data and the settings of a training."""
+    counts = Counter(kind_of(element) or element.kind for _, elements in data for element in elements)
     return {
         "about": "Finds elements on screenshots of 320 by 320 pixels. Figures: docs/results.md.",
         "command": "python -m training.parser.detector OUT",

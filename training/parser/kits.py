@@ -97,14 +97,14 @@ ICONS: Mapping[str, Sequence[str]] = {
     "minus": ("dash-lg", "minus", "subtract"), "folder": ("folder", "folder-2"), "file": ("file", "file-earmark"),
     "back": ("arrow-left",), "": ("bell", "house", "home", "gear", "cog", "person", "user", "cart", "calendar"),
 }  # fmt: skip
-"""What an icon is -> what fonts call it; "" are further ones, which are just icons."""
+"""The name of an icon -> its names in the fonts; "" for icons without a name."""
 HELD_OUT = ("bulma@1.0.4", "remixicon@4.9.1")
 TONES = ("primary", "secondary", "success", "danger", "light", "default", "link", "outline", "warning", "dark")
 SIZES = ("", "", "btn-sm", "btn-lg", "uk-button-small", "is-small", "is-large", "small")
 
 
 def fetch(folder: Path) -> Mapping[str, str]:
-    """Stylesheet of each package with its fonts in it, from npm or, fetched before, from the folder.
+    """The stylesheet of each package with its fonts in it, from the folder or else from npm.
 
     Raises CalledProcessError without npm or the network.
     """
@@ -115,22 +115,31 @@ def fetch(folder: Path) -> Mapping[str, str]:
             home.mkdir(parents=True)
             packed = subprocess.run(["npm", "pack", "--silent", package], cwd=home, check=True, capture_output=True)
             subprocess.run(["tar", "xzf", packed.stdout.decode().split()[-1]], cwd=home, check=True)
-        sheet = home / "package" / place
-        fonts = lambda found, home=sheet.parent: f"url(data:;base64,{_coded(home / found[1])})"  # type: ignore[misc] # noqa: E731
-        styles[package] = re.sub(r"url\([\"']?([^\"')]+\.woff2)[^)]*\)", fonts, sheet.read_text("utf-8"))
+        styles[package] = _with_fonts(home / "package" / place)
     return styles
 
 
-def _coded(file: Path) -> str:
-    return base64.b64encode(file.read_bytes()).decode()
+def _with_fonts(sheet: Path) -> str:
+    """The text of a stylesheet, its fonts written into it."""
+
+    def inlined(match: re.Match[str]) -> str:
+        font = (sheet.parent / match[1]).read_bytes()
+        return f"url(data:;base64,{base64.b64encode(font).decode()})"
+
+    return re.sub(r"url\([\"']?([^\"')]+\.woff2)[^)]*\)", inlined, sheet.read_text("utf-8"))
 
 
 def kit_page(seed: int, styles: Mapping[str, str], *, held_out: bool = False) -> str:
     """A page of one kit's components and one font's icons; the same for the same seed. `held_out`: of `HELD_OUT`."""
     rng = random.Random(seed)
-    kit, font = (rng.choice([each for each in group if (each in HELD_OUT) is held_out]) for group in (KITS, ICON_FONTS))
-    icon = lambda: _icon(rng, ICON_FONTS[font][1], styles[font])  # noqa: E731
-    parts = [icon() if rng.random() < 0.2 else _part(rng, KITS[kit][1], icon) for _ in range(rng.randint(3, 9))]
+    kit = rng.choice([package for package in KITS if (package in HELD_OUT) is held_out])
+    font = rng.choice([package for package in ICON_FONTS if (package in HELD_OUT) is held_out])
+    _, components = KITS[kit]
+    _, icon_class = ICON_FONTS[font]
+    blocks = []
+    for _ in range(rng.randint(3, 9)):
+        is_icon = rng.random() < 0.2
+        blocks.append(_icons(rng, icon_class, styles[font]) if is_icon else _component(rng, components))
     ground = rng.choice(("#fff", "#fff", "#f6f8fa", "#212529"))
     ink = "#eee" if ground == "#212529" else "inherit"
     return (
@@ -139,32 +148,38 @@ def kit_page(seed: int, styles: Mapping[str, str], *, held_out: bool = False) ->
         f"color:{ink}}}"
         f"</style><body data-theme=light><div style='height:{rng.randint(70, 90)}px'></div>"
         f"<div id=area style='width:{rng.randint(150, 330)}px'>"
-        f"{''.join(parts)}</div>"
+        f"{''.join(blocks)}</div>"
     )
 
 
-def _part(rng: random.Random, kit: Mapping[str, str], icon: object) -> str:
-    name = rng.choice([each for each in kit for _ in range(3 if each in ("button", "field", "tick", "select") else 1)])
-    said = {
+def _component(rng: random.Random, components: Mapping[str, str]) -> str:
+    """A random component of a kit, at times with a label; controls are three times as frequent as the others."""
+    controls = ("button", "field", "tick", "select")
+    names = [name for name in components for _ in range(3 if name in controls else 1)]
+    name = rng.choice(names)
+    words = {
         "t": text(rng, 3),
         "u": text(rng, 2),
         "v": f"placeholder='{text(rng, 2)}'",
         "on": rng.choice(("", "checked")),
     }
     if rng.random() < 0.5:
-        said["v"] = f"value='{text(rng, 2)}'"
-    drawn = kit[name].format(
-        **said, kind=rng.choice(("checkbox", "radio")), tone=rng.choice(TONES), size=rng.choice(SIZES)
+        words["v"] = f"value='{text(rng, 2)}'"
+    html = components[name].format(
+        **words, kind=rng.choice(("checkbox", "radio")), tone=rng.choice(TONES), size=rng.choice(SIZES)
     )
     label = f"<label>{text(rng, 2)}</label>" if name in ("field", "select", "area") and rng.random() < 0.7 else ""
     look = f"display:{rng.choice(('block', 'block', 'inline-block'))};margin:{rng.randint(2, 14)}px"
-    return f"<div style='{look}'>{label}{drawn}</div>"
+    return f"<div style='{look}'>{label}{html}</div>"
 
 
-def _icon(rng: random.Random, form: str, style: str) -> str:
+def _icons(rng: random.Random, icon_class: str, style: str) -> str:
+    """One to three times a random icon of a font; nothing where the font lacks it. `icon_class` has {} for its name."""
     kind = rng.choice(list(ICONS))
-    known = [each for each in ICONS[kind] if f".{form.split()[-1].format(each)}:" in style]
+    selector = icon_class.split()[-1]
+    names = [name for name in ICONS[kind] if f".{selector.format(name)}:" in style]
     look = f"font-size:{rng.randint(14, 40)}px;margin:4px;cursor:pointer;line-height:1;display:inline-block"
-    return "".join(
-        f"<i class='{form.format(each)}' data-icon='{kind}' style='{look}'></i>" for each in known[:1]
-    ) * rng.randint(1, 3)
+    count = rng.randint(1, 3)
+    if not names:
+        return ""
+    return f"<i class='{icon_class.format(names[0])}' data-icon='{kind}' style='{look}'></i>" * count

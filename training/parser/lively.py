@@ -7,37 +7,37 @@ LIVELY = """seed => {
   const next = () => (seed = (seed * 48271 + 11) % 2147483647) / 2147483647;
   const chance = share => next() < share, pick = list => list[Math.floor(next() * list.length)];
   for (let i = 0; i < 9; i++) next();
-  const texts = [...area.querySelectorAll('*')].filter(each => !each.children.length)
-    .map(each => (each.textContent || '').trim()).filter(Boolean);
+  const texts = [...area.querySelectorAll('*')].filter(node => !node.children.length)
+    .map(node => (node.textContent || '').trim()).filter(Boolean);
   const word = () => chance(.3) && texts.length ? pick(texts) : pick(('open done result note saved more about inbox ' +
     'total first last reply title story north lake seven amber').split(' ')) + ' ' + Math.floor(next() * 90);
   const text = most => Array.from({length: 1 + Math.floor(next() * most)}, word).join(' ');
-  const made = (tag, words, style) => {
+  const make = (tag, words, style) => {
     const node = document.createElement(tag);
     node.textContent = words; node.style.cssText = style || '';
     return node;
   };
   const list = (rows, style) => {
-    const node = made('div', '', style);
-    for (let i = 0; i < rows; i++) node.append(made('div', text(2), 'padding:2px 4px;cursor:pointer'));
+    const node = make('div', '', style);
+    for (let i = 0; i < rows; i++) node.append(make('div', text(2), 'padding:2px 4px;cursor:pointer'));
     for (const row of node.children) row.onclick = () => { row.style.background = '#9cf'; };
     return node;
   };
   const entries = () => {
-    const node = made('div', '', 'margin:2px'), how = pick(['opens', 'opens', 'marks', 'unfolds']), icon = chance(.4);
+    const node = make('div', '', 'margin:2px'), how = pick(['opens', 'opens', 'marks', 'unfolds']), icon = chance(.4);
     const [line, bold] = [pick(['1px solid #ccc', 'none', '2px solid #99a']), chance(.6) ? 'font-weight:bold' : ''];
     for (let i = 0, n = 2 + Math.floor(next() * 4); i < n; i++) {
-      const row = made('div', '', `border-bottom:${line};padding:2px;cursor:pointer`), parts = [text(1), text(2)];
-      if (chance(.4)) parts.push(text(2));
-      const more = parts.concat([text(9)]);
-      parts.forEach((part, k) => row.append(made('div', chance(.3) ? part.slice(0, 14) + '..' : part, k ? '' : bold)));
+      const row = make('div', '', `border-bottom:${line};padding:2px;cursor:pointer`), lines = [text(1), text(2)];
+      if (chance(.4)) lines.push(text(2));
+      const more = lines.concat([text(9)]);
+      lines.forEach((line, n) => row.append(make('div', chance(.3) ? line.slice(0, 14) + '..' : line, n ? '' : bold)));
       row.onclick = () => {
         if (how === 'marks') { row.style.background = fade; return; }
-        if (how === 'unfolds') { row.append(made('div', more[more.length - 1])); row.onclick = () => {}; return; }
+        if (how === 'unfolds') { row.append(make('div', more[more.length - 1])); row.onclick = () => {}; return; }
         another(more[0], more.slice(1));
       };
       if (icon) {
-        const star = made('span', pick(['\u2605', 'x', '+', '\u2665']), 'float:right;padding:2px;border:solid 1px');
+        const star = make('span', pick(['\u2605', 'x', '+', '\u2665']), 'float:right;padding:2px;border:solid 1px');
         star.onclick = event => { event.stopPropagation(); if (how === 'opens') star.style.background = fade;
           else row.remove(); };
         row.prepend(star);
@@ -51,17 +51,17 @@ LIVELY = """seed => {
     node => { node.style.outline = '2px solid ' + fade; }, node => { node.style.color = fade; }]);
   const another = (words, more = []) => {
     const back = area.cloneNode(false);
-    if (more.length || chance(.6)) back.append(made('h3', words, 'margin:3px'));
-    for (const each of more) back.append(made('div', each, 'padding:1px'));
-    back.append(made('div', text(8)), made('button', pick(['back', 'ok', 'next', 'cancel'])));
+    if (more.length || chance(.6)) back.append(make('h3', words, 'margin:3px'));
+    for (const line of more) back.append(make('div', line, 'padding:1px'));
+    back.append(make('div', text(8)), make('button', pick(['back', 'ok', 'next', 'cancel'])));
     if (chance(.5)) back.append(list(3, 'margin:3px'));
     area.replaceWith(back);
   };
   const acts = {
     nothing: () => () => {},
     marks: node => () => mark(node),
-    tells: node => { const said = text(4); return () => node.after(made('div', said, 'padding:2px;color:#036')); },
-    tellsAtTop: () => { const said = text(4); return () => area.prepend(made('div', said, 'padding:2px;color:#060')); },
+    tells: node => { const said = text(4); return () => node.after(make('div', said, 'padding:2px;color:#036')); },
+    tellsAtTop: () => { const said = text(4); return () => area.prepend(make('div', said, 'padding:2px;color:#060')); },
     unfolds: node => {
       const more = list(1 + Math.floor(next() * 4), 'margin-left:12px'), open = chance(.3);
       if (open) node.after(more);
@@ -73,9 +73,9 @@ LIVELY = """seed => {
       return () => area.append(more);
     },
     asks: () => {
-      const box = made('div', text(3), 'position:absolute;left:20px;top:40px;width:110px;background:#eee;border:1px ' +
+      const box = make('div', text(3), 'position:absolute;left:20px;top:40px;width:110px;background:#eee;border:1px ' +
         'solid #555;padding:6px;z-index:9');
-      box.append(document.createElement('br'), made('button', 'ok'), made('button', 'cancel'));
+      box.append(document.createElement('br'), make('button', 'ok'), make('button', 'cancel'));
       return () => area.append(box);
     },
     goes: node => () => node.remove(),
@@ -96,11 +96,11 @@ LIVELY = """seed => {
       acts[chance(.6) ? settings[kind] : pick(may[kind].split(' '))](node));
   };
   for (const row of area.querySelectorAll('ul')) {
-    const tabs = [...row.querySelectorAll('[role=tab]')], panes = tabs.map(() => text(6)), pane = made('div', panes[0]);
+    const tabs = [...row.querySelectorAll('[role=tab]')], panes = tabs.map(() => text(6)), pane = make('div', panes[0]);
     const [on, off] = [tabs[0].style.background, tabs[1].style.background];
     if (chance(.85)) row.after(pane);
     tabs.forEach((tab, n) => { tab.style.cursor = 'pointer'; tab.onclick = () => {
-      tabs.forEach(each => { each.style.background = each === tab ? on : off; });
+      tabs.forEach(other => { other.style.background = other === tab ? on : off; });
       pane.textContent = panes[n];
     }; });
   }
@@ -108,21 +108,22 @@ LIVELY = """seed => {
     const hints = list(2 + Math.floor(next() * 3), 'border:1px solid #888;background:#fff'), shows = chance(.25);
     field.oninput = () => { if (shows) field.after(hints); };
   }
-  const groups = [...area.querySelectorAll('label')].filter(each => each.querySelector('input')).map(l => l.parentNode);
+  const groups = [...area.querySelectorAll('label')].filter(label => label.querySelector('input'))
+    .map(label => label.parentNode);
   for (const group of new Set(groups)) {
-    for (const each of group.querySelectorAll('input[type=radio]')) each.name = 'one';
+    for (const radio of group.querySelectorAll('input[type=radio]')) radio.name = 'one';
     if (chance(.15)) group.addEventListener('change', acts[pick(['tells', 'tellsAtTop'])](area.lastElementChild));
   }
   wire('button', area.querySelectorAll('button, input[type=submit], div[style*=pointer]'));
   wire('link', area.querySelectorAll('a'));
   wire('icon', area.querySelectorAll('span[style*=pointer]'));
   wire('shape', area.querySelectorAll('svg > *'));
-  const plain = [...area.children].filter(each => each.tagName === 'DIV' && !each.children.length);
-  wire('words', plain.filter(each => !each.onclick && !each.style.cursor));
+  const plain = [...area.children].filter(node => node.tagName === 'DIV' && !node.children.length);
+  wire('words', plain.filter(node => !node.onclick && !node.style.cursor));
   if (chance(.35)) { const rows = entries(); if (chance(.5)) area.prepend(rows); else area.append(rows); }
   if (chance(.3)) area.append(list(2 + Math.floor(next() * 4), 'margin:2px'));
   if (chance(.25)) for (let i = 0; i < 3; i++) {
-    const head = made('div', text(2), 'background:#ddd;border:1px solid #aaa;padding:2px;cursor:pointer');
+    const head = make('div', text(2), 'background:#ddd;border:1px solid #aaa;padding:2px;cursor:pointer');
     area.append(head);
     head.addEventListener('click', acts.unfolds(head));
   }

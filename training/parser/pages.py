@@ -1,6 +1,6 @@
 """Pages made up for training: controls of other sizes, fonts, colours and arrangements than the tasks have.
 
-A detector that has seen the 59 tasks alone knows their pages by heart; what it meets on others it learns from these.
+A detector that has seen the 59 tasks alone knows their pages by heart; from these it learns what other pages have.
 """
 
 from __future__ import annotations
@@ -12,28 +12,8 @@ from html import escape
 from sdg.experiments.bench.gate.screens import WORDS
 
 FONTS = ("Arial", "Liberation Serif", "Liberation Mono", "DejaVu Sans", "DejaVu Serif", "Liberation Sans Narrow")
-SYLLABLES = (
-    "ba",
-    "co",
-    "di",
-    "fe",
-    "gu",
-    "hi",
-    "jo",
-    "ka",
-    "lu",
-    "me",
-    "no",
-    "pi",
-    "qua",
-    "re",
-    "sa",
-    "tu",
-    "ve",
-    "wo",
-    "xi",
-    "yo",
-)
+SYLLABLES = ("ba", "co", "di", "fe", "gu", "hi", "jo", "ka", "lu", "me", "no", "pi", "qua", "re", "sa", "tu", "ve",
+             "wo", "xi", "yo")  # fmt: skip
 
 
 def made_up_page(seed: int) -> str:
@@ -42,10 +22,11 @@ def made_up_page(seed: int) -> str:
     base = (
         f"font:{rng.choice((9, 10, 10, 11, 12, 13))}px {rng.choice(FONTS)};color:{_dark(rng)};background:{_light(rng)}"
     )
-    parts = [rng.choices(*zip(*_MAKERS, strict=True))[0](rng) for _ in range(rng.randint(2, 12))]
+    makers, weights = zip(*_MAKERS, strict=True)
+    controls = [rng.choices(makers, weights)[0](rng) for _ in range(rng.randint(2, 12))]
     if rng.random() < 0.3:
-        parts = [_placed(rng, part) for part in parts[:7]]
-    body = rng.choice(("", "<br>", "<p style='margin:3px'>")).join(parts)
+        controls = [_placed(rng, control) for control in controls[:7]]
+    body = rng.choice(("", "<br>", "<p style='margin:3px'>")).join(controls)
     return (
         f"<html><body style='margin:0;background:#555'><div style='height:50px;width:160px;background:#ff0'></div>"
         f"<div id='area' style='position:relative;width:156px;height:156px;padding:2px;overflow:hidden;{base}'>{body}"
@@ -53,16 +34,17 @@ def made_up_page(seed: int) -> str:
     )
 
 
-def _placed(rng: random.Random, part: str) -> str:
-    return f"<div style='position:absolute;left:{rng.randint(0, 110)}px;top:{rng.randint(0, 130)}px'>{part}</div>"
+def _placed(rng: random.Random, control: str) -> str:
+    return f"<div style='position:absolute;left:{rng.randint(0, 110)}px;top:{rng.randint(0, 130)}px'>{control}</div>"
 
 
 def text(rng: random.Random, most: int = 3) -> str:
     """Up to `most` words, escaped for HTML."""
 
     def word() -> str:
-        made = "".join(rng.choices(SYLLABLES, k=rng.randint(1, 3))) if rng.random() < 0.4 else rng.choice(WORDS)
-        return rng.choice((made, made.capitalize(), made.upper(), str(rng.randint(0, 99))))
+        is_made_up = rng.random() < 0.4
+        letters = "".join(rng.choices(SYLLABLES, k=rng.randint(1, 3))) if is_made_up else rng.choice(WORDS)
+        return rng.choice((letters, letters.capitalize(), letters.upper(), str(rng.randint(0, 99))))
 
     return escape(" ".join(word() for _ in range(rng.randint(1, most))))
 
@@ -77,25 +59,23 @@ def _dark(rng: random.Random) -> str:
     return f"rgb({rng.randint(0, 120)},{rng.randint(0, 120)},{rng.randint(0, 120)})"
 
 
-def _any(rng: random.Random) -> str:
+def _any_colour(rng: random.Random) -> str:
     return f"rgb({rng.randint(0, 255)},{rng.randint(0, 255)},{rng.randint(0, 255)})"
 
 
-def _dressed(rng: random.Random) -> str:
+def _button_style(rng: random.Random) -> str:
     if rng.random() < 0.4:
         return ""
     style = f"padding:{rng.randint(0, 8)}px {rng.randint(1, 22)}px;border-radius:{rng.choice((0, 0, 2, 4, 10))}px;"
     style += f"border:{rng.choice((1, 1, 2))}px {rng.choice(('solid', 'outset'))} {_dark(rng)};"
-    return style + (
-        f"background:{_light(rng)};color:{_dark(rng)};"
-        if rng.random() < 0.7
-        else f"background:{_dark(rng)};color:#fff;"
-    )
+    if rng.random() < 0.7:
+        return f"{style}background:{_light(rng)};color:{_dark(rng)};"
+    return f"{style}background:{_dark(rng)};color:#fff;"
 
 
 def _button(rng: random.Random) -> str:
     tag = rng.choice(("button", "button", "input", "div"))
-    style = f"{_dressed(rng)}font-size:{rng.choice((9, 10, 11, 13, 13, 16))}px;margin:{rng.randint(0, 6)}px"
+    style = f"{_button_style(rng)}font-size:{rng.choice((9, 10, 11, 13, 13, 16))}px;margin:{rng.randint(0, 6)}px"
     if tag == "input":
         return f"<input type='submit' value='{text(rng, 2)}' style='{style}'>"
     if tag == "div":
@@ -109,9 +89,8 @@ def _field(rng: random.Random) -> str:
     style = (
         f"width:{rng.randint(20, 140)}px;margin:{rng.randint(0, 5)}px;font-size:{rng.choice((9, 11, 13, 13, 15))}px;"
     )
-    style += (
-        f"border:{rng.choice((1, 2))}px solid {_any(rng)};padding:{rng.randint(0, 5)}px" if rng.random() < 0.4 else ""
-    )
+    if rng.random() < 0.4:
+        style += f"border:{rng.choice((1, 2))}px solid {_any_colour(rng)};padding:{rng.randint(0, 5)}px"
     focus = " autofocus" if rng.random() < 0.3 else ""
     return (
         f"{_label(rng)}<input type='{rng.choice(('text', 'text', 'password'))}' value='{value}' style='{style}'{focus}>"
@@ -121,10 +100,11 @@ def _field(rng: random.Random) -> str:
 def _area(rng: random.Random) -> str:
     style = f"width:{rng.randint(50, 145)}px;height:{rng.randint(20, 90)}px;margin:{rng.randint(0, 5)}px"
     focus = " autofocus" if rng.random() < 0.2 else ""
-    return f"<textarea style='{style}'{focus}>{text(rng, 25) if rng.random() < 0.7 else ''}</textarea>"
+    content = text(rng, 25) if rng.random() < 0.7 else ""
+    return f"<textarea style='{style}'{focus}>{content}</textarea>"
 
 
-def _tick(rng: random.Random) -> str:
+def _ticks(rng: random.Random) -> str:
     kind = rng.choice(("checkbox", "radio"))
     rows = [
         f"<label><input type='{kind}'{' checked' if rng.random() < 0.4 else ''}>{text(rng, 2)}</label>"
@@ -135,7 +115,9 @@ def _tick(rng: random.Random) -> str:
 
 def _dropdown(rng: random.Random) -> str:
     style = f"width:{rng.randint(30, 140)}px;margin:{rng.randint(0, 5)}px" if rng.random() < 0.6 else ""
-    return f"{_label(rng)}<select style='{style}'>{'<option>'.join(['', *(text(rng, 2) for _ in range(3))])}</select>"
+    label = _label(rng)
+    options = "".join(f"<option>{text(rng, 2)}" for _ in range(3))
+    return f"{label}<select style='{style}'>{options}</select>"
 
 
 def _label(rng: random.Random) -> str:
@@ -150,7 +132,7 @@ def _words(rng: random.Random) -> str:
 def _tabs(rng: random.Random) -> str:
     look = f"display:inline-block;border:1px solid {_dark(rng)};padding:{rng.randint(2, 6)}px {rng.randint(3, 9)}px;"
     rows = [
-        f"<li role='tab' style='{look}background:{_any(rng) if n == 0 else _light(rng)}'>{text(rng, 1)}</li>"
+        f"<li role='tab' style='{look}background:{_any_colour(rng) if n == 0 else _light(rng)}'>{text(rng, 1)}</li>"
         for n in range(rng.randint(2, 4))
     ]
     return f"<ul style='margin:2px;padding:0;list-style:none'>{''.join(rows)}</ul>"
@@ -158,7 +140,7 @@ def _tabs(rng: random.Random) -> str:
 
 def _shapes(rng: random.Random) -> str:
     def shape() -> str:
-        x, y, r, fill = rng.randint(8, 140), rng.randint(6, 60), rng.randint(4, 16), _any(rng)
+        x, y, r, fill = rng.randint(8, 140), rng.randint(6, 60), rng.randint(4, 16), _any_colour(rng)
         edge = f"stroke='black' stroke-width='{rng.choice((0, 0, 1, 2))}'"
         if rng.random() < 0.35:
             return (
@@ -168,21 +150,23 @@ def _shapes(rng: random.Random) -> str:
             return f"<rect x='{x}' y='{y}' width='{r * 2}' height='{rng.randint(8, 30)}' fill='{fill}' {edge}/>"
         return f"<polygon points='{x},{y - r} {x - r},{y + r} {x + r},{y + r}' fill='{fill}' {edge}/>"
 
-    return f"<svg width='156' height='{rng.randint(30, 80)}'>{''.join(shape() for _ in range(rng.randint(1, 5)))}</svg>"
+    height = rng.randint(30, 80)
+    shapes = "".join(shape() for _ in range(rng.randint(1, 5)))
+    return f"<svg width='156' height='{height}'>{shapes}</svg>"
 
 
 def _blocks(rng: random.Random) -> str:
     side = rng.randint(8, 40)
     look = f"display:inline-block;width:{side}px;height:{side}px;margin:{rng.randint(1, 6)}px;"
     edge = f"border:{rng.choice((0, 1, 2))}px solid black;"
-    return "".join(f"<div style='{look}{edge}background:{_any(rng)}'></div>" for _ in range(rng.randint(1, 5)))
+    return "".join(f"<div style='{look}{edge}background:{_any_colour(rng)}'></div>" for _ in range(rng.randint(1, 5)))
 
 
 def _links(rng: random.Random) -> str:
     return f"<p style='margin:2px'>{text(rng, 5)} <a href='#'>{text(rng, 2)}</a> {text(rng, 4)}</p>"
 
 
-_DRAWN = {
+_ICON_PATHS = {
     "star": "M8 1l2 5h5l-4 3 2 6-5-4-5 4 2-6-4-3h5z",
     "trash": "M2 4h12M6 4V2h4v2M3 4l1 11h8l1-11M6 7v5M10 7v5",
     "search": "M7 2a5 5 0 1 0 .1 0M11 11l4 4",
@@ -210,15 +194,16 @@ _DRAWN = {
 
 def _icons(rng: random.Random) -> str:
     def icon() -> str:
-        name, side = rng.choice(list(_DRAWN)), rng.randint(8, 24)
-        ink, solid = _any(rng) if rng.random() < 0.4 else _dark(rng), rng.random() < 0.4
-        drawn = (
-            f"<svg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 16 16%22><path d=%22{_DRAWN[name]}%22 "
-            f"fill=%22{ink if solid else 'none'}%22 stroke=%22{ink}%22 "
+        name, side = rng.choice(list(_ICON_PATHS)), rng.randint(8, 24)
+        ink = _any_colour(rng) if rng.random() < 0.4 else _dark(rng)
+        fill = ink if rng.random() < 0.4 else "none"
+        svg = (
+            f"<svg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 16 16%22><path d=%22{_ICON_PATHS[name]}%22 "
+            f"fill=%22{fill}%22 stroke=%22{ink}%22 "
             f"stroke-width=%22{rng.choice((1, 1.5, 2))}%22/></svg>"
         )
         look = f"display:inline-block;width:{side}px;height:{side}px;margin:{rng.randint(1, 9)}px;cursor:pointer;"
-        return f"<span class='{name}' style='{look}background:url(\"data:image/svg+xml,{drawn}\") 0 0/100%'></span>"
+        return f"<span class='{name}' style='{look}background:url(\"data:image/svg+xml,{svg}\") 0 0/100%'></span>"
 
     return "".join(icon() for _ in range(rng.randint(1, 5)))
 
@@ -227,7 +212,7 @@ _MAKERS: tuple[tuple[Callable[[random.Random], str], int], ...] = (
     (_button, 6),
     (_field, 5),
     (_area, 2),
-    (_tick, 4),
+    (_ticks, 4),
     (_dropdown, 3),
     (_words, 3),
     (_tabs, 1),

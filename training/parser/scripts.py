@@ -2,9 +2,9 @@
 
 The texts are GTK's own translations, which come with Debian's Chromium (fonts-noto-core and fonts-noto-cjk draw them).
 One half of them makes the pages that thresholds are chosen by, the other those with seeds from HELD_OUT on. A row for
-each script: `chars`, how much of a text is read where it stands, letter by letter, and `exact`, texts all read, with
+each script: `chars`, the share of a text's letters that are read where it stands, and `exact`, texts all read, with
 RapidOCR alone (`before`) and with Tesseract; `worse`, texts that Tesseract made worse, in letters of the script and in
-others; `pages_same`, pages whose parse is the same to the last box; `cpu_s`, what Tesseract takes for a page.
+others; `pages_same`, pages whose parse is the same to the last box; `cpu_s`, Tesseract's seconds for a page.
 """
 
 from __future__ import annotations
@@ -49,25 +49,27 @@ FONTS = (
 HELD_OUT = 10_000
 SHORT, LONG = 16, 44
 SIZE = {"width": 800, "height": 600}
-WHERE = """() => [...document.querySelectorAll('span')].map(each => {
-    const box = each.getBoundingClientRect();
-    return [each.textContent, [box.left, box.top, box.right, box.bottom].map(Math.round)];
+TEXT_BOXES = """() => [...document.querySelectorAll('span')].map(span => {
+    const box = span.getBoundingClientRect();
+    return [span.textContent, [box.left, box.top, box.right, box.bottom].map(Math.round)];
 }).filter(([, box]) => box[0] >= 0 && box[2] <= 800 && box[3] <= 600)"""
 
 
 def texts_of(language: str, *, held_out: bool) -> list[str]:
     """One half of the translations that are a line at most."""
-    found = set()
+    texts = set()
     for domain in ("gtk30", "glib20"):
-        known = gettext.translation(domain, TRANSLATIONS, [language])._catalog  # type: ignore[attr-defined]
-        for key, said in known.items():
-            if isinstance(key, str) and key and said != key and (sum(map(ord, key)) % 2 == 1) == held_out:
-                found.add(str(said).replace("_", "").replace("\xa0", " "))
-    fits = (text for text in found if len(text) <= LONG and not set(text) & set("%\n|<>{}\u200c\u200b"))
-    return sorted(text for text in fits if sum(map(str.isalpha, text)) > 1)
+        catalog = gettext.translation(domain, TRANSLATIONS, [language])._catalog  # type: ignore[attr-defined]
+        for key, translation in catalog.items():
+            if not isinstance(key, str) or not key or translation == key:
+                continue
+            if (sum(map(ord, key)) % 2 == 1) == held_out:
+                texts.add(str(translation).replace("_", "").replace("\xa0", " "))
+    fitting = (text for text in texts if len(text) <= LONG and not set(text) & set("%\n|<>{}\u200c\u200b"))
+    return sorted(text for text in fitting if sum(map(str.isalpha, text)) > 1)
 
 
-def page(script: str, seed: int) -> str:
+def script_page(script: str, seed: int) -> str:
     """The HTML of a page of headings, links, buttons, labels and lists."""
     rng = random.Random(seed)
     texts = texts_of(rng.choice(LANGUAGES[script]), held_out=seed >= HELD_OUT)
@@ -75,10 +77,10 @@ def page(script: str, seed: int) -> str:
     is_dark = rng.random() < 0.25
     ink, ground, link = ("#e8e8e8", "#202428", "#8ab4f8") if is_dark else ("#222", "#fafafa", "#1a0dab")
 
-    def span(of: Sequence[str]) -> str:
-        return f"<span>{escape(rng.choice(of))}</span>"
+    def span(choices: Sequence[str]) -> str:
+        return f"<span>{escape(rng.choice(choices))}</span>"
 
-    def part() -> str:
+    def block() -> str:
         colours = rng.choice(("#1a73e8;color:#fff", "#eee;color:#222", "#2e7d32;color:#fff"))
         buttons = "".join(f"<button style='background:{colours}'>{span(short)}</button>" for _ in range(2))
         return rng.choice(
@@ -92,7 +94,7 @@ def page(script: str, seed: int) -> str:
         )
 
     body = f"<h2>{span(texts)}</h2><nav>{''.join(f'<a>{span(short)}</a>' for _ in range(4))}</nav>"
-    body += "".join(part() for _ in range(rng.randint(5, 8)))
+    body += "".join(block() for _ in range(rng.randint(5, 8)))
     return (
         f"<html><meta charset=utf-8><style>nav a{{margin:0 14px;color:{link}}} input,button{{font:inherit}} p,ul,div"
         "{margin:6px} button{margin:4px;padding:5px 12px;border:1px solid #999}</style>"
@@ -104,40 +106,42 @@ def page(script: str, seed: int) -> str:
 
 def letters(text: str) -> str:
     """Letters, their marks and digits of a text, large and small alike."""
-    same = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(letter for letter in same if unicodedata.category(letter)[0] in "LMN")
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(letter for letter in folded if unicodedata.category(letter)[0] in "LMN")
 
 
-def read(text: str, box: Sequence[int], elements: Sequence[ScreenElement]) -> float:
-    """How much of a text was read where it stands, in [0, 1]."""
-    asked, best = letters(text), 0.0
-    for each in elements:
-        x0, y0, x1, y1 = each.box
+def share_read(text: str, box: Sequence[int], elements: Sequence[ScreenElement]) -> float:
+    """The share of a text that the parser read where it stands, in [0, 1]."""
+    wanted, best = letters(text), 0.0
+    for element in elements:
+        x0, y0, x1, y1 = element.box
         if min(x1, box[2]) > max(x0, box[0]) and min(y1, box[3]) > max(y0, box[1]):
-            has = letters(each.text)
-            same = sum(part.size for part in SequenceMatcher(None, asked, has, False).get_matching_blocks())
-            best = max(best, same / max(len(asked), len(has), 1))
+            have = letters(element.text)
+            blocks = SequenceMatcher(None, wanted, have, False).get_matching_blocks()
+            same = sum(block.size for block in blocks)
+            best = max(best, same / max(len(wanted), len(have), 1))
     return best
 
 
-def rows(first: int = 0, pages: int = 8) -> Iterator[Mapping[str, Any]]:
+def script_rows(first: int = 0, pages: int = 8) -> Iterator[Mapping[str, Any]]:
     """A row for each script, over pages of seeds from `first` on."""
     with open_browser() as browser:
-        shown = browser.new_page()
-        shown.set_viewport_size(SIZE)
+        page = browser.new_page()
+        page.set_viewport_size(SIZE)
         for script in LANGUAGES:
             shots = []
             for seed in range(first, first + pages):
-                shown.set_content(page(script, seed))
-                picture = np.asarray(Image.open(io.BytesIO(shown.screenshot())).convert("RGB"))
-                shots.append((picture, shown.evaluate(WHERE)))
-            yield {"script": script} | figures(shots)
+                page.set_content(script_page(script, seed))
+                picture = np.asarray(Image.open(io.BytesIO(page.screenshot())).convert("RGB"))
+                shots.append((picture, page.evaluate(TEXT_BOXES)))
+            yield {"script": script} | script_figures(shots)
 
 
-def figures(shots: Sequence[tuple[np.ndarray, Sequence[tuple[str, Sequence[int]]]]]) -> dict[str, Any]:
+def script_figures(shots: Sequence[tuple[np.ndarray, Sequence[tuple[str, Sequence[int]]]]]) -> dict[str, Any]:
     """The figures over pictures and their texts with boxes."""
-    marks: list[tuple[bool, float, float]] = []
-    same, took = 0, []
+    own: list[tuple[float, float]] = []
+    others: list[tuple[float, float]] = []
+    same, seconds = 0, []
     for picture, texts in shots:
         with patch.object(scripts, "known_languages", tuple):
             before = parse(picture)
@@ -145,29 +149,28 @@ def figures(shots: Sequence[tuple[np.ndarray, Sequence[tuple[str, Sequence[int]]
         began = resource.getrusage(resource.RUSAGE_CHILDREN)
         after = parse(picture)
         ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-        took.append(ended.ru_utime + ended.ru_stime - began.ru_utime - began.ru_stime)
+        seconds.append(ended.ru_utime + ended.ru_stime - began.ru_utime - began.ru_stime)
         same += before == after
-        marks += [
-            (scripts.is_foreign(text), read(text, box, before.elements), read(text, box, after.elements))
-            for text, box in texts
-        ]
-    own = [mark for mark in marks if mark[0]] or marks
+        for text, box in texts:
+            shares = share_read(text, box, before.elements), share_read(text, box, after.elements)
+            (own if scripts.is_foreign(text) else others).append(shares)
+    shares_before, shares_after = np.array(own or others).T
     return {
-        "texts": len(own),
-        "chars_before": round(float(np.mean([mark[1] for mark in own])), 3),
-        "chars": round(float(np.mean([mark[2] for mark in own])), 3),
-        "exact_before": round(float(np.mean([mark[1] == 1 for mark in own])), 3),
-        "exact": round(float(np.mean([mark[2] == 1 for mark in own])), 3),
-        "worse": sum(mark[2] < mark[1] for mark in marks if mark[0]),
-        "others": sum(not mark[0] for mark in marks),
-        "others_worse": sum(mark[2] < mark[1] for mark in marks if not mark[0]),
+        "texts": len(shares_after),
+        "chars_before": round(float(np.mean(shares_before)), 3),
+        "chars": round(float(np.mean(shares_after)), 3),
+        "exact_before": round(float(np.mean(shares_before == 1)), 3),
+        "exact": round(float(np.mean(shares_after == 1)), 3),
+        "worse": sum(after < before for before, after in own),
+        "others": len(others),
+        "others_worse": sum(after < before for before, after in others),
         "pages_same": same,
         "pages": len(shots),
-        "cpu_s": round(float(np.mean(took)), 2),
-        "cpu_s_most": round(max(took), 2),
+        "cpu_s": round(float(np.mean(seconds)), 2),
+        "cpu_s_most": round(max(seconds), 2),
     }
 
 
 if __name__ == "__main__":
-    for each in rows(*map(int, sys.argv[1:])):
-        print(json.dumps(each), flush=True)
+    for script_row in script_rows(*map(int, sys.argv[1:])):
+        print(json.dumps(script_row), flush=True)

@@ -1,4 +1,4 @@
-"""The expert's way through each task, and how it is walked on the screen: by words on elements, scrolling where needed.
+"""The expert's way through each task, and how to walk it on the screen: by words on elements, scrolling where needed.
 
 A step is a text to tap, `~text` to press long, `label=value` to tap a field and type, `^` for Enter, `<` for Back,
 `*2` to wait two seconds.
@@ -116,62 +116,68 @@ SCRIPTS = {
 }
 
 Step = tuple[str, str]
-"""What to look for, and what to do with it: tap, hold, type or a key of the phone's own."""
+"""Words, and what to do with them: tap, hold or type them; without words, a key of the phone's own."""
 
 
 def steps_of(script: str) -> list[Step]:
     """A script as steps."""
-    found: list[Step] = []
-    for part in script.split(" > "):
-        if part in ("^", "<"):
-            found.append(("", "Enter" if part == "^" else "Back"))
-        elif part.startswith("*"):
-            found.append((part[1:], "Wait"))
-        elif part.startswith("~"):
-            found.append((part[1:], "Long Press"))
-        elif "=" in part:
-            label, _, value = part.partition("=")
-            found += [(f"\n{label}", "Tap"), (value, "Type")]
+    steps: list[Step] = []
+    for word in script.split(" > "):
+        if word in ("^", "<"):
+            steps.append(("", "Enter" if word == "^" else "Back"))
+        elif word.startswith("*"):
+            steps.append((word[1:], "Wait"))
+        elif word.startswith("~"):
+            steps.append((word[1:], "Long Press"))
+        elif "=" in word:
+            label, _, value = word.partition("=")
+            steps += [(f"\n{label}", "Tap"), (value, "Type")]
         else:
-            found.append((part, "Tap"))
-    return found
+            steps.append((word, "Tap"))
+    return steps
 
 
 def actions_for(steps: list[Step], trees: Iterator[UiTree]) -> Iterator[PhoneAction]:
     """The actions that walk some steps; `trees` gives the screen before each action."""
-    for what, how in steps:
-        if how in ("Enter", "Back"):
-            next(trees)
-            yield PhoneAction(how)
+    for words, kind in steps:
+        if kind in ("Tap", "Long Press"):
+            yield from _find_and_press(words, kind, trees)
             continue
-        if how in ("Wait", "Type"):
-            next(trees)
-            yield PhoneAction("Type", text=what) if how == "Type" else PhoneAction("Wait", seconds=int(what))
-            continue
-        last = None
-        direction = "up"
-        while True:
-            tree = next(trees)
-            found = find(tree, what)
-            if found is not None:
-                yield PhoneAction(how, element=found.id)
-                break
-            if str(tree) == last:
-                assert direction == "up", f"{what!r} is nowhere on\n{tree}"
-                direction = "down"
-            last = str(tree)
-            yield PhoneAction("Swipe", direction=direction, distance="medium")
+        next(trees)
+        if kind == "Type":
+            yield PhoneAction("Type", text=words)
+        elif kind == "Wait":
+            yield PhoneAction("Wait", seconds=int(words))
+        else:
+            yield PhoneAction(kind)
 
 
-def find(tree: UiTree, what: str) -> ScreenElement | None:
+def _find_and_press(words: str, kind: str, trees: Iterator[UiTree]) -> Iterator[PhoneAction]:
+    """Scroll up, then down, until an element with these words shows, and press it."""
+    direction, last = "up", ""
+    for tree in trees:
+        element = find_element(tree, words)
+        if element is not None:
+            yield PhoneAction(kind, element=element.id)
+            return
+        if str(tree) == last:
+            assert direction == "up", f"{words!r} is nowhere on\n{tree}"
+            direction = "down"
+        last = str(tree)
+        yield PhoneAction("Swipe", direction=direction, distance="medium")
+
+
+def find_element(tree: UiTree, words: str) -> ScreenElement | None:
     """The element that a step means: a field by its label, a switch (`#`), else by its words."""
-    if what.startswith("\n"):
-        named = [each for each in tree.elements if each.kind == "textbox" and what[1:].lower() in each.look.lower()]
-    elif what.endswith("#"):
-        named = [each for each in tree.elements if each.kind == "checkbox" and each.text == what[:-1]]
+    if words.startswith("\n"):
+        fields = [element for element in tree.elements if element.kind == "textbox"]
+        matches = [field for field in fields if words[1:].lower() in field.look.lower()]
+    elif words.endswith("#"):
+        switches = [element for element in tree.elements if element.kind == "checkbox"]
+        matches = [switch for switch in switches if switch.text == words[:-1]]
     else:
-        live = [each for each in tree.elements if each.kind not in ("text", "textbox")]
-        named = [each for each in live if each.text == what] or [each for each in live if each.text.startswith(what)]
-    # What is cut off by more than half is scrolled to first.
-    whole = [each for each in named if each.box[3] - each.box[1] >= 40]
-    return whole[0] if whole else None
+        pressable = [element for element in tree.elements if element.kind not in ("text", "textbox")]
+        exact = [element for element in pressable if element.text == words]
+        matches = exact or [element for element in pressable if element.text.startswith(words)]
+    # An element of which less than half shows is scrolled to first.
+    return next((element for element in matches if element.box[3] - element.box[1] >= 40), None)

@@ -2,8 +2,8 @@
 
     python -m training.phone_expert.search     writes them into the tasks' file
 
-Neither the expert's scripts nor anything else that is scored has a part in it. What may be typed are the values that
-the task's words and conditions name.
+It uses neither the expert's scripts nor anything else that is scored. It may type the values that the task's words
+and conditions name.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.phone.actions import carry_out
-from sdg.envs.phone.embedded.phone import EmbeddedPhone, initial_state, phone_browser
+from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
+from sdg.envs.phone.embedded.state import initial_state
 from sdg.envs.phone.tasks import FILE, PhoneTask, embedded_tasks
 from sdg.envs.phone.tree import UiTree, read_dump
 from training.phone_expert.scripts import Step, actions_for
 
 LIMIT = 100_000
-"""States that are looked at before a search is given up."""
+"""States that a search visits before it gives up."""
 
 
 def typed_values(task: PhoneTask) -> list[str]:
-    """What may be typed: what the task has in quotation marks, and times, dates and amounts in it."""
-    text = task.instruction
-    return list(
-        dict.fromkeys(re.findall(r'"([^"]+)"', text) + re.findall(r"\d{4}-\d\d-\d\d|\d\d:\d\d|\d+\.\d\d|\b25\b", text))
-    )
+    """What may be typed: the task's words in quotation marks, its times, dates and amounts."""
+    quotations = re.findall(r'"([^"]+)"', task.instruction)
+    numbers = re.findall(r"\d{4}-\d\d-\d\d|\d\d:\d\d|\d+\.\d\d|\b25\b", task.instruction)
+    return list(dict.fromkeys(quotations + numbers))
 
 
 def goals_of(task: PhoneTask) -> list[dict[str, Any]]:
@@ -37,11 +37,11 @@ def goals_of(task: PhoneTask) -> list[dict[str, Any]]:
     if task.goals:
         return [dict(goal) for goal in task.goals]
     anywhere = {"clock_9": ["06:30 Run"]}.get(task.id, list(task.answers))
-    return [{"at": "os.front", "is": task.app}, *about(task), {"anyOf": anywhere}]
+    return [{"at": "os.front", "is": task.app}, *page_goals(task), {"anyOf": anywhere}]
 
 
-def about(task: PhoneTask) -> list[dict[str, Any]]:
-    """For a question whose answer's words stand elsewhere too: the page that it is about."""
+def page_goals(task: PhoneTask) -> list[dict[str, Any]]:
+    """For a question whose answer's words stand elsewhere too: the condition that the right page is open."""
     pages = {
         "clock_10": "alarm",
         "calendar_8": "event",
@@ -49,7 +49,7 @@ def about(task: PhoneTask) -> list[dict[str, Any]]:
         "contacts_9": "person",
         "settings_10": "storage",
     }
-    named = {
+    arguments = {
         "contacts_9": {"id": 4},
         "maps_7": {"name": "Maritime Museum"},
         "calendar_8": {"id": 2},
@@ -57,7 +57,7 @@ def about(task: PhoneTask) -> list[dict[str, Any]]:
     }
     if task.id not in pages:
         return []
-    return [{"at": f"os.stacks.{task.app}", "has": {"name": pages[task.id], "args": named.get(task.id, {})}}]
+    return [{"at": f"os.stacks.{task.app}", "has": {"name": pages[task.id], "args": arguments.get(task.id, {})}}]
 
 
 def find_plan(phone: EmbeddedPhone, task: PhoneTask) -> dict[str, Any]:
@@ -65,17 +65,17 @@ def find_plan(phone: EmbeddedPhone, task: PhoneTask) -> dict[str, Any]:
     phone.reset(task.seed)
     page = phone._page
     page.evaluate(f"() => {{ {Path(__file__).with_name('search.js').read_text('utf-8')} }}")
-    asked = [initial_state(task.seed), goals_of(task), typed_values(task), LIMIT]
-    return dict(page.evaluate("asked => window.searchPlan(...asked)", asked))
+    arguments = [initial_state(task.seed), goals_of(task), typed_values(task), LIMIT]
+    return dict(page.evaluate("values => window.searchPlan(...values)", arguments))
 
 
 def shortest_path(phone: EmbeddedPhone, task: PhoneTask) -> int:
-    """The length of a shortest path with the scrolling that the screen asks for, finish included; 0 without one."""
-    found = find_plan(phone, task)
-    if not found["cost"]:
+    """The length of a shortest path with the scrolling that the screen needs, finish included; 0 without one."""
+    plan = find_plan(phone, task)
+    if not plan["cost"]:
         return 0
     steps: list[Step] = []
-    for kind, *words in found["plan"]:
+    for kind, *words in plan["plan"]:
         match kind:
             case "type":
                 steps += [(f"\n{words[0]}", "Tap"), (words[1], "Type")]
@@ -108,6 +108,5 @@ if __name__ == "__main__":
             if not rows[task.id]["shortest"]:
                 print("no path within", LIMIT, "states", end=" ")
             print(task.id, rows[task.id]["shortest"], flush=True)
-    FILE.write_text(
-        "[\n" + ",\n".join(" " + json.dumps(row, ensure_ascii=False) for row in rows.values()) + "\n]\n", "utf-8"
-    )
+    lines = [" " + json.dumps(row, ensure_ascii=False) for row in rows.values()]
+    FILE.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")

@@ -19,19 +19,19 @@ SAID = [
 
 @pytest.mark.parametrize("mission", SAID)
 def test_every_mission_is_said_in_words_that_are_no_baby_language(mission: str) -> None:
-    said = paraphrase(mission, 1)
-    assert said == paraphrase(mission, 1)
+    words = paraphrase(mission, 1)
+    assert words == paraphrase(mission, 1)
     assert len({paraphrase(mission, seed) for seed in range(20)}) > 5
     with pytest.raises(ValueError):  # noqa: PT011  the grammar's own
-        parse(said)
+        parse(words)
     for colour in ("red", "green", "blue", "purple", "yellow"):
-        assert said.lower().count(colour) == mission.count(colour)
+        assert words.lower().count(colour) == mission.count(colour)
 
 
 def test_what_comes_first_is_told_first_or_told_to_come_first() -> None:
     for seed in range(60):
-        said = paraphrase("go to the red ball after you open the blue door", seed).lower()
-        assert (said.index("blue") < said.index("red")) != ("the last thing to do" in said)
+        words = paraphrase("go to the red ball after you open the blue door", seed).lower()
+        assert (words.index("blue") < words.index("red")) != ("the last thing to do" in words)
 
 
 def test_it_is_a_level_of_its_own_with_the_same_layouts_and_judge() -> None:
@@ -45,8 +45,8 @@ def test_it_is_a_level_of_its_own_with_the_same_layouts_and_judge() -> None:
 
 
 def test_missions_of_the_published_set_were_said_by_hand_and_no_others() -> None:
-    said = instructions("BossLevel:by-hand", split="evaluation", count=30, seed=172)
-    assert len({instruction.text for instruction in said}) == 30
-    assert bot_actions("BossLevel:by-hand", said[0].seed) == bot_actions("BossLevel", said[0].seed) is not None
+    by_hand = instructions("BossLevel:by-hand", split="evaluation", count=30, seed=172)
+    assert len({instruction.text for instruction in by_hand}) == 30
+    assert bot_actions("BossLevel:by-hand", by_hand[0].seed) == bot_actions("BossLevel", by_hand[0].seed) is not None
     with pytest.raises(ValueError, match="nobody has said 'go to the moon'"):
         said_by_hand("go to the moon")

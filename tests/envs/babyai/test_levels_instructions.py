@@ -54,8 +54,8 @@ def test_unknown_names(name: str, hint: str) -> None:
 
 
 def test_sets_are_disjoint() -> None:
-    for a, b in itertools.combinations(SPLITS.values(), 2):
-        assert a.stop <= b.start or b.stop <= a.start
+    for first, second in itertools.combinations(SPLITS.values(), 2):
+        assert first.stop <= second.start or second.stop <= first.start
 
 
 def test_seeds_stay_in_their_set_and_apart() -> None:
@@ -64,8 +64,8 @@ def test_seeds_stay_in_their_set_and_apart() -> None:
         for chosen in taken:
             assert len(chosen) == STRIDE
             assert all(seed in SPLITS[split] for seed in chosen)
-        for a, b in itertools.combinations(taken, 2):
-            assert not a & b
+        for first, second in itertools.combinations(taken, 2):
+            assert not first & second
     assert seeds("validation", count=2, seed=3) == [1_030_000, 1_030_001]
     assert seeds("validation", count=2, seed=100) == [1_000_000, 1_000_001]
 

@@ -107,13 +107,13 @@ def test_a_dump_that_failed_shows_no_earlier_screen(pair: tuple[FakePhone, AdbPh
 def test_the_agent_works_on_it(pair: tuple[FakePhone, AdbPhone]) -> None:
     fake, phone = pair
     number = read_dump(phone.dump()).elements[0].id
-    said = [
+    replies = [
         f'{{"commands": [{{"name": "Tap", "args": {{"element": {number}}}}}]}}',
         '{"commands": [{"name": "Type", "args": {"text": "hello"}}]}',
         '{"commands": [{"name": "finish", "args": {"message": "typed"}}]}',
     ]
     desktop = PhoneDesktop(phone, "Open it and type hello.")
-    episode = UIAgent(FakeModel(said), OpenGate()).play(desktop)
+    episode = UIAgent(FakeModel(replies), OpenGate()).play(desktop)
     assert (episode.end, fake.text, desktop.message) == ("solved", "hello", "typed")
     assert [step.place for step in desktop.steps] == [(50, 25), None, None]
 

@@ -55,8 +55,8 @@ def test_a_phrase_means_the_element_that_fits_best(argument: str, phrase: Phrase
 
 
 def test_what_is_to_be_typed_is_told_from_where() -> None:
-    asked = phrase_of("'a button' into the textbox beside 'User name'", types=True)
-    assert asked == Phrase("textbox", "User name", typed="a button")
+    phrase = phrase_of("'a button' into the textbox beside 'User name'", types=True)
+    assert phrase == Phrase("textbox", "User name", typed="a button")
     assert phrase_of("nothing", types=True).typed == ""
 
 

@@ -63,8 +63,8 @@ def test_text_that_only_moved_or_is_read_otherwise_is_not_new() -> None:
 def test_a_tick_without_words_is_known_by_its_place() -> None:
     off = [ScreenElement(n, "checkbox", "", (10, 20 * n, 20, 20 * n + 10)) for n in (1, 2)]
     on = ScreenElement(1, "checkbox", "", off[0].box, checked=True)
-    said = what_changed(screen(*off), screen(on, off[1], inked=(on,)))
-    assert said == f"new checked checkbox: {list(on.box)}; gone checkbox: {list(on.box)}"
+    changes = what_changed(screen(*off), screen(on, off[1], inked=(on,)))
+    assert changes == f"new checked checkbox: {list(on.box)}; gone checkbox: {list(on.box)}"
 
 
 def test_many_changes_are_counted() -> None:
@@ -90,12 +90,12 @@ def test_a_model_is_told_once_a_screen_what_changed() -> None:
 
 
 def test_the_prompt_says_how_long_a_plan_is_kept() -> None:
-    asked: list[str] = []
+    questions: list[str] = []
 
     class Kept(Says):
         def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-            asked.append(messages[0].content)
+            questions.append(messages[0].content)
             return super().complete(messages, sampling=sampling)
 
     Work(Pad(), OpenGate()).take_turn(Kept(press("A")))
-    assert f"in {MOST_THOUGHT} characters at most" in asked[0]
+    assert f"in {MOST_THOUGHT} characters at most" in questions[0]

@@ -9,7 +9,7 @@ import pytest
 from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.page import PageWorld
 from sdg.gate.confirm import final_press
-from tests.shared.press_pages import AT, CLICK, FOCUS
+from tests.shared.screens.press_pages import AT, CLICK, FOCUS
 
 pytestmark = pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
 

@@ -15,8 +15,8 @@ def draw_line(*words: tuple[int, str], rings: tuple[int, ...] = (), frames: tupl
     """A line of words at x, with radio buttons and checkboxes, RGB u8 (60, 400, 3)."""
     image = Image.new("RGB", (400, 60), (255, 255, 255))
     draw = ImageDraw.Draw(image)
-    for x, said in words:
-        draw.text((x, 20), said, fill=(20, 20, 20), font=FONT)
+    for x, word in words:
+        draw.text((x, 20), word, fill=(20, 20, 20), font=FONT)
     for x in rings:
         draw.ellipse((x, 22, x + 17, 39), outline=(100, 100, 100), width=1)
     for x in frames:

@@ -56,8 +56,8 @@ def test_text_belongs_to_the_smallest_element_that_holds_it() -> None:
         TextLine("v", (12, 202, 30, 222), 0.6),
         TextLine("brave", (50, 200, 110, 226), 0.99),
     ]
-    said = str(merge(WHITE, detections, lines))
-    assert said.splitlines() == [
+    text = str(merge(WHITE, detections, lines))
+    assert text.splitlines() == [
         "OCR:",
         "'brave': [50, 200, 110, 226]",
         "",

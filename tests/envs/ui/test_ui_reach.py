@@ -154,17 +154,20 @@ def test_a_page_that_hangs_in_a_process_of_its_own_is_ended(monkeypatch: pytest.
 
 def test_a_person_has_time_and_is_not_asked_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "HANGS_SECONDS", 4.0)
-    asked: list[str] = []
+    questions: list[str] = []
+
+    def agree_slowly(question: str) -> bool:
+        questions.append(question)
+        time.sleep(3)
+        return True
+
     with open_page(Access("about:blank")) as page:
         page.set_content(
             f"<button {AT} onclick=\"let n=0;for(let i=0;i<9;i++)n+=confirm('Go?');document.title=n\">Next</button>"
         )
-        world = PageWorld(
-            page, "", owned=True, agrees=lambda question: bool(asked.append(question) or time.sleep(3) or True)
-        )
-        with world:
+        with PageWorld(page, "", owned=True, agrees=agree_slowly) as world:
             world.step(*CLICK)
-        assert (len(asked), page.title()) == (3, "3")
+        assert (len(questions), page.title()) == (3, "3")
 
 
 def test_a_long_command_on_a_page_that_answers_does_not_hang(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,14 +48,14 @@ def test_a_seed_gives_the_same_pixels(browser: Browser, task: str) -> None:
 
 def test_browsers_live_side_by_side_and_end_in_any_order() -> None:
     first, second = Browser(), Browser()
-    shown = [open_task(browser, "click-button", 3).screenshot() for browser in (first, second)]
-    assert shown[0] == shown[1]
+    screenshots = [open_task(browser, "click-button", 3).screenshot() for browser in (first, second)]
+    assert screenshots[0] == screenshots[1]
     first.close()
     first.close()
-    assert open_task(second, "click-button", 3).screenshot() == shown[0], "the other one is not touched"
+    assert open_task(second, "click-button", 3).screenshot() == screenshots[0], "the other one is not touched"
     second.close()
     with Browser() as third:
-        assert open_task(third, "click-button", 3).screenshot() == shown[0]
+        assert open_task(third, "click-button", 3).screenshot() == screenshots[0]
 
 
 def test_the_strip_with_the_instruction_is_cut_off(browser: Browser) -> None:

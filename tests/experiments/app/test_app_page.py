@@ -84,17 +84,17 @@ def test_the_three_ways_in_a_browser(address: str, width: int, tmp_path: Path) -
 
 
 def test_what_can_not_be_is_said_in_words(address: str) -> None:
-    asked = json.dumps({"level": "Nowhere", "seed": 1})
-    status, said = post(address, "/instruct", asked)
+    request = json.dumps({"level": "Nowhere", "seed": 1})
+    status, answer = post(address, "/instruct", request)
     assert status == 200
-    assert "Nowhere" in said["fault"]
+    assert "Nowhere" in answer["fault"]
     assert post(address, "/instruct", "no JSON")[1]["fault"]
     half = json.dumps({"level": "GoToLocal", "seed": 1, "instruction": "\ud800"})
     assert "half of a letter" in post(address, "/instruct", half)[1]["fault"]
-    status, said = post(address, "/train", json.dumps({"level": "GoToLocal", "seed": 0, "check": "import os"}))
-    while not said["done"]:
-        said = post(address, "/curve")[1]
-    assert said["fault"]
+    status, answer = post(address, "/train", json.dumps({"level": "GoToLocal", "seed": 0, "check": "import os"}))
+    while not answer["done"]:
+        answer = post(address, "/curve")[1]
+    assert answer["fault"]
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,9 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def test_rows_say_who_played_what_and_how_near_to_the_bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "LAYOUTS", 40)
-    asked: dict[str, Any] = {"seed": 12, "instructions": 3, "levels": ("GoToObj",), "out": tmp_path, "processes": 1}
+    options: dict[str, Any] = {"seed": 12, "instructions": 3, "levels": ("GoToObj",), "out": tmp_path, "processes": 1}
     agents = ("scripted", "random-masked", "bot", "ppo-flat")
-    measured = evidence.rows(agents=agents, steps=6 * 4000, **asked)
+    measured = evidence.rows(agents=agents, steps=6 * 4000, **options)
     assert [row["agent"] for row in measured] == list(agents)
     by_name = {row["agent"]: row for row in measured}
     assert by_name["bot"]["spl"] == by_name["bot"]["within_15"] == by_name["bot"]["bot_within_15"] == 1
@@ -36,10 +36,10 @@ def test_rows_say_who_played_what_and_how_near_to_the_bot(tmp_path: Path, monkey
     assert isinstance(load_policy(tmp_path / "ppo-flat", "GoToObj", BABYAI, "paper-model"), PaperPolicy)
     before = (tmp_path / "ppo-flat" / "flat.jsonl").read_text()
     assert json.loads(before)["environment_steps"] >= 4000
-    again = evidence.rows(agents=agents, steps=6 * 4000, **asked)
+    again = evidence.rows(agents=agents, steps=6 * 4000, **options)
     assert again == measured
     assert (tmp_path / "ppo-flat" / "flat.jsonl").read_text() == before
-    plain = {key: value for key, value in asked.items() if key != "out"} | {"agents": ("ppo-flat",), "repeats": 1}
+    plain = {key: value for key, value in options.items() if key != "out"} | {"agents": ("ppo-flat",), "repeats": 1}
     there = table1.rows(flat=tmp_path / "ppo-flat", out=tmp_path / "t", **plain)
     assert [row["success_rate"] for row in there] == [by_name["ppo-flat"]["success_rate"]]
     with pytest.raises(UserError, match="no flat policy for GoToObj"):

@@ -94,13 +94,13 @@ def test_the_report_escapes_and_shows_nothing_of_unseen_tasks(tmp_path: Path) ->
 
 @pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
 def test_episodes_are_played_once_and_failures_leave_a_picture(tmp_path: Path) -> None:
-    asked = {"tasks": ["focus-text", "count-sides"], "eyes": "true", "processes": 1, "out": tmp_path / "run"}
-    by_task = {row["task"]: row for row in rows(**asked, seeds="0-0")}  # type: ignore[arg-type]
+    options = {"tasks": ["focus-text", "count-sides"], "eyes": "true", "processes": 1, "out": tmp_path / "run"}
+    by_task = {row["task"]: row for row in rows(**options, seeds="0-0")}  # type: ignore[arg-type]
     assert by_task["focus-text"]["success_rate"] == 1.0
     assert by_task["count-sides"]["cause_counts"] == {"reasoning": 1}
     assert (tmp_path / "run/failures/count-sides-0.png").read_bytes().startswith(b"\x89PNG")
     before = (tmp_path / "run/episodes.jsonl").read_bytes()
-    assert [row["task"] for row in rows(**asked, seeds="0-0")] == ["count-sides", "focus-text"]  # type: ignore[arg-type]
+    assert [row["task"] for row in rows(**options, seeds="0-0")] == ["count-sides", "focus-text"]  # type: ignore[arg-type]
     assert (tmp_path / "run/episodes.jsonl").read_bytes() == before
     assert read_artefact(tmp_path / "run/results.json")["rows"]
 
@@ -127,13 +127,12 @@ class Handler(BaseHTTPRequestHandler):
             Handler.most = max(Handler.most, Handler.waiting)
             self.turn.notify_all()
             self.turn.wait_for(lambda: Handler.most >= 3, timeout=5)  # a busy machine asks late
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        messages = [Message(message["role"], message["content"]) for message in request["messages"]]
         # The rules want the prompt without its example.
-        asked["messages"][-1]["content"] = (
-            asked["messages"][-1]["content"].rpartition("The example ends here.")[2].strip()
-        )
-        said = WebRules().complete([Message(message["role"], message["content"]) for message in asked["messages"]]).text
-        body = json.dumps({"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}).encode()
+        question = messages[-1].content.rpartition("The example ends here.")[2].strip()
+        reply = WebRules().complete([*messages[:-1], Message(messages[-1].role, question)]).text
+        body = json.dumps({"choices": [{"message": {"content": reply}, "finish_reason": "stop"}]}).encode()
         with self.turn:
             Handler.waiting -= 1
         self.send_response(200)
@@ -151,10 +150,10 @@ def test_a_model_on_a_server_is_asked_about_many_episodes_at_once_and_replayed(t
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
-    asked = {"tasks": ["focus-text", "enter-text"], "seeds": "0-2", "eyes": "true", "processes": 1}
+    options = {"tasks": ["focus-text", "enter-text"], "seeds": "0-2", "eyes": "true", "processes": 1}
     try:
         url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-        measured = rows(**asked, llm="openai:rules", base_url=url, out=tmp_path / "live")  # type: ignore[arg-type]
+        measured = rows(**options, llm="openai:rules", base_url=url, out=tmp_path / "live")  # type: ignore[arg-type]
     finally:
         server.shutdown()
         server.server_close()
@@ -164,7 +163,7 @@ def test_a_model_on_a_server_is_asked_about_many_episodes_at_once_and_replayed(t
     transcript = tmp_path / "live/transcript.jsonl"
     assert "An example of another task" in transcript.read_text()
     # Of enter-text some prompts aren't the same again (docs/decisions.md, "The screen world"): not a promise yet.
-    replayed = asked | {"tasks": ["focus-text"], "llm": f"replay:{transcript}", "out": tmp_path / "again"}
+    replayed = options | {"tasks": ["focus-text"], "llm": f"replay:{transcript}", "out": tmp_path / "again"}
     assert [row["success_rate"] for row in rows(**replayed)] == [1.0]  # type: ignore[arg-type]
 
 

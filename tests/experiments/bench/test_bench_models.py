@@ -113,19 +113,19 @@ def test_only_a_recording_of_this_checkout_chooses_its_source(tmp_path: Path, mo
 
 
 def test_what_a_budget_ends_counts_as_not_solved_and_goes_on(model: str, tmp_path: Path) -> None:
-    asked = {"llm": model, "interfaces": ("primitive",), "levels": ("GoToLocal",), "seed": 777, "processes": 1}
-    few = list(rows(**asked, instructions=2, out=tmp_path / "d", assignments=["budget.tokens=1"]))  # type: ignore[arg-type]
+    options = {"llm": model, "interfaces": ("primitive",), "levels": ("GoToLocal",), "seed": 777, "processes": 1}
+    few = list(rows(**options, instructions=2, out=tmp_path / "d", assignments=["budget.tokens=1"]))  # type: ignore[arg-type]
     assert few[0]["episodes"] - few[0]["unfinished"] < 2
-    whole = list(rows(**asked, instructions=2, out=tmp_path / "d"))  # type: ignore[arg-type]
+    whole = list(rows(**options, instructions=2, out=tmp_path / "d"))  # type: ignore[arg-type]
     assert whole[0]["episodes"] == 2
     assert whole[0]["unfinished"] == 0
 
 
 def test_a_recorded_run_is_only_written_over_itself(model: str, tmp_path: Path) -> None:
-    asked = {"llm": model, "interfaces": ("primitive",), "levels": ("GoToLocal",), "instructions": 1, "processes": 1}
+    options = {"llm": model, "interfaces": ("primitive",), "levels": ("GoToLocal",), "instructions": 1, "processes": 1}
 
     def record(out: Path, keep: Path, **changes: Any) -> None:
-        list(rows(**asked | changes, out=out, keep=keep))
+        list(rows(**options | changes, out=out, keep=keep))
 
     mine, run, recordings = tmp_path / "mine", tmp_path / "run", tmp_path / "kept"
     mine.mkdir()

@@ -92,10 +92,10 @@ def test_programs_by_hand_run_on_every_level(world: str) -> None:
 @pytest.mark.parametrize("world", list(WORDS))
 def test_every_mission_has_a_program(world: str) -> None:
     for level in domain(world).levels():
-        asked = domain(world).open(level)
+        opened_world = domain(world).open(level)
         for seed in seeds("evaluation", count=12, level=level):
-            asked.reset(seed)
-            assert "def program" in WORDS[world].program(asked.mission)
+            opened_world.reset(seed)
+            assert "def program" in WORDS[world].program(opened_world.mission)
 
 
 def test_a_prompt_says_what_ends_a_call_and_a_failure_how_far_it_came() -> None:
@@ -109,28 +109,28 @@ def test_a_prompt_says_what_ends_a_call_and_a_failure_how_far_it_came() -> None:
 
 def test_a_measured_row_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "learn_library", lambda *_, **__: untrained_library("table"))
-    asked: dict[str, Any] = {
+    options: dict[str, Any] = {
         "measure": True,
         "worlds": ("table",),
         "levels": ("Touch",),
         "episodes": 2,
         "out": tmp_path,
     }
-    (by_hand, at_random) = rows(**asked, agents=("by-hand", "random-skills"))
+    (by_hand, at_random) = rows(**options, agents=("by-hand", "random-skills"))
     assert by_hand["environment_steps"] == 7 * len(WORDS["table"].skills)
     assert (by_hand["episodes"], by_hand["agent"]) == (2, "by-hand")
     assert at_random["environment_steps"] == 0
     (tmp_path / "table-0" / "library.json").unlink()
-    assert rows(**asked, agents=("by-hand",)) == [by_hand]
+    assert rows(**options, agents=("by-hand",)) == [by_hand]
     for other_question in ({"seed": 77}, {"episodes": 3}, {"training_seeds": 2}, {"steps": 1000}):
         with pytest.raises(RunFolderError, match="was begun with"):
-            rows(**asked | other_question, agents=("by-hand",))
+            rows(**options | other_question, agents=("by-hand",))
     with hold(tmp_path / "run.lock"), pytest.raises(RunFolderError, match="in use"):
-        rows(**asked)
+        rows(**options)
     journal = tmp_path / "rows.jsonl"
     journal.write_text(re.sub(r'"success_rate":[^,]*|,"crc32":\d+', "", journal.read_text()).replace("{,", "{"))
     with pytest.raises(RunFolderError, match=r"rows.jsonl"):
-        rows(**asked, agents=("by-hand",))
+        rows(**options, agents=("by-hand",))
 
 
 CONFIG = """
@@ -150,8 +150,8 @@ def run_folder(place: Path) -> Path:
 
 def test_a_run_s_words_are_measured_with_one_question_an_instruction(tmp_path: Path) -> None:
     run = run_folder(tmp_path / "run")
-    asked = {"measure": True, "run": str(run), "levels": ("Touch",), "episodes": 6, "out": tmp_path / "out"}
-    (row,) = rows(**asked)
+    options = {"measure": True, "run": str(run), "levels": ("Touch",), "episodes": 6, "out": tmp_path / "out"}
+    (row,) = rows(**options)
     assert set(row) == set(FIELDS)
     assert (row["agent"], row["level"], row["episodes"]) == ("words-of-somebody", "Touch", 6)
     questions, played = (read_journal(tmp_path / f"out/{name}.jsonl") for name in ("asked", "played"))
@@ -159,13 +159,13 @@ def test_a_run_s_words_are_measured_with_one_question_an_instruction(tmp_path: P
     assert {question["instruction"]: question["program"] for question in questions}.items() >= {
         (row["instruction"], row["program"]) for row in played
     }
-    assert rows(**asked) == [row]
+    assert rows(**options) == [row]
     for changes in ({"llm": "examples.worlds.by_hand:TABLE:another"}, {"assignments": ["deduce.attempts=2"]}):
         with pytest.raises(RunFolderError, match="was begun with another config"):
-            rows(**asked | changes)
+            rows(**options | changes)
     save_library(replace(untrained_library("table"), provenance={"another": 1}), tmp_path / "run/library")
     with pytest.raises(RunFolderError, match="library was"):
-        rows(**asked)
+        rows(**options)
 
 
 def episode_row(*, program: str, first: str, **more: Any) -> dict[str, Any]:

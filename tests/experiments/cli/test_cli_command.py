@@ -245,30 +245,31 @@ def test_doctor_says_what_is_wrong(
 @pytest.mark.parametrize("command", ["", "run", "report", "doctor", "skills", "show", "bench"])
 def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: str) -> None:
     assert cli.main([*command.split(), "--help"]) == 0
-    shown = capsys.readouterr().out
-    assert "Usage: sdg" in shown
-    assert not re.search(r"^  [a-z]+ .*\.\.\.$", shown, re.MULTILINE), "a summary is cut off"
+    help_text = capsys.readouterr().out
+    assert "Usage: sdg" in help_text
+    assert not re.search(r"^  [a-z]+ .*\.\.\.$", help_text, re.MULTILINE), "a summary is cut off"
 
 
 def test_benchmarks_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["bench"]) == 0
-    shown = capsys.readouterr().out
-    assert all(re.search(rf"^  {name} +\S", shown, re.MULTILINE) for name in BENCHMARKS)
+    help_text = capsys.readouterr().out
+    assert all(re.search(rf"^  {name} +\S", help_text, re.MULTILINE) for name in BENCHMARKS)
 
 
 @pytest.mark.parametrize("name", list(BENCHMARKS))
 def test_every_benchmark_says_what_it_takes(capsys: pytest.CaptureFixture[str], name: str) -> None:
     assert cli.main(["bench", name, "--help"]) == 0
-    shown = capsys.readouterr().out
-    assert shown.startswith(f"Usage: sdg bench {name}")
+    help_text = capsys.readouterr().out
+    assert help_text.startswith(f"Usage: sdg bench {name}")
     rows = BENCHMARKS.get(name)
     hints = get_type_hints(getattr(rows, "func", rows), include_extras=True)
     for option, about in inspect.signature(rows).parameters.items():
         infos = getattr(hints.get(option), "__metadata__", ())  # in Annotated, typer keeps the first name as `default`
-        flags = [flag for info in infos for flag in (info.default, *(info.param_decls or ()))]
-        flag = next((f for f in flags if str(f).startswith("--")), f"--{option.replace('_', '-')}")
+        names = [str(name) for info in infos for name in (info.default, *(info.param_decls or ()))]
+        flags = [name for name in names if name.startswith("--")]
+        flag = flags[0] if flags else f"--{option.replace('_', '-')}"
         typed = r"\[?FILE" if about.kind is about.POSITIONAL_OR_KEYWORD else re.escape(flag)
-        help_line = re.search(rf"^  {typed}.*?(?:  +|\n +)(\S.*)", shown, re.MULTILINE)
+        help_line = re.search(rf"^  {typed}.*?(?:  +|\n +)(\S.*)", help_text, re.MULTILINE)
         assert help_line is not None, option
         assert len(help_line[1]) > 3, f"--{option} has no sentence of help"
 

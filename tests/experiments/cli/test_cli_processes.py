@@ -56,7 +56,7 @@ def shell(*arguments: str, folder: Path, **more: Any) -> subprocess.Popen[str]:
 
 
 def _listen_to_interrupts() -> None:
-    """A shell starts background jobs deaf to SIGINT, and children inherit that: the tests may be such a job."""
+    """A shell starts background jobs deaf to SIGINT, and children inherit that; the tests may be one."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 

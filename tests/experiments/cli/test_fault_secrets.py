@@ -74,19 +74,19 @@ def url() -> Iterator[str]:
 
 def test_a_canary_key_is_nowhere_in_a_run(url: str, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    said = ""
+    printed = ""
     environment = {**os.environ, "OPENAI_API_KEY": CANARY, "SDG_DEBUG": "1"}
     options = ["--config", "tiny", "--llm", "openai:echo", "--set", f"model.base_url={url}", "--out", str(folder)]
     for command in (["hypothesize", *options], ["report", str(folder)]):
         line = [sys.executable, "-m", "sdg", *command]
         done = subprocess.run(line, capture_output=True, text=True, env=environment)
-        said += done.stdout + done.stderr
+        printed += done.stdout + done.stderr
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert {"transcript.jsonl", "hypotheses.jsonl", "report.html", "run.json"} <= {path.name for path in files}
     assert "[key]" in (folder / "transcript.jsonl").read_text("utf-8"), "the server did repeat it"
     assert [path.name for path in files if CANARY.encode() in path.read_bytes()] == []
-    assert "HTTP 400" in said
-    assert CANARY not in said
+    assert "HTTP 400" in printed
+    assert CANARY not in printed
 
 
 SECRET_ADDRESSES = [

@@ -86,8 +86,8 @@ def test_what_recurs_is_composed_verified_and_used(model: str, tmp_path: Path) -
     practice = tmp_path / "practice"
     list(rows(**played, interfaces=("skills",), instructions=6, split="training", out=practice))  # type: ignore[arg-type]
     config = load(find_config("models"), overlay=[f"model.kind={model}"])
-    asked: dict[str, Any] = {"source": practice, "count": 4, "layouts": 2, "seed": 778}
-    composed_rows = list(compose(config, **asked, folder=tmp_path / "c", to=tmp_path / "composed.json", processes=1))
+    options: dict[str, Any] = {"source": practice, "count": 4, "layouts": 2, "seed": 778}
+    composed_rows = list(compose(config, **options, folder=tmp_path / "c", to=tmp_path / "composed.json", processes=1))
     by_skill = {row["skill"]: row for row in composed_rows}
     assert by_skill["obtain(what: thing)"]["kept"], by_skill
     assert by_skill["obtain(what: thing)"]["solved_with"] >= by_skill["obtain(what: thing)"]["solved_without"] > 0
@@ -123,23 +123,23 @@ def test_what_recurs_is_composed_verified_and_used(model: str, tmp_path: Path) -
 
     warmer = load(find_config("models"), overlay=[f"model.kind={model}", "model.temperature=0.9"])
     with pytest.raises(RunFolderError, match=r"model.temperature was"):
-        list(compose(warmer, **asked, folder=tmp_path / "c", to=tmp_path / "e.json"))
+        list(compose(warmer, **options, folder=tmp_path / "c", to=tmp_path / "e.json"))
     described = (practice / "run.json").read_text()
     (practice / "run.json").write_text(re.sub(r'"library": "\w+"', '"library": null', described))
     save_library(
         replace(load_library(SHIPPED), provenance={**load_library(SHIPPED).provenance, "seed": 9}), tmp_path / "lib"
     )
     with pytest.raises(RunFolderError, match=r"library was"):
-        list(compose(config, **asked, library=str(tmp_path / "lib"), folder=tmp_path / "c", to=tmp_path / "e.json"))
+        list(compose(config, **options, library=str(tmp_path / "lib"), folder=tmp_path / "c", to=tmp_path / "e.json"))
 
     transcript = practice / "kept/transcript.jsonl.xz"
     text = lzma.decompress(transcript.read_bytes())
     transcript.write_bytes(lzma.compress(text.replace(b"## How it is judged", b"## How it was judged")))
     with pytest.raises(UserError, match="prompts have changed"):
-        list(compose(config, **asked, folder=tmp_path / "d", to=tmp_path / "e.json"))
+        list(compose(config, **options, folder=tmp_path / "d", to=tmp_path / "e.json"))
     stand_in = load(find_config("models"), overlay=["model.kind=babylang"])
     with pytest.raises(UserError, match="stand-in"):
-        list(compose(stand_in, **asked, folder=tmp_path / "f", to=tmp_path / "e.json"))
+        list(compose(stand_in, **options, folder=tmp_path / "f", to=tmp_path / "e.json"))
 
 
 def test_programs_of_a_folder_from_anybody_are_read_or_refused_by_file(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_a_server_s_model_is_cached_and_asked_many_at_a_time(tmp_path: Path) -> 
 
 
 def test_a_run_s_cost_is_told_for_what_it_will_do() -> None:
-    asked = config(
+    settings = config(
         model={"kind": "openai", "name": "x"},
         budget={"prompt_price": 2.0, "completion_price": 8.0},
         instructions_per_level=10,
@@ -36,9 +36,9 @@ def test_a_run_s_cost_is_told_for_what_it_will_do() -> None:
         evaluate={"instructions": 50, "baselines": ["random"]},
     )
     assert expected_cost(config(), until="run") == ""
-    questions = {until: int(expected_cost(asked, until=until).split()[6]) for until in ("verify", "induce", "run")}
+    questions = {until: int(expected_cost(settings, until=until).split()[6]) for until in ("verify", "induce", "run")}
     assert questions == {"verify": 30, "induce": 30 + 6 + 13, "run": 30 + 6 + 13 + 130}
-    assert " in money; " in expected_cost(asked, until="run")
+    assert " in money; " in expected_cost(settings, until="run")
 
 
 def test_a_benchmark_keeps_a_budget_and_a_ledger(tmp_path: Path) -> None:

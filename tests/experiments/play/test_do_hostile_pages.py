@@ -10,7 +10,18 @@ import pytest
 from sdg.envs.ui import watch
 from sdg.envs.ui.browser import what_is_missing
 from sdg.experiments.play.pages import do_task
-from tests.shared.task_pages import BIG, CLICK, FINISH, FORM, INTO, PRESSED, Asked, Scripted, page_with, play_on_page
+from tests.shared.screens.task_pages import (
+    BIG,
+    CLICK,
+    FINISH,
+    FORM,
+    INTO,
+    PRESSED,
+    Asked,
+    Scripted,
+    page_with,
+    play_on_page,
+)
 
 pytestmark = pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
 

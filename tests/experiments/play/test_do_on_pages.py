@@ -26,7 +26,7 @@ from sdg.experiments.play import pages
 from sdg.experiments.play.pages import do_task
 from sdg.llm.model import Completion, Message, ModelError, Sampling
 from sdg.storage import RunError
-from tests.shared.task_pages import BIG, CLICK, FINISH, FORM, INTO, PRESSED, Scripted, page_with, play_on_page
+from tests.shared.screens.task_pages import BIG, CLICK, FINISH, FORM, INTO, PRESSED, Scripted, page_with, play_on_page
 
 pytestmark = pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
 
@@ -41,8 +41,8 @@ def test_a_task_is_done_and_leaves_a_film_and_a_trace(site: tuple[str, Path], tm
 
 
 def test_nothing_in_a_trace_steers_a_terminal(site: tuple[str, Path], tmp_path: Path) -> None:
-    said = "\x1b]0;owned\x07\x1b[2Jhi \u009b31m"
-    play_on_page(site, "<p>hello", Scripted([("FINISH", {"text": said})]), folder=tmp_path)
+    hostile = "\x1b]0;owned\x07\x1b[2Jhi \u009b31m"
+    play_on_page(site, "<p>hello", Scripted([("FINISH", {"text": hostile})]), folder=tmp_path)
     trace = (tmp_path / "trace.txt").read_text("utf-8")
     assert "hi \\x9b31m" in trace
     assert all(character == "\n" or character.isprintable() for character in trace)

@@ -41,8 +41,8 @@ class Fake:
 
     def observe(self) -> Observation:
         """The elements, with a notice."""
-        said = [f"(Notice: the page said '{words}')" for words in ("walrus or", "4711EUR")]
-        text = "\n".join([*said, "", str(Screen(self.elements))])
+        notices = [f"(Notice: the page said '{words}')" for words in ("walrus or", "4711EUR")]
+        text = "\n".join([*notices, "", str(Screen(self.elements))])
         return Observation(text, np.zeros((100, 200, 3), np.uint8), self.elements)
 
     def perform(self, command: Command) -> SkillResult:
@@ -51,16 +51,16 @@ class Fake:
 
 
 def test_text_elements_and_picture_hide_the_same() -> None:
-    shown = ["Note", "alrus orchid pretzel nin", "a47l1b"]
-    elements = [ScreenElement(n, "textbox", text, (50, 30 * n, 90, 30 * n + 10)) for n, text in enumerate(shown)]
+    texts_shown = ["Note", "alrus orchid pretzel nin", "a47l1b"]
+    elements = [ScreenElement(n, "textbox", text, (50, 30 * n, 90, 30 * n + 10)) for n, text in enumerate(texts_shown)]
     desktop: Any = ProtectedDesktop(Fake(*elements), Protector([], Placeholders()))  # type: ignore[arg-type]
     for typed, texts in ((False, ["Note", "{note}", "a47l1b"]), (True, ["Note", "{note}", "{pin}"])):
         if typed:
             desktop.perform(Command("TYPE_TEXT", "a{pin}b"))
         observation = desktop.observe()
         assert [element.text for element in observation.elements] == texts
-        said = [f"(Notice: the page said '{words}')" for words in ("{note}", "{pin}EUR")]
-        assert observation.text == "\n".join([*said, "", str(Screen(observation.elements))])
+        notices = [f"(Notice: the page said '{words}')" for words in ("{note}", "{pin}EUR")]
+        assert observation.text == "\n".join([*notices, "", str(Screen(observation.elements))])
         assert desktop.list_marks() == "\n".join(f"[{element.id}] {element}" for element in observation.elements)
         picture = picture_of(desktop.picture(marks=False))
         painted = [tuple(picture[30 * n + 5, 98]) == PAINT for n in range(3)]  # fields end farther right than they seem
@@ -68,7 +68,7 @@ def test_text_elements_and_picture_hide_the_same() -> None:
 
 
 class Moves:
-    """A world whose texts are elsewhere, or others, each time that they are asked for."""
+    """A world that has other texts, or has them elsewhere, each time that it is asked."""
 
     done, mission, reward = False, f"write {{note={NOTE}}}", 0.0
 
@@ -135,8 +135,8 @@ def done(body: str, task: str, *replies: Any, folder: Path, agrees: bool = True)
     """What became of it, all that the model was asked, and the page's address."""
     (folder / "page.html").write_text(f"<!doctype html><body style='font:20px Arial'>{body}")
     access = Access((folder / "page.html").as_uri())
-    said = [reply if isinstance(reply, str) else json.dumps({"commands": [reply]}) for reply in replies]
-    model = Says(*said)
+    answers = [reply if isinstance(reply, str) else json.dumps({"commands": [reply]}) for reply in replies]
+    model = Says(*answers)
     with open_page(access) as page:
         page.set_viewport_size({"width": 500, "height": 300})
         outcome = do_task(page, task, model=model, agrees=lambda _: agrees, access=access, owned=True,
@@ -251,8 +251,8 @@ def test_whatever_raises_is_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     if fails == "page":
         monkeypatch.setattr("sdg.experiments.play.pages.PageDesktop", Gone)
-    shown = "<p>Hello<img src='%00.png'><button onclick='confirm(1)' style='position:fixed;inset:0'>Go</button>"
-    (tmp_path / "page.html").write_text(f"<!doctype html>{shown}")
+    body = "<p>Hello<img src='%00.png'><button onclick='confirm(1)' style='position:fixed;inset:0'>Go</button>"
+    (tmp_path / "page.html").write_text(f"<!doctype html>{body}")
     access = Access((tmp_path / "page.html").as_uri())
     commands = () if fails == "model" else (PRESS, FINISH)
     model = Says(*(json.dumps({"commands": [command]}) for command in commands))

@@ -93,10 +93,10 @@ def test_what_cannot_be_verified_is_run_and_unjudged(library: Path, capsys: pyte
     words = "go to the red door"
     command = ["solve", "--level", "GoToLocal", "--layout", "3", "--library", str(library), "--instruction", words]
     assert main(command) == 0
-    shown = capsys.readouterr().out
-    assert "outcome: unjudged" in shown
-    assert f"instruction: {words}" in shown
-    assert "note: this world has nothing that" in shown
+    printed = capsys.readouterr().out
+    assert "outcome: unjudged" in printed
+    assert f"instruction: {words}" in printed
+    assert "note: this world has nothing that" in printed
     row = solve("GoToLocal", 3, instruction=words, recipe=planner(library))[0]
     assert row["calls"]
     assert (row["outcome"], row["instruction"]) == ("unjudged", words), "a Python call claims as little as the command"
@@ -157,6 +157,6 @@ def test_a_library_is_found_in_the_order_of_the_list(library: Path, tmp_path: Pa
 
 
 def test_a_seed_is_the_users_and_a_layout_a_layouts(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["--level", "GoToLocal", "--library", str(library)]
-    assert solve_json(capsys, *asked, "--seed", "1")["seed"] in SPLITS["evaluation"]
-    assert solve_json(capsys, *asked, "--layout", "5")["seed"] == 5
+    arguments = ["--level", "GoToLocal", "--library", str(library)]
+    assert solve_json(capsys, *arguments, "--seed", "1")["seed"] in SPLITS["evaluation"]
+    assert solve_json(capsys, *arguments, "--layout", "5")["seed"] == 5

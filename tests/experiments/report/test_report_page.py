@@ -123,9 +123,9 @@ def test_films_show_the_runs_own_world(copy: Path, tmp_path: Path, world: dict[s
 def test_a_film_is_never_written_through_a_link_out_of_the_run(copy: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (copy / "traces").symlink_to(tmp_path / "mine")
-    (said,) = traces(copy, [{"kind": "episodes", **read_journal(copy / "episodes.jsonl")[0]}])
-    assert said.startswith("no trace: ")
-    assert "link" in said
+    (line,) = traces(copy, [{"kind": "episodes", **read_journal(copy / "episodes.jsonl")[0]}])
+    assert line.startswith("no trace: ")
+    assert "link" in line
     assert not [*(tmp_path / "mine").iterdir()]
 
 
@@ -161,13 +161,13 @@ def test_the_report_has_everything(run: Path, tmp_path: Path) -> None:
 
 
 def test_what_the_model_was_asked_is_summed_up_and_shown(copy: Path, tmp_path: Path) -> None:
-    asked = Recorded(Answers(), copy / "transcript.jsonl")
+    recorded = Recorded(Answers(), copy / "transcript.jsonl")
     for stage, text in (
         ("solve", "write <a> program"),
         ("solve", "## Program that failed\n\nmend it"),
         ("solve", "again"),
     ):
-        asked.complete([Message("user", text)], sampling=Sampling(stage=stage))
+        recorded.complete([Message("user", text)], sampling=Sampling(stage=stage))
     page = Page(write(copy, tmp_path / "r.html"))
     for word in ("solve: the first prompt", "write <a> program", "solve: the first repair", "mend it", "answer 2"):
         assert word in page.text
@@ -221,8 +221,8 @@ def test_an_exchange_without_a_question_is_a_gap(copy: Path) -> None:
 
 
 def test_exchanges_are_read_one_at_a_time_and_their_stages_are_few(copy: Path) -> None:
-    asked = [{"role": "user", "content": "x"}]
-    entry = {"schema": 3, "key": "k", "sampling": {}, "messages": asked, "reply": {"text": "x"}}
+    messages = [{"role": "user", "content": "x"}]
+    entry = {"schema": 3, "key": "k", "sampling": {}, "messages": messages, "reply": {"text": "x"}}
     lines = [json.dumps(entry | {"stage": f"s{n}"}) for n in range(300)]
     (copy / "transcript.jsonl").write_text("\n".join([*lines, "[]", "[]", ""]))
     gaps: list[str] = []

@@ -72,12 +72,12 @@ def test_every_agent_plays_and_the_table_is_written(library: Path, tmp_path: Pat
 
 
 def test_a_budget_stops_a_benchmark_and_more_of_it_goes_on(library: Path, tmp_path: Path) -> None:
-    asked = {"seed": 3, "instructions": 2, "repeats": 1, "levels": ("GoToLocal",), "agents": ("sdg",)}
-    asked |= {"library": str(library), "out": tmp_path / "out", "processes": 1}
+    arguments = {"seed": 3, "instructions": 2, "repeats": 1, "levels": ("GoToLocal",), "agents": ("sdg",)}
+    arguments |= {"library": str(library), "out": tmp_path / "out", "processes": 1}
     with pytest.raises(BudgetExceeded, match="tokens is spent"):
-        bench_table1.rows(**asked, budget=options.budget("tokens=1"))
-    assert len(read_journal(tmp_path / "out" / "episodes.jsonl")) <= 1 + asked["instructions"], "the bot's and one"
-    rows = bench_table1.rows(**asked, budget=options.budget("tokens=10000000"))
+        bench_table1.rows(**arguments, budget=options.budget("tokens=1"))
+    assert len(read_journal(tmp_path / "out" / "episodes.jsonl")) <= 1 + arguments["instructions"], "the bot's and one"
+    rows = bench_table1.rows(**arguments, budget=options.budget("tokens=10000000"))
     assert [row["episodes"] for row in rows if row["agent"] == "sdg"] == [2]
 
 

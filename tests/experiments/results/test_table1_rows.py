@@ -132,11 +132,11 @@ def test_rows_of_every_agent_have_the_same_fields() -> None:
 
 def test_formats_hold_hostile_cells() -> None:
     rows = [{"agent": 'a|b & 50% _x_ "q"\n\\end{tabular}', "level": "L", "rate": float("nan")}]
-    shown = {"agent": lambda row: str(row["agent"]), "level": lambda row: str(row["level"])}
-    assert markdown(rows, shown).count("\n") == 3
-    assert r"a\|b" in markdown(rows, shown)
-    assert r"\textbackslash end\{tabular\}" in latex(rows, shown)
-    assert latex(rows, shown).count(r"\end{tabular}") == 1
+    columns = {"agent": lambda row: str(row["agent"]), "level": lambda row: str(row["level"])}
+    assert markdown(rows, columns).count("\n") == 3
+    assert r"a\|b" in markdown(rows, columns)
+    assert r"\textbackslash end\{tabular\}" in latex(rows, columns)
+    assert latex(rows, columns).count(r"\end{tabular}") == 1
     assert next(csv.DictReader(io.StringIO(comma_separated(rows))))["agent"] == rows[0]["agent"]
 
 

@@ -37,16 +37,16 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 def test_every_setting_is_run_with_every_seed_once(
     tmp_path: Path, ran: list[tuple[int, int]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["sweep", "tiny", "--set", "verify.t_verify=500,600", "--seeds", "3", "--out", str(tmp_path), "--json"]
-    assert main(asked) == 0
+    command = ["sweep", "tiny", "--set", "verify.t_verify=500,600", "--seeds", "3", "--out", str(tmp_path), "--json"]
+    assert main(command) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert sorted(ran) == [(t, seed) for t in (500, 600) for seed in (0, 1, 2)]
+    assert sorted(ran) == [(budget, seed) for budget in (500, 600) for seed in (0, 1, 2)]
     assert [row["setting"] for row in rows] == ["verify.t_verify=500", "verify.t_verify=600"]
     assert rows[0]["seeds"] == 3
     assert rows[0]["success_rate"] == pytest.approx(0.91)
-    assert main(asked) == 0
+    assert main(command) == 0
     assert len(ran) == 6, "the second time everything is there"
-    assert main([*asked, "--first-seed", "2"]) == 0
+    assert main([*command, "--first-seed", "2"]) == 0
     assert sorted({seed for _, seed in ran}) == [0, 1, 2, 3, 4]
     assert len(ran) == 10, "seed 2 is there"
 
@@ -63,9 +63,9 @@ def test_a_search_finds_the_best_setting_and_goes_on(
         return []
 
     monkeypatch.setattr(module, "run", run)
-    asked = ["sweep", "tiny", "--set", "verify.t_verify=500,600,700", "--seeds", "2", "--out", str(tmp_path), "--json"]
-    assert main([*asked, "--search", "3"]) == 0
-    assert main([*asked, "--search", "5"]) == 0
+    options = ["--set", "verify.t_verify=500,600,700", "--seeds", "2", "--out", str(tmp_path), "--json"]
+    for search in ("3", "5"):
+        assert main(["sweep", "tiny", *options, "--search", search]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {row["seeds"] for row in rows} == {2}
     assert len(ran) == len(set(ran)), "no run is made twice"
@@ -73,7 +73,7 @@ def test_a_search_finds_the_best_setting_and_goes_on(
     study = optuna.load_study(study_name="tiny", storage=optuna.storages.JournalStorage(storage))
     assert len(study.trials) == 8
     assert study.best_value == max(t for t, _ in ran) / 1000
-    assert main([*asked[:2], "--set", "verify.t_verifi=1,2", "--out", str(tmp_path), "--search", "2"]) == 2
+    assert main(["sweep", "tiny", "--set", "verify.t_verifi=1,2", "--out", str(tmp_path), "--search", "2"]) == 2
 
 
 def test_a_link_above_the_runs_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,18 +128,18 @@ def test_no_run_is_charged_the_processor_time_of_one_beside_it(tmp_path: Path) -
 def test_results_that_can_not_be_read_are_refused_by_name(
     tmp_path: Path, ran: list[tuple[int, int]], capsys: pytest.CaptureFixture[str], rows: Any
 ) -> None:
-    asked = ["sweep", "tiny", "--seeds", "1", "--out", str(tmp_path)]
-    assert main(asked) == 0
+    command = ["sweep", "tiny", "--seeds", "1", "--out", str(tmp_path)]
+    assert main(command) == 0
     place = tmp_path / "as-it-is/seed-0/results.json"
     results = json.loads(place.read_text())
     good = results["rows"][0] if rows != [{}] else {}
     if isinstance(rows, list):
         rows = [good | row if isinstance(row, dict) else row for row in rows]
     place.write_text(json.dumps(results | {"rows": rows}))
-    assert main(asked) == 2
+    assert main(command) == 2
     assert "results.json has a row or value that" in capsys.readouterr().err
     place.write_text(json.dumps({key: value for key, value in results.items() if key != "rows"}))
-    assert main(asked) == 0
+    assert main(command) == 0
     assert len(ran) == 2, "a run without rows isn't finished"
 
 

@@ -61,7 +61,7 @@ def test_a_name_in_a_library_can_not_forge_metadata() -> None:
 
 
 def test_levels_that_are_none_end_no_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A library's provenance is plain JSON from whoever saved it."""
+    """A library's provenance is plain JSON by its author."""
     pytest.importorskip("huggingface_hub")
     for number, levels in enumerate((5, ["Nope"], {})):
         place, library = tmp_path / f"library-{number}", sdg.load()
@@ -141,8 +141,8 @@ def test_episodes_of_screens_are_read_by_minari_s_loader(tmp_path: Path, monkeyp
         pytest.skip("no Chromium")
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
     run = str(tmp_path / "run")
-    asked = ["--tasks", "click-button,enter-text", "--seeds", "3-3", "--processes", "1", "--out", run]
-    assert main(["bench", "miniwob", *asked]) == 0
+    options = ["--tasks", "click-button,enter-text", "--seeds", "3-3", "--processes", "1", "--out", run]
+    assert main(["bench", "miniwob", *options]) == 0
     assert main(["skills", "export", run, "--minari", "sdg/screens-v0"]) == 0
     episodes = list(read_dataset("sdg/screens-v0"))
     assert len(episodes) == 2

@@ -116,9 +116,9 @@ def test_no_worker_sees_a_key(pool: DaskPool, monkeypatch: pytest.MonkeyPatch) -
 def test_arrays_and_libraries_travel_by_content_once_a_node(pool: DaskPool) -> None:
     records = np.zeros(9000, [("f0", "f8")]).view(np.recarray)
     records.f0 = np.arange(9000)
-    asked: list[int] = []
+    questions: list[int] = []
     jobs = [content_target.Parcel(records, LIBRARY) for _ in range(6)]
-    descriptions = dict(pool.run(content_target.describe, jobs, answer=lambda job, request: asked.append(1)))
+    descriptions = dict(pool.run(content_target.describe, jobs, answer=lambda job, request: questions.append(1)))
     kinds, sums, names, places = zip(*descriptions.values(), strict=True)
     assert (set(kinds), set(sums)) == ({"recarray"}, {float(np.arange(9000).sum())})
     assert all({"library.json", "composed.json", "collect.safetensors"} <= set(file_names) for file_names in names)

@@ -23,8 +23,8 @@ def test_shards_by_submitit_make_the_run_of_one_process(tmp_path: Path) -> None:
     executor = submitit.LocalExecutor(folder=tmp_path / "log")
     executor.update_parameters(timeout_min=5)
     shards = [tmp_path / f"shard-{number}" for number in (1, 2)]
-    asked = [["verify", *SET, "--out", str(place), "--shard", f"{n}/2"] for n, place in enumerate(shards, 1)]
-    jobs = [executor.submit(main, arguments) for arguments in asked]
+    commands = [["verify", *SET, "--out", str(place), "--shard", f"{n}/2"] for n, place in enumerate(shards, 1)]
+    jobs = [executor.submit(main, arguments) for arguments in commands]
     assert [job.result() for job in jobs] == [0, 0]
     assert main(["verify", *SET, "--out", str(tmp_path / "whole")]) == 0
     parts = [{row["unit"] for row in read_journal(place / "verifications.jsonl")} for place in shards]
@@ -45,8 +45,8 @@ def test_scripts_are_read_by_a_shell(name: str) -> None:
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl")
 def test_kubectl_reads_the_objects() -> None:
-    asked = ["kubectl", "label", "--local", "--dry-run=client", "-f", EXAMPLES / "kubernetes.yaml", "a=b", "-o", "name"]
-    done = subprocess.run(asked, capture_output=True, text=True, check=True)
+    options = ["--local", "--dry-run=client", "-f", EXAMPLES / "kubernetes.yaml", "a=b", "-o", "name"]
+    done = subprocess.run(["kubectl", "label", *options], capture_output=True, text=True, check=True)
     assert done.stdout.split() == [
         "service/sdg-scheduler",
         "deployment.apps/sdg-scheduler",

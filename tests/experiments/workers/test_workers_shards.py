@@ -72,9 +72,9 @@ def test_a_merged_run_says_where_its_parts_come_from_and_how_they_differ(
     about |= {"git": "abc", "versions": about["versions"] | {"numpy": "0.1"}}
     (shards[1] / "run.json").write_text(json.dumps(about))
     merge(shards, tmp_path / "run")
-    said = capsys.readouterr().err
-    assert "git was" in said
-    assert "versions.numpy was" in said
+    warnings = capsys.readouterr().err
+    assert "git was" in warnings
+    assert "versions.numpy was" in warnings
     parts = json.loads((tmp_path / "run" / "shards.json").read_text())["shards"]
     assert [shard["folder"] for shard in parts] == list(map(str, shards))
     assert (parts[1]["git"], parts[1]["versions"]["numpy"]) == ("abc", "0.1")

@@ -72,14 +72,14 @@ def test_words_that_it_can_not_judge_are_played_unjudged() -> None:
 
 
 def test_its_prompts_speak_of_no_other_world() -> None:
-    asked = [
+    messages = [
         *prompt("visit the red lamp", domain=CORRIDOR),
         *translate_prompt(["find the lamp"], domain=CORRIDOR),
         *Prompts(CORRIDOR).ask("visit the red lamp", skills=(), limits=ProgramLimits(20, 4, 400_000, 5)),
     ]
-    said = "\n".join(message.content for message in asked)
-    assert not re.findall(r"\b(?:maze|rooms?|doors?|box(?:es)?|balls?|keys?|grid)\b", said)
-    assert "lamp" in said
+    words = "\n".join(message.content for message in messages)
+    assert not re.findall(r"\b(?:maze|rooms?|doors?|box(?:es)?|balls?|keys?|grid)\b", words)
+    assert "lamp" in words
 
 
 def test_a_planner_is_shown_what_was_perceived_only_when_it_replans() -> None:

@@ -57,7 +57,7 @@ def test_a_model_that_names_the_right_actions_solves_the_task(level: str) -> Non
     row = play_task(ChatAgent(model), Task(level, SEED))
     assert (row["success"], row["actions"], row["cause"]) == (True, actions, "")
     assert (row["llm_calls"], row["tokens"]) == (len(actions), 102 * len(actions))
-    assert all(row["instruction"] in asked for asked in model.asked)
+    assert all(row["instruction"] in question for question in model.asked)
 
 
 @pytest.mark.parametrize(("reply", "steps"), [("dance", 0), ("turn left", 64)])

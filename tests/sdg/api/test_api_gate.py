@@ -154,11 +154,11 @@ def test_calls_side_by_side_get_their_own_results_and_are_judged_by_their_own_ch
             time.sleep(0.005)
             return f"{command.name} {command.argument}"
 
-    gate, asked = sdg.Gate(Slow()), [("write", str(n)) if n % 2 else ("idle", str(n)) for n in range(12)]
+    gate, calls = sdg.Gate(Slow()), [("write", str(n)) if n % 2 else ("idle", str(n)) for n in range(12)]
     with ThreadPoolExecutor(4) as threads:
-        outcomes = list(threads.map(lambda call: gate.execute(*call), asked))
-    assert [outcome.result for outcome in outcomes] == [" ".join(call) for call in asked]
-    assert [outcome.success for outcome in outcomes] == [name == "write" for name, _ in asked]
+        outcomes = list(threads.map(lambda call: gate.execute(*call), calls))
+    assert [outcome.result for outcome in outcomes] == [" ".join(call) for call in calls]
+    assert [outcome.success for outcome in outcomes] == [name == "write" for name, _ in calls]
     assert gate.result in [outcome.result for outcome in outcomes]
 
 
@@ -207,8 +207,8 @@ def test_a_command_that_took_no_step_is_judged_by_what_its_executor_says() -> No
 
     door = Door()
     gate = sdg.Gate(door)
-    for said in ("", "", "another word"):
-        door.said = said
+    for text in ("", "", "another word"):
+        door.said = text
         outcome = gate.execute("open", "door")
         assert (outcome.success, outcome.reason) == (True, "it held already")
         assert not gate.execute("close", "door").success

@@ -92,17 +92,17 @@ def test_prose_around_the_code_is_dropped(reply: str) -> None:
     ],
 )
 def test_what_is_wrong_is_told_and_what_to_write_instead(reply: str, says: str) -> None:
-    episode, asked = debug_reply(reply)
-    assert says in asked.split("## Calls")[0]
-    mended = "one ```python block with `def program():`" in asked.strip().splitlines()[-1]
+    episode, turn = debug_reply(reply)
+    assert says in turn.split("## Calls")[0]
+    mended = "one ```python block with `def program():`" in turn.strip().splitlines()[-1]
     first = episode.interactions[0]
     assert first.cause in (("skill failed", "unfinished") if mended else ("program error", "refused"))
     assert first.llm_calls == 1 + mended, "a reply that is no program costs neither an interaction nor a step"
 
 
 def test_a_wrong_name_is_answered_with_the_skills_there_are() -> None:
-    _, asked = debug_reply(MAIN.format("a ball").replace("discover", "goto"))
-    error = asked
+    _, turn = debug_reply(MAIN.format("a ball").replace("discover", "goto"))
+    error = turn
     assert all(name in error for name in scripted_skills())
     assert "goto('a ball')" in error, "with the line it stands on"
 

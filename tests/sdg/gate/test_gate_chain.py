@@ -58,13 +58,13 @@ def passing(source: str, confidence: float = 1.0) -> Guard:
 
 @pytest.mark.parametrize("verb", ["feasible", "complete"])
 def test_rules_speak_before_learned_before_llm(verb: str) -> None:
-    asked: list[str] = []
+    order: list[str] = []
     guards = {name: passing(name) for name in ("llm", "rules", "learned")}
     for guard in guards.values():
-        guard.asked = asked
+        guard.asked = order
     chain = GuardChain(llm=[guards["llm"]], learned=[guards["learned"]], rules=[guards["rules"]])
     assert judge(chain, verb).passed
-    assert asked == ["rules", "learned", "llm"]
+    assert order == ["rules", "learned", "llm"]
 
 
 @pytest.mark.parametrize("verb", ["feasible", "complete"])

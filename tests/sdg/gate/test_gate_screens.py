@@ -49,7 +49,7 @@ ASKED = {
     7: ("type", "'lake' into the textbox beside 'Town'"),
     9: ("type", "'lake' into the textbox beside 'Street'"),
 }
-"""A command that asks for something of each of these elements of `FORM`."""
+"""A command on each of these elements of `FORM`."""
 
 
 def form_after(number: int) -> Observation:
@@ -94,15 +94,15 @@ def test_an_effect_at_the_target_is_complete_and_one_elsewhere_is_not() -> None:
 
 
 def test_each_effect_is_put_down_to_what_was_acted_on_and_to_nothing_else() -> None:
-    guard, shown = ScreenGuard(), Observation("", BLANK, FORM)
+    guard, before = ScreenGuard(), Observation("", BLANK, FORM)
     wrong = []
-    for asked, words in ASKED.items():
+    for number, words in ASKED.items():
         command = Command(*words)
         wrong += [
-            (asked, acted) for acted in ASKED
-            if guard.complete(command, shown, form_after(acted)).passed is not (asked == acted)
+            (number, acted) for acted in ASKED
+            if guard.complete(command, before, form_after(acted)).passed is not (number == acted)
         ]  # fmt: skip
-        assert not guard.complete(command, shown, shown).passed, "nothing happened"
+        assert not guard.complete(command, before, before).passed, "nothing happened"
     assert len(wrong) <= 2, wrong
 
 

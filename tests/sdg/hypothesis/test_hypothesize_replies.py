@@ -78,7 +78,8 @@ def test_sloppy_replies_are_read(reply: str) -> None:
     hypothesis = read_hypothesis(reply)
     assert [subgoal.description for subgoal in hypothesis.subgoals] == ["find the red ball", "go to it"]
     assert all(
-        f"def {s.check.name}()" in s.check.source and "return True" in s.check.source for s in hypothesis.subgoals
+        f"def {subgoal.check.name}()" in subgoal.check.source and "return True" in subgoal.check.source
+        for subgoal in hypothesis.subgoals
     )
 
 

@@ -87,21 +87,21 @@ def test_without_what_planners_asked_for_all_others_judge() -> None:
 
 
 def test_what_planners_asked_for_is_half_of_what_is_practised() -> None:
-    starts, asked = _starts(100), _about_balls(_starts(12, seed=8))
-    mixed = _add_rehearsed(starts, asked, seed=2)
+    starts, rehearsed = _starts(100), _about_balls(_starts(12, seed=8))
+    mixed = _add_rehearsed(starts, rehearsed, seed=2)
     assert mixed is not None
     assert (~_asked(mixed)).sum() == 100
     assert 100 - 12 < _asked(mixed).sum() <= 100
     poses = mixed.memory.pose[_asked(mixed)].reshape(-1, 12, 3)
-    assert np.array_equal(poses[0], asked.memory.pose), "the very moments, and others near them"
+    assert np.array_equal(poses[0], rehearsed.memory.pose), "the very moments, and others near them"
     assert all((poses[n] != poses[0]).any() for n in range(1, len(poses)))
 
 
 def test_where_nothing_else_is_left_what_planners_asked_for_is_practised() -> None:
-    asked = _starts(12)
-    alone = _add_rehearsed(None, asked, seed=2)
+    rehearsed = _starts(12)
+    alone = _add_rehearsed(None, rehearsed, seed=2)
     assert alone is not None
-    assert np.array_equal(alone.memory.pose, asked.memory.pose)
+    assert np.array_equal(alone.memory.pose, rehearsed.memory.pose)
     starts = _starts(5)
     assert _add_rehearsed(starts, None, seed=2) is starts
 

@@ -36,7 +36,7 @@ def _call(name: str, argument: str, began: int, *, refused: bool = False) -> dic
 
 
 def _memory_at(level: str, seed: int, began: int) -> Memory:
-    """What a robot in minigrid itself knows then."""
+    """What a robot in minigrid knows then."""
     world = BabyAIWorld(level, lift_time_limit=True)
     world.reset(seed)
     for step, action in enumerate(ACTIONS[:began]):
@@ -58,8 +58,8 @@ def test_a_start_is_what_the_robot_knew_when_the_command_began() -> None:
     assert len(starts) == 10
     for number, (seed, began) in enumerate(itertools.product((2_000_001, 2_000_002), times)):
         expected = _memory_at("GoTo", seed, began)
-        for name, mine, wanted in zip(Memory._fields, starts.memory, expected, strict=True):
-            assert (mine[number] == wanted[0]).all(), (name, seed, began)
+        for name, mine, remembered in zip(Memory._fields, starts.memory, expected, strict=True):
+            assert (mine[number] == remembered[0]).all(), (name, seed, began)
 
 
 def test_refused_commands_and_other_skills_are_left_out() -> None:
@@ -112,8 +112,8 @@ def test_an_episode_s_row_says_all_that_its_robot_knew(monkeypatch: pytest.Monke
     for number, (call, expected) in enumerate(zip(_calls(rows), memories, strict=True)):
         if call["forgot_after"]:
             continue  # It took no step, and what came after it was forgotten at the same moment.
-        for name, mine, wanted in zip(Memory._fields, starts.memory, expected, strict=True):
-            assert (mine[number] == wanted[0]).all(), (name, call)
+        for name, mine, remembered in zip(Memory._fields, starts.memory, expected, strict=True):
+            assert (mine[number] == remembered[0]).all(), (name, call)
 
 
 def _calls(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""A check that names two things doesn't make its skill vanish, and names in use are told to whoever translates."""
+"""A check that names two things doesn't make its skill vanish, and the translator is told the names in use."""
 
 from __future__ import annotations
 
@@ -69,20 +69,20 @@ def test_every_kind_without_a_skill_has_a_reason() -> None:
 
 
 def test_later_batches_are_told_the_names_of_earlier_ones() -> None:
-    asked: list[str] = []
+    prompts: list[str] = []
 
     class Listening:
         name = "listening"
 
         def complete(self, messages, *, sampling):  # type: ignore[no-untyped-def]
-            asked.append(messages[-1].content)
+            prompts.append(messages[-1].content)
             lines = messages[-1].content.rpartition("Subgoals to translate")[2].splitlines()
             return Completion("\n".join(f"{line.split('.')[0]}. spot | it" for line in lines if ". " in line), "x")
 
     translate([f"spot thing {number}" for number in range(BATCH + 1)], domain=BABYAI, model=Listening())
-    assert len(asked) == 2
-    assert "in use" not in asked[0]
-    assert "where the same is done: spot." in asked[1]
+    assert len(prompts) == 2
+    assert "in use" not in prompts[0]
+    assert "where the same is done: spot." in prompts[1]
 
 
 @pytest.mark.parametrize(

@@ -195,8 +195,8 @@ def test_one_model_is_asked_from_many_threads(server: Server) -> None:
 
     server.script = [when_all_are_there]
     model = OpenAIModel(ModelSettings(name="tiny", base_url=server.url, timeout_seconds=30.0))
-    said = in_order(lambda n: model.complete((Message("user", str(n)),)).text, range(16), at_once=16)
-    assert list(said) == [str(n) for n in range(16)]
+    replies = in_order(lambda n: model.complete((Message("user", str(n)),)).text, range(16), at_once=16)
+    assert list(replies) == [str(n) for n in range(16)]
     close(model)
 
 

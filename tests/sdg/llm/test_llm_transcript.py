@@ -85,10 +85,10 @@ def test_processes_that_write_at_once_tear_no_line(tmp_path: Path) -> None:
     for writer in writers:
         writer.join(60)
         assert writer.exitcode == 0
-    asked = [entry["messages"][0]["content"] for entry in entries(path)]
-    assert sorted(asked) == sorted(f"{who}/{number}" for who in range(4) for number in range(20))
+    questions = [entry["messages"][0]["content"] for entry in entries(path)]
+    assert sorted(questions) == sorted(f"{who}/{number}" for who in range(4) for number in range(20))
     for who in range(4):
-        own = [question for question in asked if question.startswith(f"{who}/")]
+        own = [question for question in questions if question.startswith(f"{who}/")]
         assert own == [f"{who}/{number}" for number in range(20)]
 
 
@@ -237,11 +237,11 @@ def test_keys_never_reach_the_transcript(tmp_path: Path) -> None:
     path = tmp_path / "transcript.jsonl"
     recorded = Recorded(Scripted("my-own-key and sk-abcdefghijklmnop1234"), path, secrets=["my-own-key"])
     ask(recorded, "Bearer abcdefgh12345678 is what I send")
-    said = path.read_text()
-    assert "my-own-key" not in said
-    assert "sk-abc" not in said
-    assert "abcdefgh12345678" not in said
-    assert said.count("[redacted]") == 3
+    text = path.read_text()
+    assert "my-own-key" not in text
+    assert "sk-abc" not in text
+    assert "abcdefgh12345678" not in text
+    assert text.count("[redacted]") == 3
 
 
 @pytest.mark.parametrize(

@@ -120,9 +120,9 @@ def test_tokens_of_the_server_s_cache_have_a_price_of_their_own() -> None:
 
 
 def test_tokens_are_a_quarter_of_the_characters_where_the_server_does_not_count() -> None:
-    asked = (Message("user", "x" * 400), Message("user", "x" * 400, images=(b"png",)))
-    assert tokens_of(asked, Completion("y" * 40, "")) == (200 + IMAGE_CHARS // 4 + 1, 11)
-    assert tokens_of(asked, Completion("y" * 40, "", prompt_tokens=7, completion_tokens=3)) == (7, 3)
+    messages = (Message("user", "x" * 400), Message("user", "x" * 400, images=(b"png",)))
+    assert tokens_of(messages, Completion("y" * 40, "")) == (200 + IMAGE_CHARS // 4 + 1, 11)
+    assert tokens_of(messages, Completion("y" * 40, "", prompt_tokens=7, completion_tokens=3)) == (7, 3)
 
 
 NO_COUNTS = (10**400, 10**9 + 1, -5, float("nan"), float("inf"), "7", True, None)
@@ -130,18 +130,19 @@ NO_COUNTS = (10**400, 10**9 + 1, -5, float("nan"), float("inf"), "7", True, None
 
 @pytest.mark.parametrize("count", NO_COUNTS, ids="{!r:.9}".format)
 def test_what_is_no_plausible_count_is_estimated_and_nothing_stays_under_way(count: Any) -> None:
-    said = Completion("y" * 40, "", count, count, count, count)
-    assert (said.prompt_tokens, said.completion_tokens, said.cached_tokens, said.reasoning_tokens) == (0, 0, 0, 0)
+    completion = Completion("y" * 40, "", count, count, count, count)
+    assert (completion.prompt_tokens, completion.completion_tokens) == (0, 0)
+    assert (completion.cached_tokens, completion.reasoning_tokens) == (0, 0)
     assert reply_of({"text": "y", "prompt_tokens": count}).prompt_tokens == 0
     assert Completion("", "", 10**9).prompt_tokens == 10**9
 
     class Telling(Scripted):
         def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-            return said
+            return completion
 
     model = Budgeted(Telling(), BudgetLimits(tokens=10**6, money=5.0), prices=Prices(3.0, 15.0))
-    assert ask(model) == said.text
-    assert model.spending.tokens == sum(tokens_of((Message("user", "hi"),), said)) == 12
+    assert ask(model) == completion.text
+    assert model.spending.tokens == sum(tokens_of((Message("user", "hi"),), completion)) == 12
     assert model._under_way == 0
 
 

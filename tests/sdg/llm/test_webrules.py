@@ -17,8 +17,8 @@ def ask_rules(task: str, screen: str, *, past: str = "(none)") -> list[str]:
     messages = conversation(
         "screen", **filled, task=fence(task), past=past, number="1", observation=fence(f"OCR:\n{screen}")
     )
-    said = json.loads(WebRules().complete(messages).text)
-    return [f"{command['name']} {next(iter(command['args'].values()))}" for command in said["commands"]]
+    reply = json.loads(WebRules().complete(messages).text)
+    return [f"{command['name']} {next(iter(command['args'].values()))}" for command in reply["commands"]]
 
 
 FORM = """'Username': [4, 24, 101, 46]

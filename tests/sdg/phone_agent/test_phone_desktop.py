@@ -19,7 +19,7 @@ from sdg.phone_agent.desktop import PhoneDesktop
 from sdg.screen_agent.modes import MODES, PHONE_MODES
 from tests.envs.phone.test_phone_tree import dump, node
 from tests.sdg.screen_agent.ui_agent import UIAgent
-from tests.shared.scripted_phone import FIELD, ScriptedPhone, act, button
+from tests.shared.screens.scripted_phone import FIELD, ScriptedPhone, act, button
 
 SLIDER = node("SeekBar", "[0,300][400,350]", text="Slide to pay", flags="clickable")
 
@@ -172,10 +172,10 @@ def test_numbers_and_points_that_are_nowhere_are_refused_when_they_are_written()
 def test_each_mode_asks_in_its_own_way(mode: str) -> None:
     phone = ScriptedPhone(dump(button("Save")), dump(button("Saved")))
     desktop = PhoneDesktop(phone, "Save it.")
-    said = ["I tap Save."] if "seeact" in mode else []
-    said.append(json.dumps({"commands": [act("Tap", element=number(desktop, "Save"))]}))
-    said += ["It is done."] if "seeact" in mode else []
-    model = FakeModel([*said, json.dumps({"commands": [act("finish", message="saved")]})])
+    replies = ["I tap Save."] if "seeact" in mode else []
+    replies.append(json.dumps({"commands": [act("Tap", element=number(desktop, "Save"))]}))
+    replies += ["It is done."] if "seeact" in mode else []
+    model = FakeModel([*replies, json.dumps({"commands": [act("finish", message="saved")]})])
     assert UIAgent(model, OpenGate(), mode=MODES[mode]).play(desktop).end == "solved"
     first = model.asked[0][-1]
     assert bool(first.images) == mode.startswith("som")
@@ -235,15 +235,15 @@ def test_what_can_be_told_for_certain() -> None:
 
 
 def test_what_cannot_be_undone_is_asked_about() -> None:
-    asked: list[str] = []
+    questions: list[str] = []
     screen = dump(button("Delete"), button("Save", 60))
     desktop = PhoneDesktop(ScriptedPhone(screen), "x")
     commands = {text: desktop.command(act("Tap", element=number(desktop, text))) for text in ("Delete", "Save")}
-    guard = ConfirmGuard(lambda question: bool(asked.append(question)))
+    guard = ConfirmGuard(lambda question: bool(questions.append(question)))
     assert not guard.feasible(commands["Delete"], desktop.observe()).passed
     assert guard.feasible(commands["Save"], desktop.observe()).passed
     assert not guard.feasible(Command("Tap", "50,25"), desktop.observe()).passed
-    assert guard.asked == len(asked) == 2
+    assert guard.asked == len(questions) == 2
     chain = GuardChain(rules=[PhoneGuard(), ConfirmGuard()])
     model = FakeModel([json.dumps({"commands": [act("Tap", element=number(desktop, "Delete"))]})])
     phone = ScriptedPhone(screen)
@@ -305,7 +305,7 @@ def test_what_cannot_be_undone_is_asked_about() -> None:
 )  # fmt: skip
 def test_what_is_final_on_a_phone_is_told_as_on_pages(nodes: list[str], written: dict[str, Any], final: bool) -> None:
     desktop = PhoneDesktop(ScriptedPhone(dump(*nodes)), "x")
-    asked: list[str] = []
-    guard = ConfirmGuard(lambda question: bool(asked.append(question)))
+    questions: list[str] = []
+    guard = ConfirmGuard(lambda question: bool(questions.append(question)))
     assert guard.feasible(desktop.command(written), desktop.observe()).passed == (not final)
-    assert len(asked) == final
+    assert len(questions) == final

@@ -19,7 +19,7 @@ from sdg.privacy.protector import Protector
 from sdg.screen_agent.modes import MODES
 from tests.envs.phone.test_phone_tree import dump, node
 from tests.sdg.screen_agent.ui_agent import UIAgent
-from tests.shared.scripted_phone import FIELD, ScriptedPhone, act, button
+from tests.shared.screens.scripted_phone import FIELD, ScriptedPhone, act, button
 
 
 def test_values_are_masked_in_tree_picture_and_record_and_filled_when_they_are_typed() -> None:

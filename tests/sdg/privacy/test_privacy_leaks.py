@@ -63,14 +63,14 @@ def test_rules_hold_on_the_set_that_they_were_made_from() -> None:
 
 
 def test_placeholders_cost_neither_success_nor_steps() -> None:
-    wanted = {**leaks.CANARIES, "size": "M", "gift wrap": "yes"}
+    values = {**leaks.CANARIES, "size": "M", "gift wrap": "yes"}
     counted = []
     for protector in (None, Protector(recognisers_of(), Placeholders())):
-        form, asked = forms.Form(wanted), forms.instruction_for(wanted)
+        form, instruction = forms.Form(values), forms.instruction_for(values)
         model = as_model(forms.Coordinator())
         if protector:
-            asked, model = protector.admit(asked), Protected(model, protector.mask)
-        assert forms.play(asked, form, model, body=forms.protected(form, protector))
+            instruction, model = protector.admit(instruction), Protected(model, protector.mask)
+        assert forms.play(instruction, form, model, body=forms.protected_body(form, protector))
         counted.append(form.steps)
     assert counted[0] == counted[1]
 
@@ -98,9 +98,9 @@ def test_words_of_a_user_s_own_are_masked_before_anything_else_sees_them(
 
     monkeypatch.setattr(solve_module, "open_world", refuse)
     recipe = PlannerRecipe("sdg", None, model=ModelSettings(privacy="on"))
-    for said in ("go to Zebulon Quackenbush, his password is cAn4ry!Tweet_88", "type {unknown}"):
+    for words in ("go to Zebulon Quackenbush, his password is cAn4ry!Tweet_88", "type {unknown}"):
         with pytest.raises(UserError) as caught:
-            solve_module.solve("GoToObj", 1, instruction=said, recipe=recipe)
+            solve_module.solve("GoToObj", 1, instruction=words, recipe=recipe)
         heard.append(caught.value)
     protector_of.cache_clear()
     assert "go to {person_name}, his password is {password}" in str(heard[0])

@@ -137,7 +137,8 @@ def test_a_few_wrong_letters_are_counted_as_edits() -> None:
             place = draw.randrange(len(wrong))
             wrong[place : place + draw.randint(0, 1)] = draw.choices("ace7", k=draw.randint(0, 1))
         text = f"e{''.join(wrong)}a"
-        near = any(edits(value, text[a:b]) <= 2 for a in range(len(text)) for b in range(a, len(text) + 1))
+        parts = (text[start:end] for start in range(len(text)) for end in range(start, len(text) + 1))
+        near = any(edits(value, part) <= 2 for part in parts)
         assert any(Likeness({"x": value}, 99).owners(text, misread=True)) == near
         n_found += near
     assert 20 < n_found < 99

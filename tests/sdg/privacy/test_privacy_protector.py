@@ -31,8 +31,8 @@ def protector(**values: str) -> Protector:
 
 def test_an_instruction_gets_placeholders_and_a_command_its_values_back() -> None:
     ours = protector()
-    said = ours.admit("type X-12 and X-7, then X-12 again")
-    assert said == "type {code} and {code_2}, then {code} again"
+    masked = ours.admit("type X-12 and X-7, then X-12 again")
+    assert masked == "type {code} and {code_2}, then {code} again"
     assert ours.fill("X {code}") == "X X-12"
 
 
@@ -216,19 +216,19 @@ def test_a_model_s_own_placeholders_are_refused(argument: str) -> None:
 
 
 def test_a_model_sees_placeholders_and_its_words_are_masked() -> None:
-    asked: list[str] = []
+    questions: list[str] = []
 
     def complete(messages: Sequence[Message]) -> str:
-        asked.extend(message.content for message in messages)
-        if "fail" in asked[-1]:
-            raise ModelError(f"HTTP 400: {asked[-1]}, blue sky")
+        questions.extend(message.content for message in messages)
+        if "fail" in questions[-1]:
+            raise ModelError(f"HTTP 400: {questions[-1]}, blue sky")
         return "is it Blue Sky?"
 
     model = Protected(
         as_model(type("Mine", (), {"complete": staticmethod(complete)})()), protector(wifi="blue sky").mask
     )
     assert model.complete([Message("user", "blue sky or YKS EULB")]).text == "is it {wifi}?"
-    assert asked == ["{wifi} or {wifi}"]
+    assert questions == ["{wifi} or {wifi}"]
     with pytest.raises(ModelError, match=r"HTTP 400: fail, \{wifi\}"):
         model.complete([Message("user", "fail")])
 

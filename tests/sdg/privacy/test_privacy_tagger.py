@@ -20,7 +20,7 @@ TEXTS = [example.text for example in read_sets()["first"][:40]]
 @pytest.mark.parametrize("text", [*TEXTS, "", " ", "é́ \n\t", "a.b.c...", "''''", "“Ann’s”", "x" * 500, "\udcff Ann"])
 def test_words_cover_all_but_blanks_and_have_facts(text: str) -> None:
     words = tokens(text)
-    assert [text[a:b] for a, b in words] == [text[a:b] for a, b in sorted(set(words))]
+    assert [text[start:end] for start, end in words] == [text[start:end] for start, end in sorted(set(words))]
     assert "".join(text[a:b] for a, b in words) == "".join(text.split())
     word_facts = facts(text, words, [])
     assert len(word_facts) == len(words)
@@ -70,9 +70,9 @@ def test_values_are_swapped_for_others_of_their_kind() -> None:
     ann = LabelledText("Tell Ann, yes Ann, 4711", (Span(5, 8, "name"), Span(14, 17, "name"), Span(19, 23, "pin")))
     bo = LabelledText("ask Bo 0815", (Span(4, 6, "first"), Span(7, 11, "pin")))
     for example in vary_values([ann, bo], rng=random.Random(1)):
-        said = [example.text[span.start : span.end] for span in example.values]
-        assert set(said) <= {"Ann", "Bo", "4711", "0815"}
-        assert [name for name in said if name.isalpha()].count(said[0]) == (2 if len(said) == 3 else 1)
+        values = [example.text[span.start : span.end] for span in example.values]
+        assert set(values) <= {"Ann", "Bo", "4711", "0815"}
+        assert [name for name in values if name.isalpha()].count(values[0]) == (2 if len(values) == 3 else 1)
 
 
 def test_what_is_shipped_hides_what_a_hand_wrote_that_it_never_saw() -> None:

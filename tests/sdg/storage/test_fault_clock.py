@@ -59,8 +59,8 @@ def test_who_holds_a_lock_is_no_question_of_time(tmp_path: Path, since: str) -> 
 
 def test_a_date_years_away_is_no_time_to_wait(jumping: float) -> None:
     now = time.gmtime(1_900_000_000)
-    asked = openai._retry_after({"retry-after": time.strftime("%a, %d %b %Y %H:%M:%S GMT", now)})
-    assert asked is None or 0.0 <= asked <= 3600.0
+    seconds = openai._retry_after({"retry-after": time.strftime("%a, %d %b %Y %H:%M:%S GMT", now)})
+    assert seconds is None or 0.0 <= seconds <= 3600.0
 
 
 def test_a_run_under_a_clock_that_jumps_ends_as_ever(tmp_path: Path) -> None:

@@ -237,9 +237,9 @@ def test_an_interrupt_leaves_a_run_that_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_large_transcript_is_compressed_when_its_run_ends(tmp_path: Path) -> None:
-    asked = [{"role": "user", "content": "x"}]
+    messages = [{"role": "user", "content": "x"}]
     row = json.dumps(
-        {"schema": 3, "key": "k", "stage": "", "sampling": {}, "messages": asked, "reply": {"text": "x" * 1000}}
+        {"schema": 3, "key": "k", "stage": "", "sampling": {}, "messages": messages, "reply": {"text": "x" * 1000}}
     )
     transcript = tmp_path / "run" / "transcript.jsonl"
     with contextlib.suppress(KeyboardInterrupt), RunFolder.start(tmp_path / "run", settings()):

@@ -58,8 +58,8 @@ def test_what_is_verified_holds_in_minigrid(level: str, seed: int) -> None:
         assert check(world.perception())
     assert done
     assert result.searched_steps <= 3000
-    assert [e.index for e in result.experiences()] == list(range(len(result.subgoals)))
-    assert all(e.confirmed for e in result.experiences())
+    assert [experience.index for experience in result.experiences()] == list(range(len(result.subgoals)))
+    assert all(experience.confirmed for experience in result.experiences())
 
 
 def test_ppo_finds_it_too_and_counts_its_steps() -> None:
@@ -132,7 +132,7 @@ def test_what_was_reached_before_a_failure_is_an_unconfirmed_prefix() -> None:
     first = guess_hypothesis("GoToLocal", 1).subgoals[0]
     never = subgoal("def check():\n    return get_steps() < 0\n")
     result = verify_layout(Hypothesis("go", (first, never)), "GoToLocal", 1, t_verify=300)
-    assert [e.confirmed for e in result.experiences()] == [False]
+    assert [experience.confirmed for experience in result.experiences()] == [False]
 
 
 def test_the_last_check_is_judged_against_the_world() -> None:

@@ -63,7 +63,8 @@ def test_repeating_an_item_changes_no_score() -> None:
     once = cluster(items_named(*names), seed=0, parts=views_at(BLOBS))
     often = cluster(items_named(*names, *[names[0]] * 50), seed=0, parts=views_at(BLOBS))
     assert often.k == once.k
-    assert [s.calinski_harabasz for s in often.scores] == pytest.approx([s.calinski_harabasz for s in once.scores])
+    expected = [score.calinski_harabasz for score in once.scores]
+    assert [score.calinski_harabasz for score in often.scores] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("names", "k"), [("a", 1), ("ab", 2), ("aaaa", 1), ("aabb", 2)])

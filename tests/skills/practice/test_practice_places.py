@@ -77,7 +77,7 @@ def _leaving() -> Member:
         BABYAI.layouts(level, [seed]),
         [0],
         actions=[played],
-        moments=[(0, t) for t in range(len(played) + 1)],
+        moments=[(0, step) for step in range(len(played) + 1)],
     )
     there = int(np.argmax(rows.places() != rows.places()[0]))
     assert there > 0

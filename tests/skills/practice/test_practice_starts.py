@@ -145,7 +145,7 @@ def test_the_target_is_marked_where_it_lies_relative_to_the_heading() -> None:
         write_batch(world.memory, np.array([parse(f"{thing.name} #{thing.id}")], np.int16), side, out)
         plane = out[0, : FAR_SIDE**2].reshape(FAR_SIDE, FAR_SIDE)
         assert plane.sum() == 1
-        ahead, right = (int(v) - FAR for v in np.argwhere(plane)[0])
+        ahead, right = (int(cell) - FAR for cell in np.argwhere(plane)[0])
         assert right >= 0
         right = -right if side[0] == MIRRORED else right
         (x, y), (fx, fy) = world.perception().get_position(), world.perception().get_front_position()

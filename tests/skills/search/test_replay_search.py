@@ -1,4 +1,4 @@
-"""What an earlier attempt found is played again where the same is asked, counted, and left where it no longer helps."""
+"""Actions that reached a check are played again for it, counted, and left where they no longer help."""
 
 from __future__ import annotations
 

@@ -31,14 +31,12 @@ SKILLED = SkillSearch(SHIPPED, PLAIN)
 
 def straight(mission: str) -> Hypothesis:
     """The mission's goals and no others: nothing explores, fetches a key or clears a way."""
-    goals = plan(mission)
-    checks = [
-        check(n, g.kind, NAMES, argument=g.argument, carrying=bool(g.carried and g.kind != "put"))
-        for n, g in enumerate(goals, 1)
-    ]
-    numbered = enumerate(zip(goals, checks, strict=True), 1)
-    reply = "\n".join(f"Goal {n}: {goal.kind}\n```python\n{source}\n```" for n, (goal, source) in numbered)
-    return parse(reply, instruction=mission)
+    lines = []
+    for number, goal in enumerate(plan(mission), 1):
+        carrying = bool(goal.carried and goal.kind != "put")
+        source = check(number, goal.kind, NAMES, argument=goal.argument, carrying=carrying)
+        lines.append(f"Goal {number}: {goal.kind}\n```python\n{source}\n```")
+    return parse("\n".join(lines), instruction=mission)
 
 
 def start_of(level: str, seed: int) -> Starts:

@@ -20,25 +20,25 @@ FACTS = RoomAffordances()
 @pytest.fixture(scope="module")
 def walk() -> list[BabyAIPerception]:
     """Snapshots of the ways that minigrid's bot takes through three mazes."""
-    seen = []
+    snapshots = []
     for seed in range(SEED, SEED + 3):
         world = BabyAIWorld("BossLevel")
         world.reset(seed)
-        seen.append(world.perception())
+        snapshots.append(world.perception())
         for action in bot_actions("BossLevel", seed) or ():
             world.step(action)
-            seen.append(world.perception())
-    return seen
+            snapshots.append(world.perception())
+    return snapshots
 
 
 def test_a_door_of_another_room_is_out_of_reach_and_one_of_this_room_never(walk: list[BabyAIPerception]) -> None:
     refused = 0
-    for seen in walk[::5]:
-        place = Surroundings(seen)
-        for door in seen.find_objects("door"):
-            reason = FACTS.obstacle(GO, BABYAI.language.name_of(door), seen)
+    for snapshot in walk[::5]:
+        place = Surroundings(snapshot)
+        for door in snapshot.find_objects("door"):
+            reason = FACTS.obstacle(GO, BABYAI.language.name_of(door), snapshot)
             assert bool(reason) is not (place.is_here(door) or place.steps_to(door) >= 0)
-            if door.facing or (door.room == seen.get_current_room() and place.steps_to(door) >= 0):
+            if door.facing or (door.room == snapshot.get_current_room() and place.steps_to(door) >= 0):
                 assert not reason
             if reason:
                 refused += 1
@@ -48,27 +48,27 @@ def test_a_door_of_another_room_is_out_of_reach_and_one_of_this_room_never(walk:
 
 
 def test_things_of_the_robot_s_room_are_here_and_those_of_others_are_not(walk: list[BabyAIPerception]) -> None:
-    for seen in walk[::3]:
-        place, here = Surroundings(seen), seen.get_current_room()
+    for snapshot in walk[::3]:
+        place, here = Surroundings(snapshot), snapshot.get_current_room()
         if not place.is_in_doorway:
-            for thing in (record for record in seen.get_observed_objects() if record.type != "door"):
+            for thing in (record for record in snapshot.get_observed_objects() if record.type != "door"):
                 assert place.is_here(thing) == (thing.room == here)
 
 
 def test_a_search_is_refused_where_nothing_is_left_to_see(walk: list[BabyAIPerception]) -> None:
-    said = set()
-    for seen in walk:
-        unknown = next(f"{colour} box" for colour in ("red", "green", "grey") if not seen.find_objects(f"{colour} box"))
-        inside = not any(door.position == seen.get_position() for door in seen.find_objects("door"))
-        reason = FACTS.obstacle(FIND, unknown, seen)
+    reasons = set()
+    for snapshot in walk:
+        unknown = next(name for name in ("red box", "green box", "grey box") if not snapshot.find_objects(name))
+        inside = not any(door.position == snapshot.get_position() for door in snapshot.find_objects("door"))
+        reason = FACTS.obstacle(FIND, unknown, snapshot)
         if inside:
-            assert bool(reason) == (seen.count_unseen_cells() == 0)
-        said.add(bool(reason))
-    assert said == {True, False}
+            assert bool(reason) == (snapshot.count_unseen_cells() == 0)
+        reasons.add(bool(reason))
+    assert reasons == {True, False}
 
 
 def test_what_is_held_or_no_thing_to_carry_is_refused(walk: list[BabyAIPerception]) -> None:
-    door = next(seen for seen in walk if seen.get_facing() and seen.get_facing().type == "door")  # type: ignore[union-attr]
+    door = next(snapshot for snapshot in walk if snapshot.get_facing() and snapshot.get_facing().type == "door")  # type: ignore[union-attr]
     name = BABYAI.language.name_of(door.get_facing())
     assert "can't be carried" in FACTS.obstacle(TAKE, name, door)
     assert FACTS.obstacle(GO, name, door) == ""

@@ -1,4 +1,4 @@
-"""The paper's five functions: relative to the robot, in view alone, and all that was seen for whoever repairs."""
+"""The paper's five functions: relative to the robot and in view alone; a repair is shown all that was seen."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ AHEAD = {0: (1, 0), 1: (0, 1), 2: (-1, 0), 3: (0, -1)}
 def test_positions_are_those_of_the_view_from_where_the_robot_stands(level: str) -> None:
     steps_compared = 0
     for world, _ in walk(level, seed=3, steps=60):
-        shown, inner = PaperPerception(world.perception()), world.inner
-        things = [*shown.get_observation(), *shown.get_doors_in_observation()]
+        paper, inner = PaperPerception(world.perception()), world.inner
+        things = [*paper.get_observation(), *paper.get_doors_in_observation()]
         cells = set()
         for thing in things:
-            (x, y), (a, b), (c, d) = inner.agent_pos, RIGHT[inner.agent_dir], AHEAD[inner.agent_dir]
+            x, y = inner.agent_pos
+            (right_x, right_y), (ahead_x, ahead_y) = RIGHT[inner.agent_dir], AHEAD[inner.agent_dir]
             right, ahead = thing.position
-            cell = int(x + right * a + ahead * c), int(y + right * b + ahead * d)
+            cell = int(x + right * right_x + ahead * ahead_x), int(y + right * right_y + ahead * ahead_y)
             there = inner.grid.get(*cell)
             assert (there.color, there.type) == (thing.color, thing.type)
             cells.add(cell)
@@ -47,10 +48,10 @@ def test_positions_are_those_of_the_view_from_where_the_robot_stands(level: str)
 def test_what_is_out_of_view_is_told_to_whoever_repairs() -> None:
     for world, _ in walk("GoToLocal", seed=3, steps=60):
         observed = [thing for thing in world.perception().get_observed_objects() if not thing.held]
-        shown = PaperPerception(world.perception())
-        assert all(f"- {thing.name} #{thing.id}" in shown.describe() for thing in observed)
-    assert "seen before" in shown.describe()
-    assert len(shown.get_observation()) < len(observed)
+        paper = PaperPerception(world.perception())
+        assert all(f"- {thing.name} #{thing.id}" in paper.describe() for thing in observed)
+    assert "seen before" in paper.describe()
+    assert len(paper.get_observation()) < len(observed)
 
 
 def test_every_field_is_documented() -> None:

@@ -22,12 +22,12 @@ def all_answers(perception: BabyAIPerception) -> list[Any]:
     """Everything a snapshot can say."""
     cells = [(x, y) for x in range(-22, 23) for y in range(-22, 23)]
     descriptions = [f"{color} object {where}" for color in COLOURS for where in ("", "on your left", "behind you")]
-    asked = {
+    answers = {
         "is_free": [perception.is_free(cell) for cell in cells],
         "find_objects": [perception.find_objects(description) for description in descriptions],
     }
-    silent = [function() for name, function in perception.functions().items() if name not in asked]
-    return [*silent, asked, perception.describe()]
+    silent = [function() for name, function in perception.functions().items() if name not in answers]
+    return [*silent, answers, perception.describe()]
 
 
 @pytest.mark.parametrize("level", [*PAPER_LEVELS, "KeyInBox", "UnlockToUnlock"])

@@ -103,7 +103,8 @@ def test_the_target_is_on_the_right() -> None:
     memory, target = walk_rows("GoToLocal").memory, BABYAI.language.row("object #0")
     for i in range(N):
         side = side_of(memory, i, target, FAR)
-        (x, y, direction), (ox, oy) = (int(v) for v in memory.pose[i]), (int(v) for v in memory.at[i, 0])
+        x, y, direction = map(int, memory.pose[i])
+        ox, oy = map(int, memory.at[i, 0])
         rx, ry = ((0, 1), (-1, 0), (0, -1), (1, 0))[direction]
         if ox >= 0:
             assert side * ((ox - x) * rx + (oy - y) * ry) >= 0
@@ -151,7 +152,7 @@ def test_what_a_learner_chose_in_the_mirror_is_turned_back_in_a_search() -> None
 
 
 def _turns_right_as_shown(env: RowsVecEnv, practice: PracticeEnv) -> bool:
-    """Every row turns to the right as it is shown; whether the first is mirrored."""
+    """Turn every row to the right as it is shown; whether the first is mirrored."""
     n = len(practice.age)
     sides = np.array([side_of(practice.memory, i, practice.targets[i], FAR) for i in range(n)])
     before = practice.memory.pose[:, 2].copy()

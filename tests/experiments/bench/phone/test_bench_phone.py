@@ -85,19 +85,19 @@ def test_what_there_is_not_is_refused(asked: dict[str, Any], tmp_path: Path) -> 
 
 @in_browser
 def test_episodes_are_played_once_and_kept_in_androidlabs_form(tmp_path: Path) -> None:
-    asked = {
+    options = {
         "modes": ["xml-react", "som-seeact"],
         "tasks": ["contacts_3", "settings_10"],
         "traces": True,
         "processes": 1,
         "out": tmp_path / "run",
     }
-    rows_measured = rows(**asked)
+    rows_measured = rows(**options)
     assert [row["mode"] for row in rows_measured] == ["xml-react", "som-seeact"]
     assert rows_measured[0]["tasks"] == 2
     assert rows_measured[0]["success_rate"] >= 0.5
     before = (tmp_path / "run/episodes.jsonl").read_bytes()
-    assert rows(**asked) == rows_measured
+    assert rows(**options) == rows_measured
     assert (tmp_path / "run/episodes.jsonl").read_bytes() == before
     folder = tmp_path / "run/traces/xml-react/contacts_3"
     lines = [json.loads(line) for line in (folder / "traces/trace.jsonl").read_text().splitlines()]
@@ -245,17 +245,17 @@ def test_androidlabs_task_files_are_read(tmp_path: Path) -> None:
 
 def test_new_tasks_are_derived_and_old_ones_left_out() -> None:
     examples = [TASKS["clock_5"], TASKS["clock_6"]]
-    said = (
+    reply = (
         "1. Delete the alarm at 06:30.\n- Delete the alarm at 22:30.\n\nYes\n* Add Tokyo and Hanoi to the world clock."
     )
-    tasks_derived = derive_tasks(FakeModel([said]), examples, read_dump(dump(ROW)), count=5)
+    tasks_derived = derive_tasks(FakeModel([reply]), examples, read_dump(dump(ROW)), count=5)
     assert [task.instruction for task in tasks_derived] == [
         "Delete the alarm at 06:30.",
         "Add Tokyo and Hanoi to the world clock.",
     ]
     assert tasks_derived[0].id == "clock_derived_1"
     with pytest.raises(ValueError, match="at least one"):
-        derive_tasks(FakeModel([said]), [], read_dump(dump(ROW)))
+        derive_tasks(FakeModel([reply]), [], read_dump(dump(ROW)))
 
 
 @in_browser
@@ -308,8 +308,8 @@ def test_the_planners_read_the_prompt_and_know_no_task() -> None:
     assert now.was_pressed(now.elements[0])
     source = Path(PhoneRules.complete.__code__.co_filename).read_text()
     assert not [task for task in TASKS.values() if task.id in source or task.instruction in source]
-    said = [RandomPresses().complete([Message("user", prompt)]).text for _ in range(2)]
-    assert said[0] == said[1]
+    replies = [RandomPresses().complete([Message("user", prompt)]).text for _ in range(2)]
+    assert replies[0] == replies[1]
 
 
 def test_a_clumsy_planner_errs_equally_and_believes_what_it_is_told() -> None:

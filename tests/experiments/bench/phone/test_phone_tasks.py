@@ -51,9 +51,9 @@ def test_the_expert_solves_it(phone: EmbeddedPhone, task: PhoneTask) -> None:
     judge, count, last = play_expert(phone, task)
     if task.is_question:
         judge.answer(is_right(task.answers[0], task.answers))
-        shown = [" ".join(element.text.split(" | ")) for element in last.elements]
+        texts = [" ".join(element.text.split(" | ")) for element in last.elements]
         counted = task.id == "clock_9"  # the answer is a number of switches
-        assert counted or any(is_right(text, task.answers) for text in shown), f"no answer on\n{last}"
+        assert counted or any(is_right(text, task.answers) for text in texts), f"no answer on\n{last}"
     assert judge.flags == dict.fromkeys(judge.flags, True), (judge.flags, str(last))
     from sdg.envs.phone.embedded.phone import initial_state
 

@@ -12,7 +12,7 @@ import pytest
 
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.levels import PAPER_LEVELS
-from sdg.envs.babyai.perception.snapshot import FUNCTIONS, NAMES, RECORD_TEXT
+from sdg.envs.babyai.perception.snapshot import FUNCTIONS, RECORD_TEXT
 from sdg.envs.babyai.world import instructions
 from sdg.envs.world import api_text
 from sdg.hypothesis.hypothesis import Feedback, Hypothesis
@@ -65,7 +65,7 @@ def test_every_mission_of_a_level_becomes_checks_that_compile(level: str) -> Non
             assert meaning(goal.description).kind, goal.description
             called = {node.func.id for node in ast.walk(ast.parse(goal.check.source)) if isinstance(node, ast.Call)
                       and isinstance(node.func, ast.Name)}  # fmt: skip
-            assert called <= {*NAMES, "any", "len", "abs"}
+            assert called <= {*FUNCTIONS, "any", "len", "abs"}
             assert goal.check.name in goal.check.source
 
 
@@ -108,12 +108,12 @@ def test_equal_seeds_agree_and_other_seeds_phrase_differently() -> None:
 
 
 def _renamed(api: str, rng: random.Random) -> tuple[str, dict[str, str]]:
-    nonsense = [f"zq{number}_{rng.choice('abcdef')}" for number in range(len(NAMES))]
-    names = dict(zip(NAMES, nonsense, strict=True))
+    nonsense = [f"zq{number}_{rng.choice('abcdef')}" for number in range(len(FUNCTIONS))]
+    names = dict(zip(FUNCTIONS, nonsense, strict=True))
     head, *lines = re.split(r"\n(?=\w+\([^)]*\): )", api)
     rng.shuffle(lines)
     text = "\n".join([head, *lines])
-    return re.sub(r"\b(" + "|".join(NAMES) + r")\b", lambda match: names[match.group()], text), names
+    return re.sub(r"\b(" + "|".join(FUNCTIONS) + r")\b", lambda match: names[match.group()], text), names
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -127,18 +127,18 @@ def test_function_names_are_learned_from_what_their_descriptions_say(seed: int) 
         for explored in (None, Feedback(("find a door",), 0, "no")):
             sampling = Sampling(seed=seed)
             usual = MODEL.complete(prompt(instruction, domain=BABYAI, feedback=explored), sampling=sampling)
-            asked = [
+            messages = [
                 replace(turn, content=turn.content.replace(api_text(RECORD_TEXT, FUNCTIONS), api))
                 for turn in prompt(instruction, domain=BABYAI, feedback=explored)
             ]
-            reply = MODEL.complete(asked, sampling=sampling)
-            expected = re.sub(r"\b(" + "|".join(NAMES) + r")\b", lambda match: names[match.group()], usual.text)
+            reply = MODEL.complete(messages, sampling=sampling)
+            expected = re.sub(r"\b(" + "|".join(FUNCTIONS) + r")\b", lambda match: names[match.group()], usual.text)
             assert reply.text == expected
 
 
 def test_every_function_plays_its_own_part() -> None:
     parts = assign_parts(functions(api_text(RECORD_TEXT, FUNCTIONS)), PERCEPTION)
-    assert sorted(parts.values()) == sorted(NAMES)
+    assert sorted(parts.values()) == sorted(FUNCTIONS)
     ends = {"observed": "_objects", "find": "find_objects", "room": "_current_room", "visited": "_visited_rooms",
             "unseen": "_unseen_cells", "steps": "get_steps"}  # fmt: skip
     assert all(parts[part].endswith(end) for part, end in ends.items())

@@ -15,7 +15,7 @@ from sdg.deduction.planner import Prompts, describe_skill, pick_varied
 from sdg.deduction.program import Call
 from sdg.deduction.protocols import CalledSkill, primitive_skills
 from sdg.envs.babyai.domain import BABYAI
-from sdg.envs.babyai.perception.snapshot import NAMES, Object
+from sdg.envs.babyai.perception.snapshot import BabyAIPerception, Object
 from sdg.envs.babyai.world import BabyAIWorld, instructions
 from sdg.experiments.baselines.scripted_skills import KINDS, RoomSkill, room_skills
 from sdg.gate.executor import Command
@@ -66,18 +66,18 @@ def test_programs_pass_the_guard_and_are_short_enough(instruction: str, failure:
 
 def test_the_clauses_come_in_order_with_their_descriptions() -> None:
     main = source(MISSIONS[2], room_skills()).split("def program():")[1].split("\n")
-    said = [re.findall(r'"([a-z ]+)"', line) for line in main if "notes)" in line]
-    assert said == [["red ball", "box"], ["green door"], ["key"]]
+    arguments = [re.findall(r'"([a-z ]+)"', line) for line in main if "notes)" in line]
+    assert arguments == [["red ball", "box"], ["green door"], ["key"]]
 
 
 def _nonsense(rng: random.Random) -> dict[str, str]:
-    names = [f"zq{number}" for number in range(len(NAMES) + len(KINDS))]
+    names = [f"zq{number}" for number in range(len(BabyAIPerception.api) + len(KINDS))]
     rng.shuffle(names)
-    return dict(zip([*NAMES, *KINDS.values()], names, strict=True))
+    return dict(zip([*BabyAIPerception.api, *KINDS.values()], names, strict=True))
 
 
-def _renamed(said: str, names: dict[str, str]) -> str:
-    return re.sub(r"\b(" + "|".join(names) + r")\b", lambda match: names[match.group()], said)
+def _renamed(text: str, names: dict[str, str]) -> str:
+    return re.sub(r"\b(" + "|".join(names) + r")\b", lambda match: names[match.group()], text)
 
 
 def _shuffled(prompt: str, title: str, rng: random.Random) -> str:
@@ -204,15 +204,15 @@ class Told:
 
 
 def test_what_a_skill_was_practised_for_is_told_without_conditions() -> None:
-    said = (
+    expected = (
         "Unless a green door is known: open the unexplored door",
         "if no key is known, open a door",
         "if locked, go",
     )
-    line = describe_skill(Told(said))
+    line = describe_skill(Told(expected))
     assert '"open the unexplored door", "open a door"' in line
     assert "nless" not in line
-    assert '"if locked, go"' in describe_skill(Told(said[2:]))
+    assert '"if locked, go"' in describe_skill(Told(expected[2:]))
 
 
 def test_skills_are_described_by_what_they_reach() -> None:

@@ -222,8 +222,8 @@ def test_a_finally_that_is_compiled_thousands_of_times_is_refused() -> None:
 
 
 def test_what_was_caught_is_shown_as_python_shows_it() -> None:
-    shown = "{}['a']\nexcept KeyError as e:\n    return str(e), repr(e), f'{e!r} {e}'"
-    assert run_guarded(program(f"try:\n    {shown}")) == ("'a'", "KeyError('a')", "KeyError('a') 'a'")
+    line = "{}['a']\nexcept KeyError as e:\n    return str(e), repr(e), f'{e!r} {e}'"
+    assert run_guarded(program(f"try:\n    {line}")) == ("'a'", "KeyError('a')", "KeyError('a') 'a'")
 
 
 STATE = {

@@ -12,7 +12,7 @@ import pytest
 from sdg.sandbox.guard import BudgetSpent, Guard, GuardError
 from sdg.sandbox.guard.library import BUILTINS, METHODS, MODULES as NAMES
 from sdg.sandbox.guard.table import BINARY, COMPARE
-from tests.adversarial.grammar import fuzz
+from tests.adversarial.grammar import fuzz_programs
 
 SECONDS_PER_STEP = 50e-6
 """A second for the 20,000 steps of a check."""
@@ -67,7 +67,7 @@ def test_no_helper_works_more_than_it_is_charged(call: str) -> None:
 
 
 def test_programs_of_the_grammar_agree_with_cpython_and_end() -> None:
-    outcomes, violations = fuzz(count=300, seed=11)
+    outcomes, violations = fuzz_programs(count=300, seed=11)
     assert violations == []
     assert outcomes["agree"] > 150
     assert outcomes["timed"] > 10

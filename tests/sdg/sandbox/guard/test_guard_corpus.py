@@ -73,7 +73,7 @@ def test_programs_with_all_of_their_budget_end_as_expected() -> None:
 
 @pytest.mark.parametrize(
     "snippet",
-    [s for s in SNIPPETS if s["kind"] == "benign" and s["api"] == "check"],
+    [snippet for snippet in SNIPPETS if snippet["kind"] == "benign" and snippet["api"] == "check"],
     ids=lambda snippet: str(snippet["name"]),
 )
 def test_benign_checks_answer_as_plain_python_does(snippet: dict[str, Any]) -> None:

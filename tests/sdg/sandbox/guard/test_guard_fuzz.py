@@ -6,7 +6,7 @@ import json
 import random
 from pathlib import Path
 
-from tests.adversarial.mutants import fuzz, mutant, splice
+from tests.adversarial.mutants import fuzz_mutants, mutant, splice
 
 DATA = Path(__file__).parents[3] / "data"
 SNIPPETS = json.loads((DATA / "hostile-own.json").read_text(encoding="utf-8"))
@@ -14,7 +14,7 @@ WORLD = json.loads((DATA / "hostile-world.json").read_text(encoding="utf-8"))
 
 
 def test_mutants_violate_nothing() -> None:
-    outcomes, violations = fuzz(SNIPPETS, WORLD, count=1000, seed=7)
+    outcomes, violations = fuzz_mutants(SNIPPETS, WORLD, count=1000, seed=7)
     assert violations == []
     assert sum(outcomes.values()) == 1000
     assert min(outcomes["ok"], outcomes["error"], outcomes["timeout"]) > 10, "mutants must get past the syntax"

@@ -88,7 +88,7 @@ def test_a_short_message_can_not_fill_or_stop_the_parent() -> None:
 
 
 def test_a_worker_can_lie_about_its_own_job_alone() -> None:
-    """An untrue result is believed: that is all that a worker which was taken over can do."""
+    """The parent believes an untrue result: a worker that was taken over can do no more."""
     lie = message_of('["dict",["id",0],["value",["list","untrue"]]]').hex()
     other = message_of('["dict",["id",1],["value","of another job"]]').hex()
     with Pool(1) as pool:
@@ -123,10 +123,10 @@ def test_arrays_come_back_as_they_were(code: str, shape: tuple[int, ...]) -> Non
     value = np.arange(int(np.prod(shape)), dtype=np.float64).reshape(shape).astype(code)
     (data,) = frames(bytearray(encode({"a": value, "b": value.T, "c": value.dtype.type(1)})))
     decoded = Reader().value(data)
-    for name, wanted in (("a", value), ("b", value.T), ("c", value.dtype.type(1))):
-        assert type(decoded[name]) is type(wanted)
-        assert decoded[name].dtype == wanted.dtype
-        assert np.array_equal(decoded[name], wanted)
+    for name, expected in (("a", value), ("b", value.T), ("c", value.dtype.type(1))):
+        assert type(decoded[name]) is type(expected)
+        assert decoded[name].dtype == expected.dtype
+        assert np.array_equal(decoded[name], expected)
     decoded["a"][...] = 1  # it is nobody else's
 
 

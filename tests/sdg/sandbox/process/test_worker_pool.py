@@ -129,7 +129,7 @@ def test_workers_have_walls(job: str) -> None:
 
 @LINUX
 def test_other_processes_can_not_read_a_parent_s_environment() -> None:
-    """Nor can whoever else runs as this user, where a kernel has no landlock."""
+    """Not even processes of the same user can, where a kernel has no landlock."""
     code = (
         "import ctypes, subprocess, sys, os\n"
         "from sdg.sandbox.process.confine import hide_memory\n"

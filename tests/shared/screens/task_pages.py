@@ -55,7 +55,7 @@ def play_on_page(
     guards: Sequence[str] = ("open",),
     **more: Any,
 ) -> tuple[TaskPlayed, str]:
-    """What became of a task on such a page, and the page's title at the end."""
+    """The outcome of a task on the page, and the page's title at its end."""
     with page_with(site, body) as (page, address, access):
         task = do_task(
             page, "do it", model=model, agrees=lambda _: agrees, access=access, owned=True, address=address,
