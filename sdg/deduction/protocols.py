@@ -20,7 +20,7 @@ class ActingPolicy(Protocol):
 
 
 class Documented(Protocol):
-    """What a prompt says about a skill, with `parameters` and `success_rate` where it has them."""
+    """A skill's text for prompts, with `parameters` and `success_rate` where it has them."""
 
     @property
     def name(self) -> str:
@@ -101,5 +101,5 @@ class Primitive:
 def primitive_skills(domain: Domain, *, beside_skills: bool = False) -> Mapping[str, Primitive]:
     """A domain's actions by the names that programs use; with `beside_skills` only those that programs over skills use
     too."""
-    actions = [each for each in domain.actions if each.beside_skills or not beside_skills]
-    return {each.name: Primitive(each.name, each.description, Constant(each.number)) for each in actions}
+    actions = [action for action in domain.actions if action.beside_skills or not beside_skills]
+    return {action.name: Primitive(action.name, action.description, Constant(action.number)) for action in actions}
