@@ -167,8 +167,7 @@ class Guarded(Library):
         super().__init__(guard.records)
         self.source, self.entry = source, entry
         self.budget_steps, self._returns = guard.budget_steps, guard.returns
-        self._code, self._is_static = code, is_static
-        self._module: dict[str, Any] = {}
+        self._code, self._is_static, self._module = code, is_static, dict[str, Any]()
         self._names: dict[str, Any] = self.calls | {
             "__builtins__": {}, **{f".e_{name}": error for name, error in guard.errors.items()},
             **{name: self.wrap(signature) for name, signature in guard.signatures.items()},

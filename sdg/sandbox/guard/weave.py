@@ -178,8 +178,8 @@ class Weaver(ast.NodeTransformer):
             name = next(self._temporaries)
             assignments.append(ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=value))
             value = load(name)
-        unpacked = [assignment for target in node.targets for assignment in unpack(target, value, self._temporaries)]
-        return [ast.copy_location(assignment, node) for assignment in [*assignments, *unpacked]]
+        assignments += [part for target in node.targets for part in unpack(target, value, self._temporaries)]
+        return [ast.copy_location(assignment, node) for assignment in assignments]
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.ExceptHandler:
         kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type or load("Exception")]

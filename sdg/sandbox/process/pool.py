@@ -290,8 +290,7 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
             yield from self._lose(member, f"{reason}{times}", hung=False)
 
     def _lose(self, member: _Member, reason: str, *, hung: bool = True) -> Iterator[tuple[int, Any]]:
-        number, code = member.job, member.board.running()
-        words = _last_words(member.errors)
+        number, code, words = member.job, member.board.running(), _last_words(member.errors)
         self._end(member)
         if number is not None:
             yield number, Lost(f"{reason}{': ' + words if words else ''}", code, hung)

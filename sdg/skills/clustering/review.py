@@ -134,8 +134,9 @@ def meanings(
         kinds.setdefault((item.call.api, canonical_check(item), relation(item.call.argument)), []).append(number)
 
     def is_like(earlier: tuple[str, str, Hashable], kind: tuple[str, str, Hashable]) -> bool:
-        examples = items[kinds[earlier][0]], items[kinds[kind][0]]
-        return earlier[2] == kind[2] and (earlier[0] == kind[0] or _similarity(*examples) >= MIN_SIMILARITY)
+        return earlier[2] == kind[2] and (
+            earlier[0] == kind[0] or _similarity(items[kinds[earlier][0]], items[kinds[kind][0]]) >= MIN_SIMILARITY
+        )
 
     groups: list[list[tuple[str, str, Hashable]]] = []
     for kind in kinds:

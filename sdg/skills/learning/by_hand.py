@@ -139,12 +139,12 @@ def starts_after(
 def _starts_of(rows: BatchWorld, spec: SkillSpec) -> Starts:
     """The rows as starts of a skill, with its arguments in turn, as far as they are possible there."""
     language, sense = rows.domain.language, rows.domain.persistence
-    arguments = spec.arguments or ("",)
-    numbers = []
-    for row in range(len(rows)):
-        turn = [(row + shift) % len(arguments) for shift in range(len(arguments))]
-        snapshot = rows.perception(row)
-        numbers.append(next((n for n in turn if arguments[n] and sense.is_possible(snapshot, arguments[n])), turn[0]))
+    arguments, snapshots = spec.arguments or ("",), [rows.perception(row) for row in range(len(rows))]
+    turns = [[(row + shift) % len(arguments) for shift in range(len(arguments))] for row in range(len(rows))]
+    numbers = [
+        next((n for n in turn if arguments[n] and sense.is_possible(snapshot, arguments[n])), turn[0])
+        for turn, snapshot in zip(turns, snapshots, strict=True)
+    ]
     targets = np.stack([language.row(argument) for argument in arguments])[numbers]
     return Starts(rows, targets, spec.about_each(language), np.array(numbers, np.int64))
 

@@ -106,8 +106,7 @@ class PPOLearner:
 
     def _collect(self, should_stop: Callable[[], bool]) -> bool:
         """Fill the rollout; False if `should_stop` ended it early."""
-        rollout, n = self._rollout, self.env.num_envs
-        goes_on = True
+        rollout, n, goes_on = self._rollout, self.env.num_envs, True
         rollout.inputs.used = 0
         for t in range(self.settings.n_steps):
             logits, rollout.values[t] = self.network.evaluate(rollout.inputs, rollout.inputs.append(self._observations))

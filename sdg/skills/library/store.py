@@ -223,8 +223,7 @@ def _foreign_file(folder: Path, files: Mapping[str, bytes], beside: Collection[s
     inside = sorted(folder.iterdir())
     try:
         index = read_index(read_file(folder / INDEX, most=MAX_INDEX_BYTES))
-        own_names = {INDEX, CARD, *index.files, *beside}
-        own_files = [path for path in inside if path.name in own_names and path.is_file()]
+        own_files = [path for path in inside if path.name in {INDEX, CARD, *index.files, *beside} and path.is_file()]
     except (OSError, ValueError):  # no library or a damaged one: only what would be written again isn't lost
         own_files = [
             path for path in inside if path.name in files and path.is_file() and path.read_bytes() == files[path.name]
