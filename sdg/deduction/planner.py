@@ -91,7 +91,7 @@ def program_api(domain: Domain) -> str:
 
 
 def describe_skill(skill: Documented) -> str:
-    """`name(thing): two subgoals it reaches, what it does and needs, success rate`, on one line; then what ends a call,
+    """`name(thing): two of its subgoals, its description, success rate`, on one line; then the check that ends a call,
     where the skill has that text."""
     examples = ", ".join(
         '"' + one_line(example, MAX_EXAMPLE_CHARS).replace('"', "'") + '"'

@@ -1,4 +1,4 @@
-"""A plan as code, `def program():` over skills and perception functions: what it may call, and how it runs (SDG, 4.5).
+"""A plan as code, `def program():` over skills and perception functions: its names, and its run (SDG, 4.5).
 
 Skills, perception functions and composed skills are bound to one robot behind its executor. Errors are sorted by whose
 fault they are: those of the generated code become the text of the next debug prompt. What ends a program from outside
@@ -178,7 +178,7 @@ class Scope:
                 f"{len(self._fruitless)} calls came to nothing since anything new was seen",
                 STOPPED,
             )
-        self._idle += 1 if outcome.steps == 0 else 0
+        self._idle += int(outcome.steps == 0)
         if self._idle > MAX_IDLE_CALLS:
             raise Stopped(line, f"{MAX_IDLE_CALLS} skill calls took no step: is there a loop that never ends?")
         if outcome.error:

@@ -29,7 +29,7 @@ class Documented(Protocol):
 
     @property
     def description(self) -> str:
-        """What it does, for the prompt."""
+        """Its action, for the prompt."""
         ...
 
     @property
@@ -44,7 +44,7 @@ class Documented(Protocol):
 
 
 class CalledSkill(Documented, Protocol):
-    """An option (Sutton, Precup, Singh 1999): a policy, when it ends and what it is called."""
+    """An option (Sutton, Precup, Singh 1999): a policy with its termination check and its name."""
 
     @property
     def horizon(self) -> int:
@@ -53,7 +53,7 @@ class CalledSkill(Documented, Protocol):
 
     @property
     def usage(self) -> Usage:
-        """What it is known to need; the gate's rules may refuse a call without it."""
+        """Its known needs; the gate's rules may refuse a call without them."""
         ...
 
     @property

@@ -24,7 +24,7 @@ MAX_GOALS = 40
 MAX_REFUSALS = 5
 """The most checks whose refusals one repair turn reports."""
 CHECKED_BY, SEEN = "Its check:", "What the robot knew where it got stuck:"
-"""The lines before the failed goal's check and before what was seen, in the report of a failure."""
+"""The lines before the failed goal's check and before the robot's final view, in the report of a failure."""
 
 _WORDS = ("subgoal", "sub-goal", "goal", "step")
 _MARKS = " \t*_"

@@ -24,7 +24,7 @@ EpisodeRow = Mapping[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class SkillRequest:
-    """One command as it was given: its episode, the step at which it began, and what it aimed at."""
+    """One command of an episode: the step at which it began, and the check that it aimed at."""
 
     episode: Played
     began: int
@@ -104,7 +104,7 @@ Rehearse = Callable[[SkillLibrary, int], Sequence[EpisodeRow]]
 """Plays rehearsals with a library in a cycle: rows of episodes, on layouts that nothing else practises on."""
 
 HELD_OUT = 4
-"""Every fourth layout judges what was learned on the others."""
+"""One layout in HELD_OUT judges the skills that are practised on the others."""
 
 
 @dataclass(frozen=True, eq=False)

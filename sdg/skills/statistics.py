@@ -24,7 +24,7 @@ class Interval:
     high: float
 
     def widen(self, other: Interval) -> Interval:
-        """The same estimate with ends that include the other interval; an unknown end is ignored."""
+        """This estimate with ends that include the other interval; an unknown end is ignored."""
         low, high = np.fmin(self.low, other.low), np.fmax(self.high, other.high)
         return Interval(self.value, float(min(low, self.value)), float(max(high, self.value)))
 

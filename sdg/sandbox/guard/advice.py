@@ -1,4 +1,4 @@
-"""What to write instead: refusals worded for the language model that wrote the code."""
+"""Advice on what to write instead, worded for the language model that wrote the refused code."""
 
 import ast
 import difflib

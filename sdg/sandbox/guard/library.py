@@ -1,4 +1,4 @@
-"""What generated code can call: operators, builtins, methods of plain values, and what models import."""
+"""The functions that generated code can call: operators, builtins, methods of plain values, and imported ones."""
 
 import itertools
 import math

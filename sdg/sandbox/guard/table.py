@@ -1,4 +1,4 @@
-"""The rows of what generated code can call: C functions, made safe by letters.
+"""The C functions that generated code can call, as rows; letters say how each is made safe.
 
 One letter for each argument says how it is checked and charged before the function runs (the last letter holds for all
 further arguments); results are charged by their size.

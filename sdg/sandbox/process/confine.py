@@ -40,7 +40,7 @@ _REFER, _TRUNCATE = 1 << 13, 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a worker may use. It may write below the folders of `writes_below` (anywhere, if the kernel has no
+    """The limits of a worker. It may write below the folders of `writes_below` (anywhere, if the kernel has no
     landlock), nowhere when none is named."""
 
     memory_bytes: int = 2048 * MEGABYTE
@@ -85,7 +85,7 @@ _CALLS: dict[str, tuple[int | None, int | None]] = {
     "sched_get_priority_min": (147, 126), "sched_getattr": (315, 275), "wait4": (61, 260), "waitid": (247, 95),
     "exit": (60, 93), "exit_group": (231, 94),
 }  # fmt: skip
-"""The calls that a worker may make, in both machines' numbers: they act on itself, on what it opened, or only read."""
+"""The calls that a worker may make, in both machines' numbers: they act on itself, on its open files, or only read."""
 _WRITE_CALLS: dict[str, tuple[int | None, int | None]] = {
     "creat": (85, None), "rename": (82, None), "renameat": (264, 38), "renameat2": (316, 276), "mkdir": (83, None),
     "mkdirat": (258, 34), "rmdir": (84, None), "link": (86, None), "linkat": (265, 37), "symlink": (88, None),

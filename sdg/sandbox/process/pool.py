@@ -151,7 +151,7 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
         try:
             while waiting or any(member.job is not None for member in self._members):
                 self._hand_out(function, jobs, waiting=waiting, tries=tries)
-                yield from self._look(_Jobs(jobs, answer, waiting, tries))
+                yield from self._look(_JobQueue(jobs, answer, waiting, tries))
         finally:
             self._runs -= 1
             for member in [member for member in self._members if member.job is not None]:
@@ -175,14 +175,14 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
                 member, {"id": number, "main": _script_of(function), "call": pickle.dumps((function, jobs[number]))}
             )
 
-    def _look(self, jobs: _Jobs) -> Iterator[tuple[int, Any]]:
+    def _look(self, queue: _JobQueue) -> Iterator[tuple[int, Any]]:
         """Read the workers' messages for a moment, and judge workers that are silent."""
         streams = {self._stream(member): member for member in self._members}
         for stream in select.select([*streams, self._wake_reader], [], [], 0.2)[0]:
             if stream == self._wake_reader:
                 self._reply()
             else:
-                yield from self._hear(streams[stream], jobs)
+                yield from self._hear(streams[stream], queue)
         self._leave_out_sleep()
         for member in list(self._members):
             if reason := self._reason_if_hung(member):
@@ -196,13 +196,13 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
             member.heard_at += slept
             member.began_at += slept
 
-    def _hear(self, member: _Member, jobs: _Jobs) -> Iterator[tuple[int, Any]]:
+    def _hear(self, member: _Member, queue: _JobQueue) -> Iterator[tuple[int, Any]]:
         data = os.read(self._stream(member), 1 << 20)
         member.heard_at = time.monotonic()
         member.pending += data
         try:
             messages = [dict(self._reader.value(message)) for message in frames(member.pending)]
-            answers = [answer for message in messages if (answer := self._take(member, message, jobs)) is not None]
+            answers = [answer for message in messages if (answer := self._take(member, message, queue)) is not None]
         except Exception as error:  # whatever a worker can make a message do
             yield from self._lose(member, f"its message was invalid: {error}")
             return
@@ -211,9 +211,9 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
                 raise result
             yield number, result
         if not data or member.has_full_memory:
-            yield from self._handle_death(member, jobs)
+            yield from self._handle_death(member, queue)
 
-    def _take(self, member: _Member, message: dict[str, Any], jobs: _Jobs) -> tuple[int, Any] | None:
+    def _take(self, member: _Member, message: dict[str, Any], queue: _JobQueue) -> tuple[int, Any] | None:
         """Handle a message. Returns a job's number with its result or its exception, if the message holds one."""
         if "ready" in message:
             member.report = {str(name): str(state)[:200] for name, state in dict(message["ready"]).items()}
@@ -226,7 +226,7 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
         elif member.job is None:
             return None
         elif "ask" in message:
-            self._ask(member, message["ask"], jobs)
+            self._ask(member, message["ask"], queue)
         elif message["id"] == member.job:
             member.has_full_memory = message.get("full") is True
             if not member.has_full_memory:
@@ -236,11 +236,11 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
                 return number, message["value"] if error is None else self._reader.error(str(error), text)
         return None
 
-    def _ask(self, member: _Member, request: Any, jobs: _Jobs) -> None:
+    def _ask(self, member: _Member, request: Any, queue: _JobQueue) -> None:
         """Let a thread answer a question and wake the pool then, because a model may take minutes."""
-        if member.is_asking or jobs.answer is None or member.job is None:
+        if member.is_asking or queue.answer is None or member.job is None:
             raise BadFrame("a question that nobody asked for")
-        answer, job = jobs.answer, jobs.jobs[member.job]
+        answer, job = queue.answer, queue.jobs[member.job]
         member.is_asking = True
 
         def work() -> None:
@@ -275,15 +275,15 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
             return f"it was not done after {now - member.began_at:.0f} s"
         return ""
 
-    def _handle_death(self, member: _Member, jobs: _Jobs) -> Iterator[tuple[int, Any]]:
+    def _handle_death(self, member: _Member, queue: _JobQueue) -> Iterator[tuple[int, Any]]:
         number = member.job
         with contextlib.suppress(subprocess.TimeoutExpired):
             member.process.wait(5.0)
         reason = (
             "it ran out of memory" if member.has_full_memory else f"its process {_describe_exit(member.process.poll())}"
         )
-        if number is not None and jobs.tries[number] < self.tries:
-            jobs.waiting.append(number)
+        if number is not None and queue.tries[number] < self.tries:
+            queue.waiting.append(number)
             self._end(member)
         else:
             times = f", {self.tries} times" if self.tries > 1 else ""
@@ -332,7 +332,7 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Jobs:
+class _JobQueue:
     """The jobs of one `run`: the function that answers their questions, those that wait, and the tries of each."""
 
     jobs: Sequence[Any]

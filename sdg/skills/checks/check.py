@@ -33,11 +33,11 @@ class GuardedCheck:
     perceivable: Perceivable
 
     def __call__(self, perception: Perception) -> bool:
-        """Whether the subgoal is reached in what a snapshot shows. Raises `BudgetSpent` and `GeneratedError`."""
+        """Whether the subgoal is reached in a snapshot. Raises `BudgetSpent` and `GeneratedError`."""
         return self.guarded(self.perceivable.code_view(perception).functions())
 
     def fires(self, perception: Perception) -> bool:
-        """Like a call, but false where the check fails on what it sees (an empty list, say), as in training."""
+        """Whether the check is true; false where it fails while it runs (on an empty list, say), as in training."""
         try:
             return self(perception)
         except GuardError:
@@ -105,7 +105,7 @@ def fault_of(check: GuardedCheck, snapshots: Iterable[Perception]) -> str:
 
 
 def with_argument(check: CheckFunction, old: str, new: str, *, language: Language) -> CheckFunction:
-    """The same question about something else: texts `old` in the check's source become `new`.
+    """The check about something else: texts `old` in its source become `new`.
 
     Descriptions are compared by what they mean ("a red key" is "the red key") and their single words are replaced too,
     see `sdg.skills.checks.template`; other texts must be equal. Raises `sdg.skills.checks.template.Unfit` where that is

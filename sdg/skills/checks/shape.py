@@ -1,4 +1,4 @@
-"""What a check function tests, apart from its argument: a verified sign of what a subgoal means.
+"""The shape of a check function, apart from its argument: a verified sign of the subgoal's meaning.
 
 Two subgoals of one skill ("discover the red key", "locate a green lamp") have check functions of one shape. Only text
 is read here; nothing is compiled or run, and source that does not parse has a shape of its own instead of an error.
@@ -41,7 +41,7 @@ def canonical_source(source: str, *, argument: str, description: str = "", api: 
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def signature(canonical: str) -> frozenset[str]:
-    """What canonical source asks of the world: names it calls, fields it reads, texts it compares, `not` and `not in`.
+    """The questions in canonical source: names it calls, fields it reads, texts it compares, `not` and `not in`.
 
     Control flow, order, numbers and the spelling of locals are left out, so that a loop and a generator expression that
     ask the same have one signature. Source that doesn't parse has itself as its only element.

@@ -1,4 +1,4 @@
-"""A check as a template: the same question about something else.
+"""A check as a template: its question, asked about other things.
 
 A check verified for "red key" can be asked about any other description: the literals that spell the old one are
 replaced in the syntax tree. So a skill gets its termination check for a new argument, and can be practised on layouts

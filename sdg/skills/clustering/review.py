@@ -23,7 +23,7 @@ So a check that gains a clause, or a long one that exchanges a clause, still mea
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was done to a cluster: its number before, how many items it concerns, and the reason in words."""
+    """A change to a cluster: its number before, the number of items concerned, and the reason in words."""
 
     action: Literal["split", "merge", "reject"]
     cluster: int

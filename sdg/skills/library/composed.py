@@ -29,7 +29,7 @@ REQUIRE, BEGIN, RESULT = "require_argument", "skill_begins", "skill_result"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An argument: its name, and what it must be (THING, POSITION, NUMBER, or a word of the domain's)."""
+    """An argument: its name and its kind (THING, POSITION, NUMBER, or a word of the domain's)."""
 
     name: str
     kind: str
@@ -54,7 +54,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class ComposedSkill:
-    """A composed skill: what it takes, does, needs and leaves, and its `source`, which defines `name` and its check.
+    """A composed skill: its arguments, action, needs and effects, and its `source`, which defines `name` and its check.
 
     `calls` are the learned skills that it calls, `uses` the composed ones; `origins` say in which lines of which
     transcript the programs are that it was distilled from.
@@ -81,7 +81,7 @@ class ComposedSkill:
 
     @property
     def description(self) -> str:
-        """What it does, needs and leaves, for the prompt."""
+        """Its action, needs and effects, for the prompt."""
         return f"{self.does} Needs: {self.needs} After: {self.after}"
 
     @property
@@ -197,7 +197,7 @@ def linked_source(source: str, skills: Mapping[str, ComposedSkill]) -> str:
 
 
 def reached_globals(source: str, behind: str) -> frozenset[str]:
-    """Names by which a program would interfere with what is linked `behind` it: globals that linked code reads and that
+    """Names by which a program would interfere with the source `behind` it: globals that linked code reads and that
     the program defines or imports as something else, and the host's functions that only linked code may call.
     """
     own, linked = syntax.parse_code(source), ast.parse(behind)

@@ -11,7 +11,7 @@ from sdg.envs.kernels import kernel
 
 
 class Policy(Protocol):
-    """pi(a | what was perceived, target), which plays a skill."""
+    """pi(a | perception, target), which plays a skill."""
 
     @property
     def weights(self) -> Mapping[str, np.ndarray]:

@@ -106,8 +106,8 @@ def join(parts: Sequence[Starts]) -> Starts:
 
 
 def perturb_starts(starts: Starts, *, most: int, seed: int) -> Starts:
-    """The same starts after up to `most` random moves each: the same places, seen from elsewhere. Without actions known
-    to move without touching anything, they stay as they are."""
+    """The starts after up to `most` random moves each: the same places, seen from elsewhere. Unchanged in a domain
+    without actions that only move."""
     rng, domain = np.random.default_rng(seed), starts.domain
     if not domain.hints.stroll:
         return starts

@@ -66,7 +66,7 @@ class MarkedCall:
 
 
 class SkillCalls:
-    """The skills of a library as calls, and what is known about their order."""
+    """The skills of a library as calls, and the known frequencies of their order."""
 
     def __init__(self, library: SkillLibrary) -> None:
         self.skills, self.domain = library.skills, domain_of_data(library.domain)
