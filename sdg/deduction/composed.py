@@ -1,4 +1,4 @@
-"""Composed skills in a program: the source that is linked behind it, and what the host answers to their calls."""
+"""Composed skills in a program: the source that is linked behind it, and the host's answers to their calls."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class ComposedCalls:
         return behind
 
     def signatures(self) -> Mapping[str, Signature]:
-        """The host's functions that linked source calls; none where there are no composed skills."""
+        """The host's functions that linked source calls; none without composed skills."""
         return SIGNATURES if self._skills else {}
 
     def functions(self, refused: Callable[[str], Exception]) -> Mapping[str, Callable[..., bool]]:
@@ -74,13 +74,13 @@ class ComposedCalls:
                 raise refused(f"{name}: {problem}")
             return True
 
-        def note(name: object, said: object, after: object) -> bool:
+        def note(name: object, returned: object, after: object) -> bool:
             """Log a call's result, and those of calls within it that ended without one."""
-            answer = said if isinstance(said, bool) else None
+            answer = returned if isinstance(returned, bool) else None
             while self._under_way:
-                begun, before = self._under_way.pop()
-                is_own = begun == name
-                self._log.append(ComposedCall(begun, before, answer if is_own else None, is_own and after is True))
+                inner, before = self._under_way.pop()
+                is_own = inner == name
+                self._log.append(ComposedCall(inner, before, answer if is_own else None, is_own and after is True))
                 if is_own:
                     return after is True
             raise refused(f"{name} ends, but never began")
@@ -96,8 +96,8 @@ class ComposedCalls:
         if kind == NUMBER:
             return "" if isinstance(value, int | float) else "its argument is a number"
         if kind == POSITION:
-            pair = isinstance(value, tuple) and all(isinstance(each, int | float) for each in value)
-            return "" if pair else "its argument is a position, such as (0, 1)"
+            is_position = isinstance(value, tuple) and all(isinstance(number, int | float) for number in value)
+            return "" if is_position else "its argument is a position, such as (0, 1)"
         domain = self._robot.domain
         try:
             target = domain.language.parse(describe_argument(value, domain))

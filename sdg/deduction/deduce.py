@@ -26,7 +26,7 @@ from sdg.sandbox.guard import Refused
 from sdg.skills.library.composed import ComposedSkill
 from sdg.skills.settings import Count
 
-MENDS = 2
+MAX_MENDS = 2
 """Further exchanges about a reply without a usable program before it counts as a failed one."""
 
 
@@ -59,7 +59,7 @@ class Planner:
 
 @dataclass(frozen=True)
 class Toolkit:
-    """What a planner's robot acts with in a domain: skills by name and the gate before them."""
+    """The means of a planner's robot in a domain: skills by name and the gate before them."""
 
     domain: Domain
     skills: Mapping[str, CalledSkill]
@@ -83,22 +83,24 @@ def deduce(
     Raises `ModelError` (or `BudgetExceeded`) when the planner's model gives no reply: the episode is then unfinished.
     """
     rng = np.random.default_rng(seed)
-    embody = partial(
+    new_robot = partial(
         Robot, world, toolkit.skills, domain=toolkit.domain, rng=rng, attempts=settings.attempts, draws=settings.draws
     )
-    robot = embody()
+    robot = new_robot()
     interactions: list[Interaction] = []
     actions: list[Any] = []
     for attempt in range(settings.interactions):
         if attempt and restart is not None:
             actions += robot.actions
             restart()
-            robot = embody()
+            robot = new_robot()
         programs_left, last = settings.interactions - attempt, interactions[-1] if interactions else None
-        hands_back = programs_left > 1 and restart is None
+        stops_early = programs_left > 1 and restart is None
         try:
             interactions.append(
-                _interact(world, planner, robot, toolkit, settings, last, programs=programs_left, hands_back=hands_back)
+                _interact(
+                    world, planner, robot, toolkit, settings, last, programs=programs_left, stops_early=stops_early
+                )
             )
         except NotRecorded:
             if not interactions:
@@ -115,7 +117,7 @@ def deduce(
         forgot=tuple(len(actions) + step for step in robot.forgot),
         max_steps=world.max_steps,
         interactions=tuple(interactions),
-        llm_calls=sum(each.llm_calls for each in interactions),
+        llm_calls=sum(interaction.llm_calls for interaction in interactions),
         judged=is_judged(world),
     )
 
@@ -129,30 +131,30 @@ def _interact(
     last: Interaction | None,
     *,
     programs: int,
-    hands_back: bool,
+    stops_early: bool,
 ) -> Interaction:
     """Ask for a program and run it; its errors are returned, not raised. `programs` are left, including this one.
 
     Functions that the reply leaves out are taken from the last program; unused ones are dropped. A reply without a
-    program is sent back to be mended, which costs no interaction. `hands_back`: stop a program when a third of the
+    program is sent back to be mended, which costs no interaction. `stops_early`: stop a program when a third of the
     steps is left, so that a repaired one can use it.
     """
-    began = len(robot.actions)
-    steps_left = world.max_steps - began
+    first_step = len(robot.actions)
+    steps_left = world.max_steps - first_step
     messages = planner.prompts.ask(
         world.mission,
         skills=(*toolkit.skills.values(), *toolkit.composed.values()),
         limits=ProgramLimits(steps_left, programs, settings.budget, settings.attempts, robot.perception().describe()),
         failure=None if last is None else replace(last, state=robot.code_view().describe()),
     )
-    share = max(1, 2 * steps_left // 3) if hands_back else None
+    share = max(1, 2 * steps_left // 3) if stops_early else None
     replies: list[Completion] = []
-    for _ in range(MENDS + 1):
+    for _ in range(MAX_MENDS + 1):
         replies.append(reply := planner.model.complete(messages, sampling=planner.sampling))
         scope = Scope(robot, GatedExecutor(robot, toolkit.gate), steps=share, composed=toolkit.composed)
         try:
-            given = {*scope.functions(), *toolkit.composed}
-            source = amend_source(extract_code(reply.text), ENTRY, earlier=last.program if last else "", given=given)
+            known = {*scope.functions(), *toolkit.composed}
+            source = amend_source(extract_code(reply.text), ENTRY, earlier=last.program if last else "", given=known)
         except Refused as refusal:
             source, outcome = tidy(reply.text), ProgramResult(str(refusal), NO_PROGRAM, ())
         else:
@@ -168,10 +170,10 @@ def _interact(
         error=error.rstrip(),
         state=robot.code_view().describe(),
         calls=outcome.calls,
-        began=began,
+        began=first_step,
         ended=len(robot.actions),
-        prompt_tokens=sum(each.prompt_tokens for each in replies),
-        completion_tokens=sum(each.completion_tokens for each in replies),
+        prompt_tokens=sum(reply.prompt_tokens for reply in replies),
+        completion_tokens=sum(reply.completion_tokens for reply in replies),
         llm_calls=len(replies),
         composed=scope.composed.log,
     )

@@ -1,4 +1,4 @@
-"""What is kept of one episode: every interaction with the planner, every call, every action, and why it ended."""
+"""The record of one episode: every interaction with the planner, every call, every action, and why it ended."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -70,7 +70,7 @@ class Episode:
     @property
     def tokens(self) -> int:
         """Prompt and completion tokens together."""
-        return sum(each.prompt_tokens + each.completion_tokens for each in self.interactions)
+        return sum(interaction.prompt_tokens + interaction.completion_tokens for interaction in self.interactions)
 
     def row(self) -> dict[str, Any]:
         """The episode as plain values for a journal; `trace` has the interactions with their calls."""
@@ -85,28 +85,28 @@ class Episode:
             "program": last.program if last else "",
             "error": last.error if last else "",
             "interactions": len(self.interactions),
-            "skill_calls": sum(len(each.calls) for each in self.interactions),
+            "skill_calls": sum(len(interaction.calls) for interaction in self.interactions),
             "llm_calls": self.llm_calls,
             "tokens": self.tokens,
             "cause": self.cause,
             "trace": [
                 {
-                    "program": each.program,
-                    "cause": each.cause,
-                    "error": each.error,
-                    "began": each.began,
-                    "ended": each.ended,
-                    "prompt_tokens": each.prompt_tokens,
-                    "completion_tokens": each.completion_tokens,
-                    "calls": [_call_row(call) for call in _ends(each.calls)],
-                    "composed": [[call.name, call.before, call.said, call.after] for call in each.composed],
+                    "program": interaction.program,
+                    "cause": interaction.cause,
+                    "error": interaction.error,
+                    "began": interaction.began,
+                    "ended": interaction.ended,
+                    "prompt_tokens": interaction.prompt_tokens,
+                    "completion_tokens": interaction.completion_tokens,
+                    "calls": [_call_row(call) for call in _first_and_last(interaction.calls)],
+                    "composed": [[call.name, call.before, call.said, call.after] for call in interaction.composed],
                 }
-                for each in self.interactions
+                for interaction in self.interactions
             ],
         }
 
 
-def _ends(calls: tuple[Call, ...]) -> tuple[Call, ...]:
+def _first_and_last(calls: tuple[Call, ...]) -> tuple[Call, ...]:
     """The first and last calls, because a program of primitive actions makes thousands and a journal needs few."""
     half = MAX_RECORDED_CALLS // 2
     return calls if len(calls) <= MAX_RECORDED_CALLS else calls[:half] + calls[-half:]
@@ -123,7 +123,10 @@ def _call_row(call: Call) -> dict[str, Any]:
         "refused": call.refused,
         "message": call.message,
         # Only reasons of refusals are kept: a verdict that passed has nothing to explain.
-        "verdicts": [[v.source, v.passed, "" if v.passed else v.reason, v.confidence] for v in call.verdicts],
+        "verdicts": [
+            [verdict.source, verdict.passed, "" if verdict.passed else verdict.reason, verdict.confidence]
+            for verdict in call.verdicts
+        ],
     }
 
 
@@ -161,7 +164,7 @@ def is_judged(world: object) -> bool:
 
 
 CALL = {"name": str, "argument": str, "began": int, "refused": bool}
-"""What is read of a call in a journal, beside what is only shown."""
+"""The required fields of a call in a journal; others are only shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +194,11 @@ class Played:
     trace: tuple[dict[str, Any], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        calls = [call for part in self.trace for call in (part["calls"] if type(part.get("calls")) is list else [None])]
+        calls = [
+            call
+            for interaction in self.trace
+            for call in (interaction["calls"] if type(interaction.get("calls")) is list else [None])
+        ]
         if not all(isinstance(call, dict) and isinstance(call.get(key), CALL[key]) for call in calls for key in CALL):
             raise ValueError(f"a call in its trace lacks one of its {', '.join(CALL)}")
 
@@ -202,7 +209,7 @@ class Played:
 
     def calls(self) -> Iterator[Mapping[str, Any]]:
         """The calls of its programs that weren't refused."""
-        return (call for part in self.trace for call in part["calls"] if not call["refused"])
+        return (call for interaction in self.trace for call in interaction["calls"] if not call["refused"])
 
     @property
     def counted_steps(self) -> int:

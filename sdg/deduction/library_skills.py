@@ -24,10 +24,10 @@ from sdg.skills.subgoal import CheckFunction, Experience
 CONDITIONS = "conditions"
 """Key in a library's provenance: skill -> its `Conditions`."""
 FLAGS = ("needs_seen_target", "grasps", "releases")
-"""What a library's provenance says of a skill's usage, beside whether it takes an argument."""
+"""Flags of a skill's usage in a library's provenance, beside whether it takes an argument."""
 MAX_WITNESSES = 200
-NEARLY_ALL = 0.95
-MOST_ALREADY = 0.5
+MIN_FACT_SHARE = 0.95
+MAX_ALREADY_SHARE = 0.5
 """A fact that was true before a larger share of members doesn't count as an effect."""
 
 
@@ -56,7 +56,7 @@ class Option:
 
     @property
     def description(self) -> str:
-        """What it takes, needs, leaves and costs, in sentences for the prompt, from its members and measurements."""
+        """Its arguments, needs, effects and cost, in sentences for the prompt, from its members and measurements."""
         facts, it = self.conditions, f"the {self.parameters[0]}" if self.takes_argument else "it"
         kinds = f"Practised with {', '.join(self.kinds)}." if self.takes_argument and len(self.kinds) > 1 else ""
         needs = f"{it.capitalize()} has to be seen before." if self.usage.needs_seen_target else ""
@@ -75,7 +75,7 @@ class Option:
         language = self.domain.language
         if "type" not in language.parts:
             return ()
-        kinds = [language.part(language.parse(each), "type") for each in self.stored.argument_examples]
+        kinds = [language.part(language.parse(example), "type") for example in self.stored.argument_examples]
         return tuple(dict.fromkeys(kind for kind in kinds if kind))
 
     @property
@@ -111,8 +111,9 @@ class Option:
         guess which distance counts as near."""
         if self.domain.inputs.bounds is None:
             return ""
-        kind, about = self.domain.language.kind, self.stored.argument_examples if self.takes_argument else ("",)
-        return "\n".join(_body(self.check(each), each) for each in {kind(each): each for each in about[::-1]}.values())
+        examples = self.stored.argument_examples if self.takes_argument else ("",)
+        first_of_kind = {self.domain.language.kind(example): example for example in reversed(examples)}
+        return "\n".join(_body(self.check(example), example) for example in first_of_kind.values())
 
     def check(self, argument: str) -> CheckFunction:
         """The first of the members' checks that can be asked about the argument. ValueError where none can."""
@@ -132,7 +133,7 @@ def options_of(library: SkillLibrary) -> dict[str, Option]:
 
 
 def random_options_of(library: SkillLibrary, *, seed: int) -> dict[str, Option]:
-    """The same skills with random weights: the row of Table 1 that shows what learning contributes."""
+    """A library's skills with random weights: the row of Table 1 that shows the contribution of learning."""
     rng, inputs = np.random.default_rng(seed), domain_of_data(library.domain).inputs
     if inputs.bounds is None:
         return _options(library, lambda skill: random_policy(inputs, rng))
@@ -177,34 +178,39 @@ def _clause(facts: Sequence[str], it: str) -> str:
 def learn_needs(
     members: Iterable[tuple[Experience, str]], *, domain: Domain, takes_argument: bool
 ) -> tuple[Usage, Conditions]:
-    """What all members (with their arguments) have in common at their beginning and their end, and the facts that up to
-    MAX_WITNESSES of them share.
+    """The usage that all members (with their arguments) have in common, and the facts that up to MAX_WITNESSES of them
+    share at their beginning and their end.
 
     Each is replayed in its own world. Members that were true already don't count, and fewer than three prove nothing,
     because a rule that refuses needs more than one witness.
     """
-    witnesses = [_witness(*each, domain) for each in members if each[0].actions]
+    witnesses = [_witness(member, argument, domain) for member, argument in members if member.actions]
     if len(witnesses) < 3:
         return Usage(takes_argument), Conditions()
     before, after = (
-        {fact: sum(facts[fact] for facts in rows) / len(rows) for fact in rows[0]}
-        for rows in zip(*((each.facts_before, each.facts_after) for each in witnesses[:MAX_WITNESSES]), strict=True)
+        _shares([witness.facts_before for witness in witnesses[:MAX_WITNESSES]]),
+        _shares([witness.facts_after for witness in witnesses[:MAX_WITNESSES]]),
     )
     usage = Usage(
         takes_argument=takes_argument,
-        needs_seen_target=takes_argument and all(each.seen for each in witnesses),
-        grasps=all(each.held_after and not each.held_before for each in witnesses),
-        releases=all(each.held_before and not each.held_after for each in witnesses),
+        needs_seen_target=takes_argument and all(witness.is_target_seen for witness in witnesses),
+        grasps=all(witness.held_after and not witness.held_before for witness in witnesses),
+        releases=all(witness.held_before and not witness.held_after for witness in witnesses),
     )
     return usage, Conditions(
-        tuple(fact for fact in before if before[fact] >= NEARLY_ALL),
-        tuple(fact for fact in after if after[fact] >= NEARLY_ALL and before[fact] <= MOST_ALREADY),
+        tuple(fact for fact in before if before[fact] >= MIN_FACT_SHARE),
+        tuple(fact for fact in after if after[fact] >= MIN_FACT_SHARE and before[fact] <= MAX_ALREADY_SHARE),
     )
+
+
+def _shares(rows: Sequence[Mapping[str, bool]]) -> dict[str, float]:
+    """The share of rows in which each fact is true."""
+    return {fact: sum(facts[fact] for facts in rows) / len(rows) for fact in rows[0]}
 
 
 @dataclass(frozen=True, slots=True)
 class _Witness:
-    seen: bool
+    is_target_seen: bool
     held_before: bool
     held_after: bool
     facts_before: Mapping[str, bool]

@@ -48,7 +48,7 @@ class Prompts:
             values |= {
                 "program": fence("\n".join(lines), "python"),
                 "error": fence(failure.error),
-                "calls": fence("\n".join(told_calls(failure.calls)) or "none"),
+                "calls": fence("\n".join(call_lines(failure.calls)) or "none"),
                 "began": str(failure.began),
                 "ended": str(failure.ended),
             }
@@ -56,29 +56,29 @@ class Prompts:
         # One turn: some servers' chat templates refuse two user turns in a row.
         return (Message("user", f"{self.rules(skills, budget=limits.budget, attempts=limits.attempts)}\n\n{task}"),)
 
-    def mend(self, asked: Sequence[Message], *, reply: str, problem: str) -> tuple[Message, ...]:
-        """The same conversation with the reply that couldn't be used and why."""
+    def mend(self, messages: Sequence[Message], *, reply: str, problem: str) -> tuple[Message, ...]:
+        """The conversation with the reply that couldn't be used and why."""
         return (
-            *asked,
+            *messages,
             Message("assistant", reply or "(nothing)"),
             *conversation("program_repair", problem=fence(problem)),
         )
 
     def rules(self, skills: Sequence[Documented], *, budget: int, attempts: int) -> str:
-        """What is the same for every instruction. A skill call makes `attempts` tries before it gives up."""
-        texts, acts = self.domain.texts, bool(skills) and all(isinstance(skill, Primitive) for skill in skills)
-        kind, example = "actions" if acts else "skills", texts["moves_example" if acts else "example"]
+        """The part of prompts that all instructions share. A skill call makes `attempts` tries before it gives up."""
+        texts, are_actions = self.domain.texts, bool(skills) and all(isinstance(skill, Primitive) for skill in skills)
+        kind, example = "actions" if are_actions else "skills", texts["moves_example" if are_actions else "example"]
         tries = "a few tries" if attempts > 1 else "one try"
         return text(
             "planner",
             calls=kind,
             heading=kind.capitalize(),
-            usage=text("moves") if acts else text("skills", thing=self.domain.language.example, tries=tries),
+            usage=text("moves") if are_actions else text("skills", thing=self.domain.language.example, tries=tries),
             skills="\n".join(describe_skill(skill) for skill in skills),
             perception_api=program_api(self.domain),
             role=texts["role"],
             judging=texts["judging"] or "- The world itself tells when the instruction is carried out.",
-            programs=texts["moves" if acts else "programs"],
+            programs=texts["moves" if are_actions else "programs"],
             example=f"## An example\n\n{example}\n\n" if example else "",
             budget=f"{budget:,}",
         )
@@ -91,20 +91,20 @@ def program_api(domain: Domain) -> str:
 
 
 def describe_skill(skill: Documented) -> str:
-    """`name(thing): two subgoals it reaches, what it does and needs, success rate`, on one line; then what ends a call,
+    """`name(thing): two of its subgoals, its description, success rate`, on one line; then the check that ends a call,
     where the skill has that text."""
     examples = ", ".join(
-        '"' + one_line(each, MAX_EXAMPLE_CHARS).replace('"', "'") + '"'
-        for each in pick_varied([_unconditional(example) for example in skill.examples])
+        '"' + one_line(example, MAX_EXAMPLE_CHARS).replace('"', "'") + '"'
+        for example in pick_varied([_unconditional(example) for example in skill.examples])
     )
-    about, rate = one_line(skill.description).rstrip("."), getattr(skill, "success_rate", None)
-    parts = [
+    description, rate = one_line(skill.description).rstrip("."), getattr(skill, "success_rate", None)
+    sentences = [
         f"{examples}." if examples else "",
-        f"{about[:1].upper()}{about[1:]}." if about else "",
+        f"{description[:1].upper()}{description[1:]}." if description else "",
         f"{100 * rate:.0f} % of trials succeeded." if isinstance(rate, float) else "",
     ]
     parameters = getattr(skill, "parameters", ("thing",) if skill.takes_argument else ())
-    line = f"{skill.name}({', '.join(parameters)}): {' '.join(filter(None, parts))}"
+    line = f"{skill.name}({', '.join(parameters)}): {' '.join(filter(None, sentences))}"
     return "\n".join(filter(None, (line, getattr(skill, "ends_when", ""))))
 
 
@@ -115,22 +115,21 @@ def pick_varied(examples: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*distinct, *examples]))[:MAX_EXAMPLES]
 
 
-def told_calls(calls: Sequence[Call]) -> Iterator[str]:
+def call_lines(calls: Sequence[Call]) -> Iterator[str]:
     """The first, last and failed calls, one a line; equal calls in a row share a line, the rest are only counted."""
     runs = [
         list(group)
         for _, group in groupby(calls, key=lambda call: (call.command, call.success, call.message, call.lines))
     ]
     failures = [n for n, run in enumerate(runs) if not run[0].success and FIRST_CALLS <= n < len(runs) - LAST_CALLS]
-    failures = sorted(
-        {(runs[n][0].command, runs[n][0].message): n for n in failures}.values()
-    )  # the last call for each reason
+    # The last call for each reason.
+    failures = sorted({(runs[n][0].command, runs[n][0].message): n for n in failures}.values())
     numbers = {*range(FIRST_CALLS), *range(len(runs) - LAST_CALLS, len(runs)), *failures[-MAX_FAILED_CALLS:]}
     for is_shown, group in groupby(enumerate(runs), key=lambda numbered: numbered[0] in numbers):
         group_runs = [run for _, run in group]
         for run in group_runs if is_shown else ():
-            often = f"{len(run)} times alike, {sum(call.steps for call in run)} steps in all: " if len(run) > 1 else ""
-            yield one_line(f"{often}{run[0]}")
+            count = f"{len(run)} times alike, {sum(call.steps for call in run)} steps in all: " if len(run) > 1 else ""
+            yield one_line(f"{count}{run[0]}")
         if not is_shown:
             left_out = [call for run in group_runs for call in run]
             yield f"({len(left_out)} calls, {sum(call.steps for call in left_out)} steps)"

@@ -1,4 +1,4 @@
-"""A plan as code, `def program():` over skills and perception functions: what it may call, and how it runs (SDG, 4.5).
+"""A plan as code, `def program():` over skills and perception functions: its names, and its run (SDG, 4.5).
 
 Skills, perception functions and composed skills are bound to one robot behind its executor. Errors are sorted by whose
 fault they are: those of the generated code become the text of the next debug prompt. What ends a program from outside
@@ -28,7 +28,7 @@ MAX_IDLE_CALLS = 1000
 """Skill calls without a single step (refused, or true already) that one program may make."""
 
 MAX_FRUITLESS_CALLS, MAX_FRUITLESS_STEPS = 15, 100
-"""A program goes nowhere if it saw nothing new during so many failed skill calls that took so many steps."""
+"""Failed skill calls, and steps in them, without anything new after which a program is stopped."""
 
 SOURCE_BYTES = 16 * 1024
 """Largest program: many times what one over good skills needs."""
@@ -109,8 +109,8 @@ class Scope:
         self.composed = ComposedCalls(composed, robot)
         self.own_lines = sys.maxsize
         self._idle, self._fruitless = 0, list[int]()
-        self._robot, self._executor, self._knew = robot, executor, robot.knowledge()
-        self._began, self._steps = len(robot.actions), steps
+        self._robot, self._executor, self._knowledge = robot, executor, robot.knowledge()
+        self._first_step, self._steps = len(robot.actions), steps
 
     def functions(self) -> Mapping[str, Callable[..., object]]:
         """Skills, perception functions and `Domain.forgets` by name."""
@@ -168,7 +168,7 @@ class Scope:
         )
         if self._robot.ending.over:
             raise EpisodeOver
-        steps = len(self._robot.actions) - self._began
+        steps = len(self._robot.actions) - self._first_step
         if self._steps is not None and steps >= self._steps:
             raise Stopped(line, f"stopped after {steps} steps, so that another program can use the rest", STOPPED)
         if self._goes_nowhere(outcome):
@@ -178,7 +178,7 @@ class Scope:
                 f"{len(self._fruitless)} calls came to nothing since anything new was seen",
                 STOPPED,
             )
-        self._idle += outcome.steps == 0
+        self._idle += int(outcome.steps == 0)
         if self._idle > MAX_IDLE_CALLS:
             raise Stopped(line, f"{MAX_IDLE_CALLS} skill calls took no step: is there a loop that never ends?")
         if outcome.error:
@@ -187,8 +187,8 @@ class Scope:
 
     def _goes_nowhere(self, outcome: Outcome) -> bool:
         knowledge = self._robot.knowledge()
-        if knowledge != self._knew:
-            self._knew, self._fruitless = knowledge, []
+        if knowledge != self._knowledge:
+            self._knowledge, self._fruitless = knowledge, []
         elif outcome.steps and not outcome.success:
             self._fruitless.append(outcome.steps)
         return len(self._fruitless) >= MAX_FRUITLESS_CALLS and sum(self._fruitless) >= MAX_FRUITLESS_STEPS
@@ -210,7 +210,9 @@ def program_guard(
 ) -> Guard:
     """The guard of programs: it knows skills and functions, how each is called, and the error of a refused command."""
     as_called = partial(Signature, keywords=ARGUMENT_NAMES, weak=True)
-    calls = {name: as_called(name, int(each.takes_argument), int(each.takes_argument)) for name, each in skills.items()}
+    calls = {
+        name: as_called(name, int(skill.takes_argument), int(skill.takes_argument)) for name, skill in skills.items()
+    }
     return Guard(
         {**functions, **calls},
         records=domain.perceivable.records,
@@ -232,8 +234,8 @@ def _calling_lines() -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ProgramLimits:
-    """What a program may use: the `steps` and `programs` left in the episode, a `budget` of operations, and so many
-    `attempts` in a skill call; `state` is what is known when it begins."""
+    """The limits of a program: the `steps` and `programs` left in the episode, a `budget` of operations, and the
+    `attempts` of a skill call; `state` describes the knowledge at its beginning."""
 
     steps: int
     programs: int
@@ -282,5 +284,7 @@ def run_program(source: str, scope: Scope, *, budget: int) -> ProgramResult:
 def quote_line(message: str, source: str, line: int) -> str:
     """The message with the program's line under it, where there is one."""
     lines = source.split("\n")
-    quote = lines[line - 1].strip()[:200] if 0 < line <= len(lines) else "(in a composed skill)" if line > 0 else ""
+    if line <= 0:
+        return message
+    quote = lines[line - 1].strip()[:200] if line <= len(lines) else "(in a composed skill)"
     return f"{message}\n    {quote}" if quote else message

@@ -20,7 +20,7 @@ class ActingPolicy(Protocol):
 
 
 class Documented(Protocol):
-    """What a prompt says about a skill, with `parameters` and `success_rate` where it has them."""
+    """A skill's text for prompts, with `parameters` and `success_rate` where it has them."""
 
     @property
     def name(self) -> str:
@@ -29,7 +29,7 @@ class Documented(Protocol):
 
     @property
     def description(self) -> str:
-        """What it does, for the prompt."""
+        """Its action, for the prompt."""
         ...
 
     @property
@@ -44,7 +44,7 @@ class Documented(Protocol):
 
 
 class CalledSkill(Documented, Protocol):
-    """An option (Sutton, Precup, Singh 1999): a policy, when it ends and what it is called."""
+    """An option (Sutton, Precup, Singh 1999): a policy with its termination check and its name."""
 
     @property
     def horizon(self) -> int:
@@ -53,7 +53,7 @@ class CalledSkill(Documented, Protocol):
 
     @property
     def usage(self) -> Usage:
-        """What it is known to need; the gate's rules may refuse a call without it."""
+        """Its known needs; the gate's rules may refuse a call without them."""
         ...
 
     @property
@@ -101,5 +101,5 @@ class Primitive:
 def primitive_skills(domain: Domain, *, beside_skills: bool = False) -> Mapping[str, Primitive]:
     """A domain's actions by the names that programs use; with `beside_skills` only those that programs over skills use
     too."""
-    actions = [each for each in domain.actions if each.beside_skills or not beside_skills]
-    return {each.name: Primitive(each.name, each.description, Constant(each.number)) for each in actions}
+    actions = [action for action in domain.actions if action.beside_skills or not beside_skills]
+    return {action.name: Primitive(action.name, action.description, Constant(action.number)) for action in actions}

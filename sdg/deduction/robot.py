@@ -19,13 +19,13 @@ from sdg.skills.checks.check import compile_check
 
 MAX_ARGUMENT_CHARS = 200
 PATIENCE = 12
-"""An attempt at something that was never seen is given up after so many steps without anything new."""
+"""Steps without anything new after which an attempt at something that was never seen is given up."""
 
-FRUITLESS_ATTEMPTS = 2
-"""Such a skill is given up after so many attempts in a row that showed nothing new."""
+MAX_FRUITLESS_ATTEMPTS = 2
+"""Attempts in a row without anything new after which such a skill is given up."""
 
-CIRCLES = 3
-"""An attempt at something that lies elsewhere goes in circles when the same moment comes so many times."""
+MAX_SAME_MOMENTS = 3
+"""Visits to the same moment after which an attempt at something elsewhere counts as going in circles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +71,13 @@ class Robot:
         self._functions: Mapping[str, Callable[..., object]] | None = None
 
     def perception(self) -> Perception:
-        """The snapshot of what is known now; the same object until something happens."""
+        """The snapshot of current knowledge; the same object until something happens."""
         if self._snapshot is None:
             self._snapshot = self._world.perception()
         return self._snapshot
 
     def code_view(self) -> Shown:
-        """What programs and prompts see of that snapshot."""
+        """The view of that snapshot for programs and prompts."""
         return self.domain.perceivable.code_view(self.perception())
 
     def functions(self) -> Mapping[str, Callable[..., object]]:
@@ -88,7 +88,7 @@ class Robot:
         return self._functions
 
     def observe(self) -> Observation:
-        """What a guard is shown of this moment."""
+        """This moment, as a guard is shown it."""
         snapshot = self.perception()
         return Observation(text=self.code_view().describe(), elements=tuple(snapshot.elements()), perception=snapshot)
 
@@ -115,7 +115,8 @@ class Robot:
         self._world.begin_subgoal()
         self._snapshot = self._functions = None
         fires = self._check(skill, command)
-        began, place, far = len(self.actions), self._persistence.place(self.perception()), self._gauge(command)
+        first_step, distance_before = len(self.actions), self._gauge(command)
+        first_place = self._persistence.place(self.perception())
         if fires(self.perception()):
             return SkillResult(True, 0, 0)
         fruitless, counts = 0, defaultdict[Hashable, Counter[bytes]](Counter)
@@ -131,19 +132,19 @@ class Robot:
                     out_of_time=result.truncated and not result.terminated,
                 )
                 if fires(self.perception()):
-                    return SkillResult(True, len(self.actions) - began, attempt)
+                    return SkillResult(True, len(self.actions) - first_step, attempt)
             if self.ending.over:
                 break
             fruitless = fruitless + 1 if self.knowledge() == before else 0
-            if reason := self._reason_to_stop(command, place=place, fruitless=fruitless):
-                return SkillResult(False, len(self.actions) - began, attempt, self._persistence.reasons[reason])
-        now = self._gauge(command)
+            if reason := self._reason_to_stop(command, place=first_place, fruitless=fruitless):
+                return SkillResult(False, len(self.actions) - first_step, attempt, self._persistence.reasons[reason])
+        distance = self._gauge(command)
         note = (
-            f"{self.domain.perceivable.gauge} was {far:.2f} and is {now:.2f}"
-            if far is not None and now is not None
+            f"{self.domain.perceivable.gauge} was {distance_before:.2f} and is {distance:.2f}"
+            if distance_before is not None and distance is not None
             else ""
         )
-        return SkillResult(False, len(self.actions) - began, attempt, note)
+        return SkillResult(False, len(self.actions) - first_step, attempt, note)
 
     def _gauge(self, command: Command) -> float | None:
         """How far a command is from done, by the domain's gauge; None where it can't tell."""
@@ -166,10 +167,10 @@ class Robot:
         for _ in range(skill.horizon if patience is None else min(skill.horizon, patience)):
             if self.ending.over:
                 return
-            here = counts[without_clock(self.code_view().describe())]
-            if patience is not None and here.total() == CIRCLES - 1:
+            counts_here = counts[without_clock(self.code_view().describe())]
+            if patience is not None and counts_here.total() == MAX_SAME_MOMENTS - 1:
                 return
-            yield self._action(skill, target, here)
+            yield self._action(skill, target, counts_here)
             knowledge, idle = self.knowledge(), idle + 1 if self.knowledge() == knowledge else 0
             if idle >= PATIENCE and not self._is_seen(command):
                 return
@@ -177,8 +178,8 @@ class Robot:
     def _action(self, skill: CalledSkill, target: np.ndarray, counts: Counter[bytes]) -> Any:
         """Of several sampled actions the one that was taken least often in this state; of equals, the one sampled most
         often. So the robot doesn't repeat actions that led back to this state."""
-        often = self._draws if self.domain.inputs.bounds is None else 1  # no two actions of real numbers are the same
-        draws = [skill.policy.act(self._world.memory, 0, target, self._rng) for _ in range(often)]
+        count = self._draws if self.domain.inputs.bounds is None else 1  # no two actions of real numbers are the same
+        draws = [skill.policy.act(self._world.memory, 0, target, self._rng) for _ in range(count)]
         codes = [np.asarray(action).tobytes() for action in draws]
         best = min(codes, key=lambda action: (counts[action], -codes.count(action)))
         counts[best] += 1
@@ -188,7 +189,7 @@ class Robot:
         """Why no further attempt is made, as a key of `Persistence.reasons`; "" to go on."""
         if self._persistence.place(self.perception()) != place:
             return "strayed"
-        if fruitless == FRUITLESS_ATTEMPTS and not (command.argument and self._is_seen(command)):
+        if fruitless == MAX_FRUITLESS_ATTEMPTS and not (command.argument and self._is_seen(command)):
             return "unseen"
         elsewhere = (
             fruitless and command.argument and self._persistence.is_elsewhere(self.perception(), command.argument)
@@ -223,8 +224,8 @@ class Robot:
                     f"{self.domain.language.example!r}, or give a record"
                 ) from error
             if check is None:
-                over = len(self.actions) + skill.horizon
-                return lambda perception: len(self.actions) >= over
+                last_step = len(self.actions) + skill.horizon
+                return lambda perception: len(self.actions) >= last_step
             # A library's checks ask what its own domain perceives, whatever preset programs are written for.
             self._checks[command] = compile_check(check, getattr(skill, "domain", self.domain)).fires
         return self._checks[command]
@@ -241,7 +242,7 @@ def describe_argument(argument: object, domain: Domain) -> str:
         raise IllegalCommand(f"an argument has at most {MAX_ARGUMENT_CHARS} characters, not {len(argument)}")
     if isinstance(argument, str) and argument.strip():
         return argument.strip()
-    what = "None (was the list empty?)" if argument is None else f"a {type(argument).__name__}"
+    argument_text = "None (was the list empty?)" if argument is None else f"a {type(argument).__name__}"
     raise IllegalCommand(
-        f"an argument is a description such as {domain.language.example!r} or an object record, not {what}"
+        f"an argument is a description such as {domain.language.example!r} or an object record, not {argument_text}"
     )

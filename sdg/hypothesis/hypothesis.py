@@ -21,7 +21,7 @@ class Hypothesis:
 class Feedback:
     """The result of verifying an earlier hypothesis, for the prompt that asks for the next one.
 
-    `failed_goal` counts from 0; `reason`, the goal's `check` and what the agent had `seen` in the end are shown to the
+    `failed_goal` counts from 0; `reason`, the goal's `check` and the final view of the agent (`seen`) are shown to the
     model as they stand, "" for nothing.
     """
 

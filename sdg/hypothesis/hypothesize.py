@@ -24,7 +24,7 @@ MAX_GOALS = 40
 MAX_REFUSALS = 5
 """The most checks whose refusals one repair turn reports."""
 CHECKED_BY, SEEN = "Its check:", "What the robot knew where it got stuck:"
-"""The lines before the failed goal's check and before what was seen, in the report of a failure."""
+"""The lines before the failed goal's check and before the robot's final view, in the report of a failure."""
 
 _WORDS = ("subgoal", "sub-goal", "goal", "step")
 _MARKS = " \t*_"
@@ -68,7 +68,7 @@ def hypothesize(
         reply = model.complete(messages, sampling=sampling)
         try:
             hypothesis = parse(reply.text, instruction=instruction, given=domain.perceivable.functions)
-            # What the guard says of the checks that it refuses, all at once: there are few turns to mend them.
+            # All refusals of the guard at once, because there are few turns to mend the checks.
             refusals = []
             for number, subgoal in enumerate(hypothesis.subgoals, 1):
                 try:
@@ -92,7 +92,7 @@ def prompt(
 ) -> tuple[Message, ...]:
     """The conversation that asks for a hypothesis: role, tasks, perception functions and format, then the task."""
     more = "" if feedback is None else _feedback_text(feedback)
-    torques = domain.can.practises and domain.inputs.bounds is not None
+    uses_torques = domain.can.practises and domain.inputs.bounds is not None
     if skills:
         more += "\n" + text("hypothesis_skills", skills=skills) + "\n"
     return conversation(
@@ -101,7 +101,7 @@ def prompt(
         role=domain.texts["role"],
         unfolding=domain.texts["unfolding"]
         # Where actions are real numbers, checks have to be such as can be learned.
-        + ("\n" + text("hypothesis_learned", horizon=str(horizon)) if torques else ""),
+        + ("\n" + text("hypothesis_learned", horizon=str(horizon)) if uses_torques else ""),
         perception_api=api_text(domain.perceivable.about, domain.perceivable.functions),
         feedback=more,
         most=str(MAX_GOALS),
@@ -125,14 +125,14 @@ def parse(reply: str, *, instruction: str, given: Collection[str] = ()) -> Hypot
         goal: [block.text for block, names in functions if names and goal.start <= block.start < goal.end]
         for goal in _goals(clean, blocks)
     }
-    # A list of goals before the checks, or notes after them, says again what is told where the code is.
-    with_code = {goal.number for goal in code if goal.number and code[goal]}
-    goals = [goal for goal in code if code[goal] or goal.number not in with_code]
+    # A list of goals before the checks, or notes after them, repeats goals that stand with their code elsewhere.
+    numbers_with_code = {goal.number for goal in code if goal.number and code[goal]}
+    goals = [goal for goal in code if code[goal] or goal.number not in numbers_with_code]
     if not goals:
         raise HypothesisError('There is no line "Goal 1: ...".')
     if len(goals) > MAX_GOALS:
         raise HypothesisError(f"There are {len(goals)} goals; at most {MAX_GOALS} are allowed.")
-    subgoals, parts = [], {block.text: parts_of(block.text) for block in blocks}
+    subgoals, parts = list[Subgoal](), {block.text: parts_of(block.text) for block in blocks}
     for number, goal in enumerate(goals, 1):
         sources = (
             code[goal]
@@ -212,9 +212,10 @@ def _list_item(lines: Sequence[str], place: int) -> tuple[str, str, int] | None:
 def _without_outer_fence(reply: str) -> str:
     """A reply without the fence around the whole of it, where there are fences of code inside."""
     first, _, rest = reply.lstrip().partition("\n")
-    fence = fence_of(first)
+    outer = fence_of(first)
     inner = next((opening for line in rest.split("\n")[1:] if (opening := fence_of(line))), None)
-    return rest if fence and fence[1] in _WRAPPINGS and inner and inner[1].startswith("py") else reply
+    is_wrapped = outer is not None and outer[1] in _WRAPPINGS
+    return rest if is_wrapped and inner is not None and inner[1].startswith("py") else reply
 
 
 def _bare_functions(stretch: str) -> list[str]:

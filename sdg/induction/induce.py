@@ -24,7 +24,7 @@ from sdg.skills.practice.fresh_starts import ChainStep, Member
 from sdg.skills.settings import Count, Share, Size
 from sdg.skills.subgoal import Experience, SkillCall
 
-LEAST_AGREEMENT = 0.3
+MIN_AGREEMENT = 0.3
 """Below this adjusted Rand index between the clusters before and after the review, those of k-means are dropped, and a
 cluster for each API name is reviewed instead."""
 
@@ -73,7 +73,7 @@ class InduceSettings:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The clusters, as k-means found them and as reviewed by what the checks mean; `members` by cluster number."""
+    """The clusters of k-means, and as reviewed by the meaning of their checks; `members` by cluster number."""
 
     clustering: Clustering
     reviewed: Review
@@ -87,11 +87,11 @@ class Discovery:
     @property
     def doubt(self) -> str:
         """Why k-means' clusters were dropped, as a sentence; "" where they weren't."""
-        told = (
+        sentence = (
             f"k-means' clusters were let go: they agree by {self.agreement:.2f} with what the checks ask (at least "
-            f"{LEAST_AGREEMENT}); each API name was taken for a cluster and reviewed"
+            f"{MIN_AGREEMENT}); each API name was taken for a cluster and reviewed"
         )
-        return told if self.agreement < LEAST_AGREEMENT else ""
+        return sentence if self.agreement < MIN_AGREEMENT else ""
 
     def name(self, label: int) -> str:
         """The commonest API name among the members of a cluster."""
@@ -99,19 +99,19 @@ class Discovery:
 
     def to_json(self) -> dict[str, Any]:
         """For `induction.json`: the choice of k, its stability, what the review did, and the clusters."""
-        ours, labels = self.clustering, self.reviewed.labels
+        clustering, labels = self.clustering, self.reviewed.labels
         return {
             "k": self.reviewed.k,
-            "k_means": ours.k,
-            "reason": ours.reason,
-            "scores": {score.k: score.calinski_harabasz for score in ours.scores},
-            "degenerate": {score.k: score.degenerate for score in ours.scores if score.degenerate},
-            "distinct_texts": ours.n_texts,
-            "stability": ours.stability,
-            "adjusted_rand": ours.adjusted_rand,
+            "k_means": clustering.k,
+            "reason": clustering.reason,
+            "scores": {score.k: score.calinski_harabasz for score in clustering.scores},
+            "degenerate": {score.k: score.degenerate for score in clustering.scores if score.degenerate},
+            "distinct_texts": clustering.n_texts,
+            "stability": clustering.stability,
+            "adjusted_rand": clustering.adjusted_rand,
             "agreement": self.agreement,
             "doubt": self.doubt,
-            "decisions": [asdict(each) for each in self.reviewed.decisions],
+            "decisions": [asdict(decision) for decision in self.reviewed.decisions],
             "clusters": [
                 {
                     "label": label,
@@ -119,7 +119,9 @@ class Discovery:
                     "api_names": dict(Counter(call.api for call in self.calls[label]).most_common()),
                     "members": list(dict.fromkeys(member.description for member in self.members[label])),
                     "subgoals": len(self.members[label]),
-                    "points": [point for point, mine in zip(ours.points, labels, strict=True) if mine == label],
+                    "points": [
+                        point for point, own_label in zip(clustering.points, labels, strict=True) if own_label == label
+                    ],
                 }
                 for label in self.members
             ],
@@ -135,12 +137,16 @@ def discover(
     kind_of: Callable[[ClusterItem], str] | None = None,
     language: Language | None = None,
 ) -> Discovery:
-    """Cluster subgoals by meaning, as far as the domain's `language` is given by its kinds of arguments, too.
+    """Cluster subgoals by meaning; with the domain's `language` also by its kinds of arguments.
 
-    `kind_of` gives a subgoal's true kind where that is known: it is used only to score the clustering. Raises
+    `kind_of` gives a subgoal's true kind, where it is known: only to score the clustering. Raises
     ValueError when there are no subgoals.
     """
-    pairs = [(e, c) for e, c in zip(experiences, calls, strict=True) if e.confirmed or settings.use_unconfirmed]
+    pairs = [
+        (experience, call)
+        for experience, call in zip(experiences, calls, strict=True)
+        if experience.confirmed or settings.use_unconfirmed
+    ]
     if experiences and not pairs:
         raise ValueError(
             "nothing was verified, so there is nothing to learn from; with induce.use_unconfirmed=true what was "
@@ -153,7 +159,7 @@ def discover(
         review_labels = partial(review_labels, argument_kind=language.kind, relation=language.relation)
     verdict = review_labels(clustering.labels) if settings.review else Review(clustering.labels, ())
     agreement = adjusted_rand(clustering.labels, verdict.labels)
-    if agreement < LEAST_AGREEMENT:
+    if agreement < MIN_AGREEMENT:
         names = {name: number for number, name in enumerate(sorted({item.call.api for item in items}))}
         verdict = review_labels([names[item.call.api] for item in items])
     if kind_of is not None:
@@ -168,7 +174,7 @@ def discover(
         if stage.skill >= 0:
             members.setdefault(stage.skill, []).append(
                 Member(
-                    **{each.name: getattr(experience, each.name) for each in fields(experience)},
+                    **{field.name: getattr(experience, field.name) for field in fields(experience)},
                     stage=stage,
                     before=tuple(before),
                 )
@@ -191,6 +197,6 @@ def split(members: Sequence[Member], *, share: float, seed: int) -> tuple[tuple[
     np.random.default_rng(seed).shuffle(keys)
     held_out = set(map(tuple, keys[: int(len(keys) * share)]))
     return (
-        tuple(m for m in members if (m.level, m.seed) not in held_out),
-        tuple(m for m in members if (m.level, m.seed) in held_out),
+        tuple(member for member in members if (member.level, member.seed) not in held_out),
+        tuple(member for member in members if (member.level, member.seed) in held_out),
     )

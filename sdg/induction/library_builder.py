@@ -28,7 +28,7 @@ MAX_ARGUMENTS = 40
 
 
 def library(
-    found: Discovery,
+    discovery: Discovery,
     policies: Mapping[int, Policy],
     *,
     measured: Mapping[int, Mapping[str, Any]],
@@ -44,20 +44,20 @@ def library(
     """
     entries: dict[int, Skill] = {}
     for label in sorted(policies):
-        if checks := templates(found.members[label], domain.language):
+        if checks := templates(discovery.members[label], domain.language):
             entries[label] = _entry(
-                found,
+                discovery,
                 label,
                 checks=checks,
                 figures=measured[label],
                 names={entry.name for entry in entries.values()} | set(reserved),
                 learner=learner,
             )
-    reasons = without_a_skill(found, policies, domain.language)
+    reasons = without_a_skill(discovery, policies, domain.language)
     left_out = {LEFT_OUT: reasons} if reasons else {}
     needs = {
         entry.name: learn_needs(
-            [(member, member.stage.argument) for member in found.members[label]],
+            [(member, member.stage.argument) for member in discovery.members[label]],
             domain=domain,
             takes_argument=entry.takes_argument,
         )
@@ -115,16 +115,16 @@ LEFT_OUT = "left out"
 """Key of a library's provenance: kind of subgoal -> why it is no skill."""
 
 
-def without_a_skill(found: Discovery, learned: Collection[int], language: Language) -> dict[str, str]:
+def without_a_skill(discovery: Discovery, learned: Collection[int], language: Language) -> dict[str, str]:
     """The kinds of subgoals that became no skill, and why; `learned` are the clusters that have a policy."""
-    unlike = "there were too few of its subgoals, or no other subgoals have similar checks"
-    nothing = "its check was already true at every start for practice"
+    too_few = "there were too few of its subgoals, or no other subgoals have similar checks"
+    nothing_to_do = "its check was already true at every start for practice"
     tied = "each of its checks names other things of its own mission, so none applies to another thing"
-    names = {call.api for label in learned for call in found.calls[label]}
-    why = dict.fromkeys(sorted(found.rejected - names), unlike)
-    for label in found.members:
-        if label not in learned or not templates(found.members[label], language):
-            why[found.name(label)] = nothing if label not in learned else tied
+    names = {call.api for label in learned for call in discovery.calls[label]}
+    why = dict.fromkeys(sorted(discovery.rejected - names), too_few)
+    for label in discovery.members:
+        if label not in learned or not templates(discovery.members[label], language):
+            why[discovery.name(label)] = nothing_to_do if label not in learned else tied
     return why
 
 
@@ -134,9 +134,11 @@ def templates(members: Sequence[Member], language: Language) -> tuple[CheckTempl
     If all of them do ("still carrying A"), "any thing" replaces the other things, so that careful checks don't cost the
     skill.
     """
-    checks = [member.stage for member in members if not is_tied_to_its_layout(member.stage.check.source)]
-    candidates = [CheckTemplate(each.check, each.argument) for each in checks or [member.stage for member in members]]
-    wide = [_widen(each, language) for each in candidates]
+    stages = [member.stage for member in members if not is_tied_to_its_layout(member.stage.check.source)]
+    candidates = [
+        CheckTemplate(stage.check, stage.argument) for stage in stages or [member.stage for member in members]
+    ]
+    wide = [_widen(candidate, language) for candidate in candidates]
     wildcard = frozenset([language.parse(language.anything)]) if language.anything else frozenset()
     return _commonest(candidates, language) or _commonest(wide, language, beside=wildcard)
 
@@ -147,33 +149,35 @@ def _commonest(
     """The most common checks, compared with the language's example as argument; they may also name `beside`."""
     counts: Counter[str] = Counter()
     examples: dict[str, CheckTemplate] = {}
-    for each in candidates:
+    for template in candidates:
         with suppress(Unfit, ValueError):
-            shape = rewrite(each.check, {each.argument: language.example} if each.argument else {}, language)
-            if not each.argument or len(mentioned_things(shape, language) - beside) <= 1:
+            shape = rewrite(
+                template.check, {template.argument: language.example} if template.argument else {}, language
+            )
+            if not template.argument or len(mentioned_things(shape, language) - beside) <= 1:
                 body = shape.source.split("\n", 1)[-1]
                 counts[body] += 1
-                examples.setdefault(body, each)
+                examples.setdefault(body, template)
     bodies = sorted(counts, key=lambda body: (-counts[body], len(body), body))
     return tuple(examples[body] for body in bodies[:MAX_TEMPLATES])
 
 
 def _widen(template: CheckTemplate, language: Language) -> CheckTemplate:
-    """The same check with "any thing" in place of the things it names beside its argument."""
+    """The template with "any thing" in place of the things that it names beside its argument."""
     try:
         others = mentioned_things(template.check, language) - {language.parse(template.argument)}
-        words = {language.text(other): language.anything for other in others if language.anything}
-        return CheckTemplate(rewrite(template.check, words, language), template.argument)
+        replacements = {language.text(thing): language.anything for thing in others if language.anything}
+        return CheckTemplate(rewrite(template.check, replacements, language), template.argument)
     except (Unfit, ValueError, SyntaxError):
         return template
 
 
-IN_COMMON = 0.5
+MIN_COMMON_SHARE = 0.5
 """Members that must be in both skill and cluster, as a share of the smaller of the two."""
-WEAK = 0.9
+MIN_INHERITED_SUCCESS = 0.9
 """Success below which an inherited skill is learned further in any case."""
 PATIENCE = 3
-"""Learning further ends after so many evaluations without a gain: the earlier cycle was patient."""
+"""Evaluations without a gain after which learning further ends: the earlier cycle was patient."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,8 +188,8 @@ class InheritedSkill:
     policy: Policy
 
     def good_enough(self, enough: float) -> float:
-        """Success that needs no more learning: as high as it was before (its interval's lower end), at least WEAK."""
-        return min(enough, max(self.skill.success_interval[0], WEAK))
+        """Success that needs no more learning: the lower end of its old interval, at least MIN_INHERITED_SUCCESS."""
+        return min(enough, max(self.skill.success_interval[0], MIN_INHERITED_SUCCESS))
 
     def point(self) -> Point:
         """The earlier cycle's measurement as a point of a curve (half its horizon as the steps of slow successes)."""
@@ -199,14 +203,14 @@ def with_short_patience(settings: InduceSettings) -> InduceSettings:
     return replace(settings, train=replace(train, patience=min(PATIENCE, train.patience)))
 
 
-def inherited_skills(found: Discovery, earlier: SkillLibrary | None) -> dict[int, InheritedSkill]:
+def inherited_skills(discovery: Discovery, earlier: SkillLibrary | None) -> dict[int, InheritedSkill]:
     """Cluster number -> the earlier skill that it equals; new clusters are absent."""
     if earlier is None:
         return {}
     return {
         label: InheritedSkill(skill, library_policy(earlier, skill))
-        for label in found.members
-        if (skill := _match(found, label, earlier)) is not None
+        for label in discovery.members
+        if (skill := _match(discovery, label, earlier)) is not None
     }
 
 
@@ -219,4 +223,4 @@ def _match(discovery: Discovery, label: int, earlier: SkillLibrary) -> Skill | N
         if skill.takes_argument == takes_argument
     }
     best = max(shares, key=lambda skill: (shares[skill], skill.name == discovery.name(label), skill.name), default=None)
-    return best if best is not None and shares[best] >= IN_COMMON else None
+    return best if best is not None and shares[best] >= MIN_COMMON_SHARE else None

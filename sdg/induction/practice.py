@@ -1,4 +1,4 @@
-"""Practising one skill in up to three rounds: which starts it learns on, and which starts judge it."""
+"""Practising one skill in up to three rounds: the starts that it learns on, and those that judge it."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -32,19 +32,19 @@ from sdg.skills.practice.starts import Starts, join, perturb_starts
 from sdg.skills.strict_json import decode
 from sdg.storage import plain
 
-WANDER = 6
-"""The most random steps from a state in which a planner called the skill to a start nearby."""
+MAX_WANDER_STEPS = 6
+"""Most random steps from a state in which a planner called the skill to a start nearby."""
 
 
-MOST_TRUSTED = 120
+MAX_JUDGES = 120
 """How many held-out starts of planners' calls judge a skill; other starts fill up missing ones."""
 
 
-FEWEST_JUDGES = 8
-"""With fewer held-out starts a skill is judged on its practice starts, which its row says, and isn't measured."""
+MIN_JUDGES = 8
+"""With fewer held-out starts a skill is judged on its practice starts (its row says so) and isn't measured."""
 
 
-LEAST_HORIZON = 8
+MIN_HORIZON = 8
 """Smallest horizon of a skill, because few held-out starts may all succeed within a step or two."""
 
 
@@ -76,7 +76,7 @@ class PracticeJob:
         return f"skill/{self.label}/{self.seed}"
 
     def receive(self, result: Any) -> Trained | None:
-        """What its worker sent. Raises ValueError for what isn't a policy with its curve."""
+        """Its worker's result, checked. Raises ValueError for anything but a policy with its curve."""
         if result is None:
             return None
         kinds = {*map(type, (result, result.best, *result.curve, *result.weights.values()))}
@@ -113,15 +113,15 @@ def practise(job: PracticeJob, *, on_evaluation: Callable[[Point], None] = lambd
             job.members, layouts=job.validation_layouts, count=VALIDATION_TRIES, seed=job.seed + 1
         )
         starts = join_open([starts, fresh])
-        costs[ROLL_INS] += WANDER * (len(starts) if starts is not None and job.asked is not None else 0)
-        starts = _add_rehearsed(starts, job.asked, seed=job.seed)
-        judges = _judges(join_open([validation_starts]) if validation_starts is not None else judges, job)
+        costs[ROLL_INS] += MAX_WANDER_STEPS * (len(starts) if starts is not None and job.asked is not None else 0)
+        starts = _add_requests(starts, job.asked, seed=job.seed)
+        judges = _choose_judges(join_open([validation_starts]) if validation_starts is not None else judges, job)
     if starts is None:
         return None
-    judged_on = HELD_OUT if judges is not None and len(judges) >= FEWEST_JUDGES else PRACTICE
-    choosers, others = _halves(judges if judges is not None and judged_on == HELD_OUT else starts, judged_on, job)
+    judged_on = HELD_OUT if judges is not None and len(judges) >= MIN_JUDGES else PRACTICE
+    choosers, others = _split_judges(judges if judges is not None and judged_on == HELD_OUT else starts, judged_on, job)
     plays = np.tile(np.arange(len(choosers)), max(1, job.settings.train.validation_starts // len(choosers)))
-    settings = _in_its_place(job)
+    settings = _settings_with_place(job)
     result = train(
         starts,
         choosers.take(plays),
@@ -147,27 +147,27 @@ def _first_policy(job: PracticeJob) -> Policy | None:
     which its hypotheses most often put right before it, because it leaves the body where this one begins."""
     if job.label not in job.stuck:
         return job.earlier.get(job.label, job.warm_start)
-    able = [[stage.skill for stage in member.before if stage.skill not in {-1, *job.stuck}] for member in job.members]
-    before = Counter(skills[-1] for skills in able if skills)
-    return job.earlier[before.most_common(1)[0][0]] if before else job.warm_start
+    usable = [[stage.skill for stage in member.before if stage.skill not in {-1, *job.stuck}] for member in job.members]
+    last_skills = Counter(skills[-1] for skills in usable if skills)
+    return job.earlier[last_skills.most_common(1)[0][0]] if last_skills else job.warm_start
 
 
 def horizon_of(best: Point, settings: TrainSettings) -> int:
-    """Steps that an attempt may take: twice those within which nearly all successes ended, from the starts that chose
-    the policy."""
-    return int(np.clip(2 * np.ceil(best.steps_99), LEAST_HORIZON, settings.horizon))
+    """Steps that an attempt may take: twice those within which nearly all successes ended on the starts that chose the
+    policy."""
+    return int(np.clip(2 * np.ceil(best.steps_99), MIN_HORIZON, settings.horizon))
 
 
-def _halves(judges: Starts, judged_on: str, job: PracticeJob) -> tuple[Starts, Starts | None]:
+def _split_judges(judges: Starts, judged_on: str, job: PracticeJob) -> tuple[Starts, Starts | None]:
     """Starts that choose the policy and its horizon, and others that then measure it; None where there are too few."""
     order = np.random.default_rng(job.seed).permutation(len(judges))
-    most, half = job.settings.train.validation_starts, len(judges) // 2
-    if judged_on == PRACTICE or half < FEWEST_JUDGES:
-        return judges.take(order[:most]), None
-    return judges.take(order[:half][:most]), judges.take(order[half:][:most])
+    limit, half = job.settings.train.validation_starts, len(judges) // 2
+    if judged_on == PRACTICE or half < MIN_JUDGES:
+        return judges.take(order[:limit]), None
+    return judges.take(order[:half][:limit]), judges.take(order[half:][:limit])
 
 
-def _in_its_place(job: PracticeJob) -> TrainSettings:
+def _settings_with_place(job: PracticeJob) -> TrainSettings:
     """Settings of practice: a skill without argument keeps to its place if it did so when it was grounded.
 
     Its check speaks of the place ("nothing unseen here") and is soon true elsewhere, which isn't its purpose.
@@ -176,23 +176,23 @@ def _in_its_place(job: PracticeJob) -> TrainSettings:
     return replace(job.settings.train, require_same_place=about_a_place and keeps_to_its_place(job.members, job.domain))
 
 
-def _add_rehearsed(starts: Starts | None, requests: Starts | None, *, seed: int) -> Starts | None:
+def _add_requests(starts: Starts | None, requests: Starts | None, *, seed: int) -> Starts | None:
     """The starts, and as many again where planners asked for the skill, or a few steps away: these matter most."""
     if requests is None:
         return starts
     count = len(starts) // len(requests) if starts is not None else 0
     return join_open(
-        [starts, requests, *(perturb_starts(requests, most=WANDER, seed=seed + n) for n in range(1, count))]
+        [starts, requests, *(perturb_starts(requests, most=MAX_WANDER_STEPS, seed=seed + n) for n in range(1, count))]
     )
 
 
-def _judges(others: Starts | None, job: PracticeJob) -> Starts | None:
+def _choose_judges(others: Starts | None, job: PracticeJob) -> Starts | None:
     """Held-out starts: where planners asked for the skill, and others where those are too few.
 
     Few starts are played several times each, because actions are sampled and one lucky evaluation must not decide.
     """
     requests = job.asked_held_out
-    shortage = MOST_TRUSTED - (0 if requests is None else len(requests))
+    shortage = MAX_JUDGES - (0 if requests is None else len(requests))
     parts = [] if requests is None else [requests]
     if others is not None and shortage > 0:
         order = np.random.default_rng(job.seed).permutation(len(others))

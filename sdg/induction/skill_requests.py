@@ -24,7 +24,7 @@ EpisodeRow = Mapping[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class SkillRequest:
-    """One command as it was given: its episode, the step at which it began, and what it aimed at."""
+    """One command of an episode: the step at which it began, and the check that it aimed at."""
 
     episode: Played
     began: int
@@ -46,15 +46,19 @@ def skill_requests(
             for call in episode.calls() if episode.level == level else ():
                 command = Command(call["name"], call["argument"])
                 check = check_of(command)
-                requests += [SkillRequest(episode, call["began"], command, check)] if check is not None else []
+                if check is not None:
+                    requests.append(SkillRequest(episode, call["began"], command, check))
     # A command that is repeated before any step has the same start, which counts once.
-    return list({(id(each.episode), each.began, each.command): each for each in requests}.values())
+    return list({(id(request.episode), request.began, request.command): request for request in requests}.values())
 
 
-def starts_of(asked: Sequence[SkillRequest], domain: Domain) -> Starts | None:
+def starts_of(requests: Sequence[SkillRequest], domain: Domain) -> Starts | None:
     """Where these commands (level by level, as in `skill_requests`) began, in their order; None without any."""
-    levels = dict.fromkeys(each.episode.level for each in asked)
-    parts = [_starts_in(level, [each for each in asked if each.episode.level == level], domain) for level in levels]
+    levels = dict.fromkeys(request.episode.level for request in requests)
+    parts = [
+        _starts_in(level, [request for request in requests if request.episode.level == level], domain)
+        for level in levels
+    ]
     return join(parts) if parts else None
 
 
@@ -80,27 +84,27 @@ def calls_until(episode: Played) -> int:
 
 
 def _starts_in(level: str, requests: Sequence[SkillRequest], domain: Domain) -> Starts:
-    seeds = sorted({each.episode.seed for each in requests})
-    episodes = list({id(each.episode): each.episode for each in requests}.values())
+    seeds = sorted({request.episode.seed for request in requests})
+    episodes = list({id(request.episode): request.episode for request in requests}.values())
     number = {id(episode): i for i, episode in enumerate(episodes)}
     moments = restore(
         domain,
         domain.layouts(level, seeds),
         [seeds.index(episode.seed) for episode in episodes],
         actions=[episode.actions for episode in episodes],
-        moments=[(number[id(each.episode)], each.began) for each in requests],
+        moments=[(number[id(request.episode)], request.began) for request in requests],
         forgot=[episode.forgot for episode in episodes],
     )
-    checks = {check: number for number, check in enumerate(dict.fromkeys(each.check for each in requests))}
-    targets = np.stack([domain.language.row(each.command.argument) for each in requests])
-    return Starts(moments, targets, tuple(checks), np.array([checks[each.check] for each in requests], np.int64))
+    checks = {check: number for number, check in enumerate(dict.fromkeys(request.check for request in requests))}
+    targets = np.stack([domain.language.row(request.command.argument) for request in requests])
+    return Starts(moments, targets, tuple(checks), np.array([checks[request.check] for request in requests], np.int64))
 
 
 Rehearse = Callable[[SkillLibrary, int], Sequence[EpisodeRow]]
 """Plays rehearsals with a library in a cycle: rows of episodes, on layouts that nothing else practises on."""
 
 HELD_OUT = 4
-"""Every fourth layout judges what was learned on the others."""
+"""One layout in HELD_OUT judges the skills that are practised on the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,13 +121,13 @@ def collect_requests(
     """Where these episodes called each of the library's skills, by cluster number (`labels`, in the skills' order)."""
     options, domain = options_of(learned), domain_of_data(learned.domain)
     held_out = set(sorted({row["seed"] for row in episodes})[::HELD_OUT])
-    parts = (
+    sides = (
         [row for row in episodes if row["seed"] not in held_out],
         [row for row in episodes if row["seed"] in held_out],
     )
     return {
         label: Rehearsed(
-            *(join_open([starts_of(requests_of_skill(part, options[skill.name]), domain)]) for part in parts)
+            *(join_open([starts_of(requests_of_skill(rows, options[skill.name]), domain)]) for rows in sides)
         )
         for label, skill in zip(labels, learned.skills, strict=True)
     }

@@ -9,11 +9,11 @@ from sdg.prompts.replies import leading_number, tidy
 from sdg.skills.checks.check import is_description
 from sdg.skills.subgoal import SkillCall
 
-BATCH = 40
-"""How many subgoals are asked at once, so that a reply stays under the usual limit of tokens."""
+BATCH_SIZE = 40
+"""Subgoals in one question, so that a reply stays under the usual limit of tokens."""
 
-MOST_NAMES = 60
-"""How many names already in use are listed."""
+MAX_NAMES = 60
+"""Most names already in use that a question lists."""
 
 _MARKS = " \t`*"
 _NO_ARGUMENT = frozenset({"", "none", "n/a", "-", "empty", "null", "no argument"})
@@ -29,8 +29,8 @@ def translate(
     """
     distinct = list(dict.fromkeys(one_line(text) for text in texts))
     calls: dict[str, SkillCall] = {}
-    for start in range(0, len(distinct), BATCH):
-        batch = distinct[start : start + BATCH]
+    for start in range(0, len(distinct), BATCH_SIZE):
+        batch = distinct[start : start + BATCH_SIZE]
         calls |= _request_calls(batch, known=calls, domain=domain, model=model, sampling=sampling)
     for text in distinct:
         if text not in calls:
@@ -61,9 +61,9 @@ def parse(reply: str, *, count: int) -> dict[int, SkillCall]:
             calls.setdefault(int(number), call)
     if calls:
         return calls
-    plain = [line.lstrip(" \t>*`-") for line in lines]
-    plain = [line for line in plain if "|" in line and line.partition("|")[0].strip(_MARKS).isidentifier()]
-    calls_in_order = [call for line in plain if line[0].islower() and (call := _call(line)) is not None]
+    unmarked = [line.lstrip(" \t>*`-") for line in lines]
+    rows = [line for line in unmarked if "|" in line and line.partition("|")[0].strip(_MARKS).isidentifier()]
+    calls_in_order = [call for line in rows if line[0].islower() and (call := _call(line)) is not None]
     return dict(enumerate(calls_in_order, 1)) if len(calls_in_order) == count else {}
 
 
@@ -86,8 +86,8 @@ def _call(text: str) -> SkillCall | None:
     if len(cells) == 1 and cells[0].endswith(")") and cells[0].count("(") == cells[0].count(")") == 1:
         cells = cells[0][:-1].split("(")
     api, argument = (cells[0].strip(), cells[1]) if len(cells) == 2 else (cells[0], "")
-    plain = api[:1].isascii() and api[:1].isalpha() and all(sign.isalnum() or sign in "_ \t-" for sign in api)
-    name = snake(api) if plain and len(cells) <= 2 else ""
+    is_name = api[:1].isascii() and api[:1].isalpha() and all(sign.isalnum() or sign in "_ \t-" for sign in api)
+    name = snake(api) if is_name and len(cells) <= 2 else ""
     return SkillCall(name, _argument(argument)) if name else None
 
 
@@ -99,7 +99,7 @@ def snake(words: str) -> str:
         for before, sign in zip(f" {text}", text, strict=False)
     )
     plain = "".join(sign if sign.isascii() and sign.isalnum() else " " for sign in words_apart.lower())
-    return "_".join([part for word in plain.split() if (part := word.lstrip("0123456789"))][:8])[:60]
+    return "_".join([bare for word in plain.split() if (bare := word.lstrip("0123456789"))][:8])[:60]
 
 
 def _argument(text: str) -> str:
@@ -112,7 +112,7 @@ def _argument(text: str) -> str:
 def _request_calls(
     texts: Sequence[str], *, known: Mapping[str, SkillCall], domain: Domain, model: LanguageModel, sampling: Sampling
 ) -> dict[str, SkillCall]:
-    names = tuple(dict.fromkeys(call.api for call in known.values()))[:MOST_NAMES]
+    names = tuple(dict.fromkeys(call.api for call in known.values()))[:MAX_NAMES]
     calls = parse(model.complete(prompt(texts, domain=domain, used=names), sampling=sampling).text, count=len(texts))
     return {texts[number - 1]: _about_a_thing(call, domain.language) for number, call in calls.items()}
 

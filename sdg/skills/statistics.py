@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 RESAMPLES = 2000
-"""Of a bootstrap."""
+"""Draws of a bootstrap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Interval:
     high: float
 
     def widen(self, other: Interval) -> Interval:
-        """The same estimate with ends that include the other interval; an unknown end is ignored."""
+        """This estimate with ends that include the other interval; an unknown end is ignored."""
         low, high = np.fmin(self.low, other.low), np.fmax(self.high, other.high)
         return Interval(self.value, float(min(low, self.value)), float(max(high, self.value)))
 
@@ -70,8 +70,8 @@ def bootstrap_clustered(scores: Sequence[float] | np.ndarray, clusters: Sequence
     if not values.size or len(values) != len(clusters):
         raise ValueError("a clustered bootstrap needs scores, and the cluster of each")
     names = list(dict.fromkeys(clusters))
-    members = [values[[each == name for each in clusters]] for name in names]
-    sums, counts = np.array([part.sum() for part in members]), np.array([part.size for part in members])
+    members = [values[[cluster == name for cluster in clusters]] for name in names]
+    sums, counts = np.array([member.sum() for member in members]), np.array([member.size for member in members])
     if len(names) == 1:
         return Interval(float(values.mean()), math.nan, math.nan)
     samples = np.random.default_rng(seed).integers(len(names), size=(RESAMPLES, len(names)))

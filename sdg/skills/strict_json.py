@@ -42,7 +42,7 @@ def validate(kind: type[T], value: object, *, extra: Literal["forbid", "ignore"]
 
 
 def decode(kind: type[T], value: object, *, place: str = "value", extra: Literal["forbid", "ignore"] = "forbid") -> T:
-    """As `validate`. Raises ValueError in one line with the place of the first fault."""
+    """`validate`, but it raises ValueError in one line with the place of the first fault."""
     try:
         return validate(kind, value, extra=extra)
     except ValidationError as error:

@@ -1,1 +1,1 @@
-"""Stage 2: what was hypothesised is tried in the world (SDG, section 4.3)."""
+"""Stage 2: hypotheses are tried in the world (SDG, section 4.3)."""

@@ -128,18 +128,17 @@ def verify(
     if problem:
         return result(False, search_steps, 0, problem, None, (), failed_goal=unhealthy)
     for index, subgoal in enumerate(hypothesis.subgoals):
-        last, check = index == len(hypothesis.subgoals) - 1, subgoal.check
-        outcome = (
-            hold_when_done(start, check)
-            if is_done
-            else search(
+        is_last, check = index == len(hypothesis.subgoals) - 1, subgoal.check
+        if is_done:
+            outcome = hold_when_done(start, check)
+        else:
+            outcome = search(
                 start,
                 check,
-                must_succeed=last,
+                must_succeed=is_last,
                 budget=min(settings.t_verify - search_steps, settings.most_per_subgoal),
                 seed=random_seed + index,
             )
-        )
         outcome = _unless_it_pays_for_nothing(outcome, start, check, seed=random_seed)
         search_steps += outcome.steps
         replay_steps += outcome.episodes * len(restore)
@@ -170,11 +169,11 @@ def verify(
 
 
 def _unless_it_pays_for_nothing(outcome: Searched, start: Starts, check: CheckFunction, *, seed: int) -> Searched:
-    """The same, or the failure of a check that any one action makes true, with the steps of that trial."""
+    """`outcome`, or a failure if any one action fulfils the check; the steps of this trial are added."""
     if not outcome.actions:
         return outcome
-    asked = Starts(start.rows, start.targets, (check,), np.zeros(1, np.int64))
-    is_idle, steps = pays_for_nothing(asked, seed=seed)
+    trial_start = Starts(start.rows, start.targets, (check,), np.zeros(1, np.int64))
+    is_idle, steps = pays_for_nothing(trial_start, seed=seed)
     outcome = replace(outcome, steps=outcome.steps + steps)
     return replace(outcome, reached=False, actions=(), after=start, cause=PAYS_FOR_NOTHING) if is_idle else outcome
 

@@ -1,4 +1,4 @@
-"""What to write instead: refusals worded for the language model that wrote the code."""
+"""Advice on what to write instead, worded for the language model that wrote the refused code."""
 
 import ast
 import difflib
@@ -23,7 +23,7 @@ MODULES: dict[str, str] = {
 }
 HINT_MODULES = frozenset({"typing", "__future__", "collections.abc"})
 """Only type hints need these."""
-_WORDS: dict[str, str] = {
+_STATEMENTS: dict[str, str] = {
     "ClassDef": "Classes are not allowed: use plain functions and values.",
     "Global": "global is not allowed: pass values as arguments and return them.",
     "AsyncFunctionDef": "async functions are not allowed: write a plain def.",
@@ -34,7 +34,7 @@ _WORDS: dict[str, str] = {
     "Match": "match is not allowed: use if / elif / else.",
     "MatMult": "The operator @ is not allowed.",
 }
-_SHORT = {"np": "numpy", "deque": "collections", "defaultdict": "collections", "Counter": "collections",
+_MODULE_OF = {"np": "numpy", "deque": "collections", "defaultdict": "collections", "Counter": "collections",
           "List": "typing", "Dict": "typing", "Tuple": "typing", "Optional": "typing"}  # fmt: skip
 _NAMES: dict[str, str] = {
     "__name__": "leave out `if __name__ == ...`: the function is called for you",
@@ -60,42 +60,42 @@ _ATTRIBUTES: dict[str, str] = {
 
 _close_matches = lru_cache(1000)(difflib.get_close_matches)
 _ANSWERS: dict[str, str] = {
-    **{short: f"there is no module {short} here: {MODULES[module]}" for short, module in _SHORT.items()},
+    **{short: f"there is no module {short} here: {MODULES[module]}" for short, module in _MODULE_OF.items()},
     **{module: f"there is no module {module} here: {instead}" for module, instead in MODULES.items()},
     **{name: f"there is no {name}: {instead}" for name, instead in _NAMES.items()},
     **{name: f"{name} has to be imported: write `from {module} import {name}` above"
        for module in sorted(IMPORTABLE, reverse=True) for name in IMPORTABLE[module]},
     **{module: f"{module} has to be imported: write `import {module}` above" for module in IMPORTABLE},
 }  # fmt: skip
-"""What is said about unknown names; of equal keys the last one counts."""
+"""Advice about unknown names; of equal keys the last one counts."""
 
 
 def statement(node: ast.AST) -> str:
-    """What to write instead of a statement or an expression that the language does not have."""
+    """Advice on a statement or an expression that the language does not have."""
     name = type(node).__name__
     if isinstance(node, ast.Import | ast.ImportFrom):
         module = str(node.module if isinstance(node, ast.ImportFrom) else node.names[0].name).partition(".")[0]
         return f"Imports are not available: {MODULES.get(module, 'use only the functions that were described')}."
-    return _WORDS.get(name, f"{name} is not allowed here: use plain functions, loops, conditions and expressions.")
+    return _STATEMENTS.get(name, f"{name} is not allowed here: use plain functions, loops, conditions and expressions.")
 
 
 def attribute(node: ast.Attribute, *, fields: Iterable[str], functions: Collection[str]) -> str:
-    """What to write instead of an attribute that doesn't exist."""
+    """Advice on an attribute that doesn't exist."""
     name, fields = node.attr, list(fields)
     if name in functions:
         is_named = isinstance(node.value, ast.Name | ast.Attribute)
         before = f"`{ast.unparse(node.value)[:40]}.`" if is_named else "anything before it"
         return f"{name} is a plain function: call it without {before}, as in {name}(...)"
-    near = [f"; did you mean {near}?" for near in _close_matches(name, (*fields, *sorted(METHODS)), 1, 0.7)]
+    hints = [f"; did you mean {match}?" for match in _close_matches(name, (*fields, *sorted(METHODS)), 1, 0.7)]
     instead = f": {_ATTRIBUTES[name]}" if name in _ATTRIBUTES else f"; the attributes are: {', '.join(fields)}"
-    return f"there is no attribute {name!r}{''.join(near) or instead}"
+    return f"there is no attribute {name!r}{''.join(hints) or instead}"
 
 
 def unknown(name: str, *, functions: Collection[str]) -> str:
-    """What to write instead of a name that doesn't exist."""
-    near = [f"did you mean {near}? The" for near in _close_matches(name, tuple(functions), 1, 0.75)]
+    """Advice on a name that doesn't exist."""
+    hints = [f"did you mean {match}? The" for match in _close_matches(name, tuple(functions), 1, 0.75)]
     end = "builtins such as len, any, all, min, max, sorted and range work too"
-    answer = f"the name {name!r} is not known; {''.join(near) or 'the'} functions are: {', '.join(functions)}; {end}"
+    answer = f"the name {name!r} is not known; {''.join(hints) or 'the'} functions are: {', '.join(functions)}; {end}"
     return _ANSWERS.get(name, answer)
 
 

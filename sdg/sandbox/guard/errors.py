@@ -1,4 +1,4 @@
-"""What can go wrong with generated code, by whose fault.
+"""The errors of generated code, by whose fault they are.
 
 `GuardError` and its three kinds are the code's fault and are worded for the language model that wrote it. Faults of the
 host's own functions are not wrapped: they pass through as they are.
@@ -25,7 +25,7 @@ class BudgetSpent(GuardError):
 
 
 class GeneratedError(GuardError):
-    """The code raised an exception of its own, or returned what it must not. `kind` is the exception's name."""
+    """The code raised an exception itself, or returned a forbidden value. `kind` is the exception's name."""
 
     def __init__(self, message: str, *, line: int = 0, kind: str = "") -> None:
         self.kind = kind

@@ -44,10 +44,10 @@ _RESERVED_NAMES = frozenset(
 ) - {"name"}  # fmt: skip
 BUDGET_STEPS = 20_000
 MAX_MESSAGE_CHARACTERS = 500
-STACK = 5000
+MIN_STACK = 5000
 """Least limit of the interpreter's stack: 60 calls of generated code with all their loops stay far below it, wherever
 they begin, so that no answer depends on the caller's depth."""
-sys.setrecursionlimit(max(sys.getrecursionlimit(), STACK))
+sys.setrecursionlimit(max(sys.getrecursionlimit(), MIN_STACK))
 
 
 class HostFault(BaseException):
@@ -98,7 +98,7 @@ def fields_of(records: Collection[type]) -> tuple[str, ...]:
 
 
 def reserved_names(records: Collection[type] = ()) -> frozenset[str]:
-    """Names that no function of the host may have: a program means something else by them.
+    """Names that no function of the host may have, because they mean something else in programs.
 
     Builtins, exceptions, modules, fields of the records and what the language itself gives a meaning.
     """
@@ -140,13 +140,13 @@ class Guard:
 
         Raises `Refused` with all that is wrong, with line numbers where they are known.
         """
-        kept = {*(name for name, each in self.signatures.items() if not each.weak), *(self.errors.keys() - EXCEPTIONS)}
+        fixed = {name for name, signature in self.signatures.items() if not signature.weak}
         try:
             tree = parse(source, at_most=self.source_bytes)
             weaver = Weaver(tree, fields=self.fields, functions=self.signatures, errors=self.errors,
-                            bound=names_bound(tree), kept=kept)  # fmt: skip
+                            bound=names_bound(tree), fixed=fixed | (self.errors.keys() - EXCEPTIONS))  # fmt: skip
             entry_name = entry_of(tree, entry, weaver.refuse, is_truth=self.returns is bool)
-            static, code = is_static(tree), weaver.compiled(tree)
+            static, code = is_static(tree), weaver.compile(tree)
         except (RecursionError, ValueError) as error:
             raise Refused(f"The code cannot be judged: {str(error)[:200]}.") from None
         return Guarded(self, source=source, entry=entry_name, code=code, is_static=static)
@@ -165,7 +165,8 @@ class Guarded(Library):
 
     def __init__(self, guard: Guard, *, source: str, entry: str, code: CodeType, is_static: bool) -> None:
         super().__init__(guard.records)
-        self.source, self.entry, self.budget_steps, self._returns = source, entry, guard.budget_steps, guard.returns
+        self.source, self.entry = source, entry
+        self.budget_steps, self._returns = guard.budget_steps, guard.returns
         self._code, self._is_static, self._module = code, is_static, dict[str, Any]()
         self._names: dict[str, Any] = self.calls | {
             "__builtins__": {}, **{f".e_{name}": error for name, error in guard.errors.items()},
@@ -197,14 +198,15 @@ class Guarded(Library):
 
         Each call costs a step, so that none is possible when the budget is spent.
         """
-        name, least, most, words = signature.name, signature.least, signature.most, signature.keywords
+        name, words = signature.name, signature.keywords
+        least, most = signature.least, signature.most
 
         def call(*arguments: Any, **keywords: Any) -> Any:
             self.tick(UNITS_PER_STEP)
             count = len(arguments) + len(keywords)
             if not least <= count <= most or not words.issuperset(keywords):
-                stranger = next((word for word in keywords if word not in words), "")
-                problem = f"and none is named {stranger}: give arguments by position" if stranger else f"{count} given"
+                unknown = next((word for word in keywords if word not in words), "")
+                problem = f"and none is named {unknown}: give arguments by position" if unknown else f"{count} given"
                 range_text = f"{least}" if least == most else f"{least} to {most}"
                 raise TypeError(f"{name}() takes {range_text} argument{'' if range_text == '1' else 's'}, {problem}")
             values = [self.receive(argument) for argument in arguments]
@@ -233,7 +235,7 @@ class Guarded(Library):
     def _fresh(self, value: Any, name: str) -> Any:
         """A function's return value as fresh plain data. Raises `HostFault` for anything else."""
         try:
-            return self.made(self._copy(value, _VALUE_KINDS))
+            return self.charge_made(self._copy(value, _VALUE_KINDS))
         except TypeError as error:
             raise self._stop(HostFault(f"{name}() returned what generated code may not hold: {error}")) from None
 
@@ -281,12 +283,12 @@ class Guarded(Library):
 
     def _message(self, error: BaseException) -> str:
         """An exception's text, shortened and free of control characters: it goes into prompts and logs. Making it is
-        charged to what is left of the budget.
+        charged to the rest of the budget.
 
         A hint is added, because many models use records like dicts, or functions without calling them.
         """
         try:
-            # What follows is a function's address, which differs from run to run.
+            # A function's address, which differs from run to run, is cut off.
             text = self.text(error).partition(" at 0x")[0][:MAX_MESSAGE_CHARACTERS]
         except (Exception, BudgetStop):
             return ""
@@ -297,10 +299,10 @@ class Guarded(Library):
         }  # fmt: skip
         hints = signs.items() if isinstance(error, TypeError | AttributeError) else ()
         hint = next((f": {hint}" for sign, hint in hints if sign in text[:200]), "")
-        return "".join(c if c.isprintable() or c == "\n" else " " for c in text) + hint
+        return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text) + hint
 
     def _plain_value(self, value: Any) -> Any:
-        """What an entry function returned, copied: functions and iterators become None."""
+        """A copy of an entry function's value; functions and iterators become None."""
         if self._returns is bool:
             value_text = f"a value of type {type(value).__name__}: it" if value is not None else "None: every path"
             raise TypeError(f"{self.entry}() returned {value_text} must return True or False")

@@ -1,4 +1,4 @@
-"""What generated code can call: operators, builtins, methods of plain values, and what models import."""
+"""The functions that generated code can call: operators, builtins, methods of plain values, and imported ones."""
 
 import itertools
 import math
@@ -20,8 +20,8 @@ from sdg.sandbox.guard.meter import (
     Defaults,
     Lazy,
     Meter,
-    few,
-    fit,
+    require_length,
+    require_small,
     search_cost,
     size_of,
 )
@@ -49,25 +49,25 @@ class Library(Meter):
 
     def __init__(self, records: frozenset[type]) -> None:
         super().__init__(records)
-        tick, bulk = self.tick, self.bulk
+        tick, to_list = self.tick, self.to_list
         self._looks: dict[str, Callable[[Any, Any], Any]] = {
             ".": lambda part, first: part,
             "s": lambda part, first: part if tick(size_of(part)) else None,
             "w": lambda part, first: part if self.weigh(part) else None,
             "o": lambda part, first: part if tick(len(part) >> 6) else None,
-            "b": lambda part, first: bulk(part),
-            "m": lambda part, first: self.keys(bulk(part, in_order=False)),
-            "i": lambda part, first: part if type(part) is Lazy else bulk(part),
+            "b": lambda part, first: to_list(part),
+            "m": lambda part, first: self.keys(to_list(part, in_order=False)),
+            "i": lambda part, first: part if type(part) is Lazy else to_list(part),
             "n": lambda part, first: (
                 map(self._looks["k"], part, repeat(first)) if type(part) is Lazy else self._looks["m"](part, first)
             ),
             "k": lambda part, first: self.key(part, len(first)) if tick(6) else None,
-            "e": lambda part, first: few(part) if tick(128) else None,
+            "e": lambda part, first: require_small(part) if tick(128) else None,
             "f": lambda part, first: part if tick(24) else None,
             "x": lambda part, first: part if tick(4 * len(part)) else None,
             "t": lambda part, first: part if tick(search_cost(first, part)) else None,
             "l": lambda part, first: self._lazy_part(part),
-            "c": lambda part, first: self.ordered(part),
+            "c": lambda part, first: self.in_order(part),
         }
         rows_of_modules = {
             prefix + name: function
@@ -82,7 +82,7 @@ class Library(Meter):
         for kind, rows in METHOD_ROWS.items():
             for name, function in self._row(kind, rows):
                 methods.setdefault(name, {})[kind] = function
-        functions = [*self.calls.items(), *((name, each) for name, row in methods.items() for each in row.values())]
+        functions = [*self.calls.items(), *((name, method) for name, row in methods.items() for method in row.values())]
         for name, function in functions:  # errors about a call's arguments show this name
             if isinstance(function := getattr(function, "__func__", function), FunctionType):
                 function.__qualname__ = name.rpartition(".")[2]
@@ -94,7 +94,7 @@ class Library(Meter):
                 for name in names.split())  # fmt: skip
 
     def _look(self, function: Method, letters: str) -> Method:
-        """A C function whose arguments are checked as its letters say."""
+        """A C function that checks its arguments as its letters say."""
         rest, looks = self._looks[letters[-1]], [self._looks[letter] for letter in letters]
         is_lazy = letters[-1] in "lc" or function is repeat
 
@@ -103,10 +103,10 @@ class Library(Meter):
             own = looks if len(arguments) <= len(looks) else chain(looks, repeat(rest))
             values = [look(part, first) for part, look in zip(arguments, own, strict=False)]
             value = function(*values, **(words and {word: rest(part, first) for word, part in words.items()}))
-            self.thin(first)
+            self.drop_free_slots(first)
             if type(value) is bool:
                 return value
-            return self.lazy(value, len(arguments)) if is_lazy else self.made(value)
+            return self.lazy(value, len(arguments)) if is_lazy else self.charge_made(value)
 
         return function if letters == "." and not isinstance(function, type) else call
 
@@ -115,7 +115,7 @@ class Library(Meter):
 
     def _lazy_part(self, part: Any) -> Any:
         if type(part) is int:
-            fit(abs(part))
+            require_length(abs(part))
         return self.lazy(part) if type(part) in CONTAINERS | {range, str, Lazy} else part
 
     # Operators ------------------------------------------------------------------------------------------------------
@@ -124,16 +124,16 @@ class Library(Meter):
         in_place = {name: getattr(operator, f"i{name.strip('_')}") for name in BINARY.values()}
         return {
             ".in": self.contains, ".notin": lambda item, inside: not self.contains(item, inside), ".items": self,
-            ".slice": lambda *bounds: slice(*map(few, bounds, repeat(MAX_KEY))), ".lazy": self.lazy,
-            ".tick": self.tick, ".caught": self.caught, ".key": self.key,
-            ".text": lambda part: part if type(part) in self.flat else self.text(part), ".star": self.bulk,
-            ".shown": self.show, ".ordered": self.ordered, ".chain": self.chain,
+            ".slice": lambda *bounds: slice(*map(require_small, bounds, repeat(MAX_KEY))), ".lazy": self.lazy,
+            ".tick": self.tick, ".caught": self.clean_caught, ".key": self.key,
+            ".text": lambda part: part if type(part) in self.flat else self.text(part), ".star": self.to_list,
+            ".shown": self.show, ".ordered": self.in_order, ".chain": self.chain,
             ".is_": operator.is_, ".is_not": operator.is_not,
-            ".joined": lambda *parts: self.made("".join(parts)),
+            ".joined": lambda *parts: self.charge_made("".join(parts)),
             ".error": lambda kind, *texts: kind(*map(self.calls[".text"], texts)),
             ".merged": lambda items: self.calls[".or_"]({}, items),
             ".counted": lambda units: lambda function: (
-                lambda *given, **named: self.nested(units, function, *given, **named)
+                lambda *arguments, **named: self.call_nested(units, function, *arguments, **named)
             ),
             **{f".{name}": self._binary(name, getattr(operator, name), in_place=False) for name in BINARY.values()},
             **{f".i{name}": self._binary(name, function, in_place=True) for name, function in in_place.items()},
@@ -147,24 +147,24 @@ class Library(Meter):
         def apply(left: Any, right: Any) -> Any:
             if type(left) in NUMBERS and type(right) in NUMBERS:
                 if grows is not None and type(left) is not float and type(right) is not float:
-                    fit(grows(left, right), int)
+                    require_length(grows(left, right), int)
                 if divides and type(left) is type(right) is int and not is_short(left):
                     self.tick(left.bit_length() * right.bit_length() >> 17)
                 value = function(left, right)
-                return value if type(value) is float or -SMALL < value < SMALL else self.made(value)
+                return value if type(value) is float or -SMALL < value < SMALL else self.charge_made(value)
             if name == "mod" and type(left) is str:
                 raise TypeError("% is for numbers: write an f-string, such as f'{name} {number}'")
             if in_place and name == "add" and type(left) in (list, deque):
                 right = self._looks["i"](right, left)
             self._charge(name, left, right)
             value = function(left, right)
-            return value if value is left else self.made(value)
+            return value if value is left else self.charge_made(value)
 
         return apply
 
     def _charge(self, name: str, left: Any, right: Any) -> None:
         """Charge an operator on two values that aren't both numbers."""
-        kinds, what = {type(left), type(right)}, str if str in (type(left), type(right)) else list
+        kinds, limit_kind = {type(left), type(right)}, str if str in (type(left), type(right)) else list
         size = sum(len(side) for side in (left, right) if type(side) in CONTAINERS | {str})
         if name == "or_" and type(left) in DICTS and type(right) not in DICTS:
             raise TypeError("| joins two dicts: use update for pairs")
@@ -175,8 +175,9 @@ class Library(Meter):
             raise TypeError(f"this operator takes two numbers, two sets or two dicts, not {kinds_text}")
         elif name == "mul" and kinds & {int, bool}:
             size *= max(0, left if type(left) in NUMBERS else right)
-        fit(size, what)  # before the value is made: a text of two letters times a billion would fill the memory
-        self.tick(size >> (4 if what is str else 2))
+        # Checked before the value is made: a text of two letters times a billion would fill the memory.
+        require_length(size, limit_kind)
+        self.tick(size >> (4 if limit_kind is str else 2))
 
     def _comparison(self, function: Method) -> Method:
         def compare(left: Any, right: Any) -> Any:
@@ -203,7 +204,7 @@ class Library(Meter):
         if kind is range:
             return type(item) in NUMBERS and item == item // 1 and int(item) in inside
         if kind is Lazy:
-            return any(other is item or self.calls[".eq"](other, item) for other in inside)
+            return any(member is item or self.calls[".eq"](member, item) for member in inside)
         if kind in TABLES:
             self.key(item, len(inside))
         elif kind is str:
@@ -220,7 +221,7 @@ class Library(Meter):
             self.key(index, len(value))
         elif type(value) is deque:  # whose items are reached from its nearer end, block by block
             self.tick(len(value) >> 10)
-        return self.made(value[index]) if type(index) is slice else value[index]
+        return self.charge_made(value[index]) if type(index) is slice else value[index]
 
     def __setitem__(self, place: tuple[Any, Any], new: Any) -> None:
         value, index = place
@@ -230,8 +231,8 @@ class Library(Meter):
         if type(value) in DICTS:
             self.key(index, len(value))
         elif type(index) is slice:
-            new = self.bulk(new)
-            fit(len(value) + len(new))
+            new = self.to_list(new)
+            require_length(len(value) + len(new))
             self.tick(len(value) >> 3)
         value[index] = new
 
@@ -242,7 +243,7 @@ class Library(Meter):
         else:
             self.tick(len(value) >> 4)
         del value[index]
-        self.thin(value)
+        self.drop_free_slots(value)
 
     # Builtins -------------------------------------------------------------------------------------------------------
 
@@ -250,19 +251,19 @@ class Library(Meter):
         """Builtins without a row."""
         return {
             "callable": lambda value: isinstance(value, FunctionType | MethodType | BuiltinMethodType),
-            "chr": lambda code: self.made(chr(code).encode().decode()),  # ValueError for half a character
-            "dict": lambda *items, **named: self.built({}, *items, **named),
+            "chr": lambda code: self.charge_made(chr(code).encode().decode()),  # ValueError for half a character
+            "dict": lambda *items, **named: self.fill_new({}, *items, **named),
             "isinstance": self.isinstance,
             "iter": lambda items: items if type(items) is Lazy else self.lazy(items),
-            "max": lambda *items, key=None, **default: max(*self._compared(items), key=self.marker(key), **default),
-            "min": lambda *items, key=None, **default: min(*self._compared(items), key=self.marker(key), **default),
+            "max": lambda *items, key=None, **default: max(*self._as_values(items), key=self.marker(key), **default),
+            "min": lambda *items, key=None, **default: min(*self._as_values(items), key=self.marker(key), **default),
             "pow": lambda base, exponent, modulus=None: (
                 self.calls[".pow"](base, exponent)
                 if modulus is None
-                else self.tick(64) and pow(*map(few, (base, exponent, modulus), repeat(SMALL)))
+                else self.tick(64) and pow(*map(require_small, (base, exponent, modulus), repeat(SMALL)))
             ),
             "print": lambda *values, sep=" ", end="", flush=False: None,
-            "range": lambda *bounds: range(*map(few, bounds, repeat(MAX_KEY))),
+            "range": lambda *bounds: range(*map(require_small, bounds, repeat(MAX_KEY))),
             "repr": lambda value: self.text(value, repr),
             "reversed": lambda items: self.lazy(reversed(items)),
             "sorted": self.sorted,
@@ -281,7 +282,7 @@ class Library(Meter):
         return isinstance(value, tuple(self._types[kind] for kind in kind_tuple))
 
     def marker(self, key: Any, count: int = 1) -> Callable[[Any], Any]:
-        """A key for C code that compares `count` items, which is charged for comparing what `key` makes of each."""
+        """A key for C code that compares `count` items: it charges for comparing the values that `key` gives."""
 
         def mark(item: Any) -> Any:
             value = item if key is None else key(item)
@@ -292,30 +293,30 @@ class Library(Meter):
         return mark
 
     def sorted(self, items: Iterable[Any], *, key: Any = None, reverse: Any = False) -> list[Any]:
-        out = self.bulk(items)
+        out = self.to_list(items)
         out.sort(key=self.marker(key, len(out)), reverse=reverse)
         return out
 
     def sum(self, items: Iterable[Any], start: Any = 0) -> Any:
-        values = self.bulk(items)
+        values = self.to_list(items)
         if type(start) is str:
             raise TypeError("sum takes no texts: write ''.join(texts)")
         return reduce(self.calls[".add"], values, start)
 
-    def _compared(self, items: tuple[Any, ...]) -> Sequence[Any]:
-        """What max and min are given: several values, or one with the values in it."""
+    def _as_values(self, items: tuple[Any, ...]) -> Sequence[Any]:
+        """The values that max or min compares, given one by one or in one container."""
         return [self._looks["i"](items[0], ())] if len(items) == 1 else items
 
     # Modules and methods --------------------------------------------------------------------------------------------
 
     def _modules(self) -> dict[str, Any]:
         return {f".x_math.{name}": getattr(math, name) for name in ("e", "inf", "nan", "pi", "tau")} | {
-            ".x_math.prod": lambda items, *, start=1: reduce(self.calls[".mul"], self.bulk(items), start),
-            ".x_collections.Counter": lambda *items, **named: self.built(Counter(), *items, **named),
-            ".x_collections.defaultdict": lambda factory=None, /, *items, **named: self.built(
+            ".x_math.prod": lambda items, *, start=1: reduce(self.calls[".mul"], self.to_list(items), start),
+            ".x_collections.Counter": lambda *items, **named: self.fill_new(Counter(), *items, **named),
+            ".x_collections.defaultdict": lambda factory=None, /, *items, **named: self.fill_new(
                 Defaults(factory), *items, **named
             ),
-            ".x_collections.deque": lambda items=(), maxlen=None: self.made(deque(self.bulk(items), maxlen)),
+            ".x_collections.deque": lambda items=(), maxlen=None: self.charge_made(deque(self.to_list(items), maxlen)),
             ".x_heapq.nlargest": lambda n, items, key=None: self.sorted(items, key=key, reverse=True)[: max(0, n)],
             ".x_heapq.nsmallest": lambda n, items, key=None: self.sorted(items, key=key)[: max(0, n)],
             ".x_itertools.accumulate": lambda items, function=None, *, initial=None: self.lazy(
@@ -326,7 +327,7 @@ class Library(Meter):
             ),
             ".x_itertools.product": lambda *items, repeat=1: self.lazy(
                 itertools.product(
-                    *self.calls[".mul"]([self.bulk(pool) for pool in items], repeat), repeat=min(repeat, 0) or 1
+                    *self.calls[".mul"]([self.to_list(pool) for pool in items], repeat), repeat=min(repeat, 0) or 1
                 ),
                 len(items),
             ),
@@ -334,7 +335,7 @@ class Library(Meter):
                 itertools.zip_longest(*map(self._lazy_part, items), fillvalue=fillvalue), len(items)
             ),
             ".x_itertools.starmap": lambda function, rows: self.lazy(
-                itertools.starmap(function, map(self.bulk, self.lazy(rows))), 1
+                itertools.starmap(function, map(self.to_list, self.lazy(rows))), 1
             ),
         }
 
@@ -360,20 +361,20 @@ class Library(Meter):
             if type(items) is Counter:
                 items[key(part, items)] += 1
             else:
-                entry = self.bulk(part)
-                items.update([[key(each, items) for each in entry[:1]] + entry[1:]])
+                entry = self.to_list(part)
+                items.update([[key(entry_key, items) for entry_key in entry[:1]] + entry[1:]])
         if type(items) is Counter and not NUMBERS.issuperset(map(type, [*named.values(), *words.values()])):
             raise TypeError("a Counter's counts are numbers")
         items.update(self.keys(named), **words)
 
-    def built(self, made: Any, /, *items: Any, **named: Any) -> Any:
+    def fill_new(self, table: Any, /, *items: Any, **named: Any) -> Any:
         """A new dict, Counter or defaultdict with its first items."""
-        self.update(made, *items, **named)
-        return self.made(made)
+        self.update(table, *items, **named)
+        return self.charge_made(table)
 
     def pop(self, items: set[Any]) -> Any:
         """`items.pop()` of a set: the first item in order."""
-        order = self.ordered(items)
+        order = self.in_order(items)
         item = items.pop() if order is items else next(order)
         items.discard(item)
         return item
@@ -387,4 +388,4 @@ MODULES = {
     module: frozenset(name.rpartition(".")[2] for name in _CALLS if name.startswith(f".x_{module}."))
     for module in ("math", "collections", "heapq", "itertools")
 }
-"""What can be imported, by module."""
+"""The members that can be imported, by module."""

@@ -40,7 +40,7 @@ LIMITS: dict[type, tuple[int, str]] = dict.fromkeys(CONTAINERS, (MAX_ITEMS, "ite
 }  # fmt: skip
 """How large one operation may make a value."""
 _NEW: dict[type, int] = {str: 12, range: 4, type({}.items()): 12}
-"""Cost in half units of an item that is made while walking over a value, with its place in a list."""
+"""Cost, in half units, of making an item while walking over a value and of its place in a list; 1 for other types."""
 
 _CONVERSIONS: dict[int, Callable[[Any], str]] = {-1: str, ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
@@ -61,7 +61,7 @@ class Meter:
             raise BudgetStop
         return True
 
-    def nested(self, units: int, function: Callable[..., Any], /, *given: Any, **named: Any) -> Any:
+    def call_nested(self, units: int, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Any:
         """Call a function of the code: it costs `units` and counts as nested.
 
         It doesn't call `tick`, because every call of every function of the code passes here.
@@ -73,13 +73,13 @@ class Meter:
             raise TooDeep(f"more than {MAX_CALL_DEPTH} calls inside one another")
         self.depth = depth + 1
         try:
-            return function(*given, **named)
+            return function(*arguments, **named)
         finally:
             self.depth = depth
 
-    def caught(self, error: Exception) -> None:
-        """An exception that generated code handles loses its history, which could grow without end. The code must not
-        handle the interpreter running out of stack or memory, because that depends on the caller."""
+    def clean_caught(self, error: Exception) -> None:
+        """Drop the history of an exception that generated code handles, because it could grow without end. Raises
+        `BudgetStop` if the interpreter ran out of stack or memory, because that depends on the caller."""
         error.__context__ = None
         if error.__traceback__ is not None:
             error.__traceback__.tb_next = None  # frames of helpers would keep their arguments
@@ -88,12 +88,12 @@ class Meter:
             self.left = -1
             raise BudgetStop from error
 
-    def made(self, value: Any) -> Any:
+    def charge_made(self, value: Any) -> Any:
         """The value, charged for the memory that it takes. Raises `TooLarge`."""
         kind = type(value)
         self.tick(9 + (value.__sizeof__() >> 4))
         if kind in LIMITS:
-            fit(value.bit_length() if kind is int else len(value), kind)
+            require_length(value.bit_length() if kind is int else len(value), kind)
         return value
 
     def weigh(self, *values: Any, shown: bool = False) -> int:
@@ -118,7 +118,7 @@ class Meter:
             self.tick(10 + 3 * len(level) + (characters >> 2))
             size += characters
             if shown:
-                fit(size, str)
+                require_length(size, str)
                 self.tick(characters >> 1)
                 for part in level:
                     if type(part) not in (self.flat | CONTAINERS) - {Defaults} and not isinstance(
@@ -129,34 +129,34 @@ class Meter:
         raise TooLarge(f"a value is nested more than {MAX_DEPTH} levels deep")
 
     def key(self, value: Any, among: int = 0) -> Any:
-        """The value, charged for a look-up `among` so many keys. Raises `TooLarge` for a number that is too long and
+        """The value, charged for a look-up among `among` keys. Raises `TooLarge` for a number that is too long and
         for too many keys.
 
         Numbers up to 60 bits and texts have hashes of their own. Tuples and sets can be made with equal ones, if only
         because hash(-1) == hash(-2); a look-up may then compare every key of the dict.
         """
-        fit(among)
+        require_length(among)
         if type(value) not in self.flat:
             self.tick(among * self.weigh(value) >> 8)
         if _has_nan(value):
             raise TypeError("nan is no key: it equals nothing, and is found by its address")
-        return few(value, MAX_KEY)
+        return require_small(value, MAX_KEY)
 
     def keys(self, items: Any) -> Any:
-        """The items, each charged as a key among the others. Entries of a dict's table take memory."""
+        """The items, each charged as a key among the others, and 5 units each for its entry in a dict's table."""
         self.tick(5 * len(items))
         for item in items:
             self.key(item, len(items))
         return items
 
-    def thin(self, value: Any) -> None:
-        """Free the slots of a set's or dict's removed members, because each walk over it would visit them."""
+    def drop_free_slots(self, value: Any) -> None:
+        """Free the slots of a set's or dict's removed members, because each walk over it would visit them all."""
         if type(value) in DICTS | {set} and value.__sizeof__() >> 9 > 8 + len(value):
             members = value.copy()
             value.clear()
             value.update(members)
 
-    def ordered(self, items: Any) -> Any:
+    def in_order(self, items: Any) -> Any:
         """A set's items in an order that is the same in each process; anything else, and numbers, as they are.
 
         Without it the order differs from process to process, because the hashes of texts and of None do.
@@ -171,13 +171,13 @@ class Meter:
             return items
         size = self.weigh(*items)
         self.tick(12 * len(items) + (size * len(items).bit_length() >> 2))
-        return _unchanged(items, sorted(items, key=_plain_text))
+        return _check_unchanged(items, sorted(items, key=_plain_text))
 
-    def bulk(self, items: Iterable[Any], *, in_order: bool = True) -> list[Any]:
+    def to_list(self, items: Iterable[Any], *, in_order: bool = True) -> list[Any]:
         """A new list of the items, as many as one operation may have; four times that if each was counted before."""
         times = 4 if type(items) in (Lazy, GeneratorType) else 1
-        out = list(islice(self.ordered(items) if in_order else items, times * (MAX_ITEMS + 1)))
-        fit(len(out) // times)
+        out = list(islice(self.in_order(items) if in_order else items, times * (MAX_ITEMS + 1)))
+        require_length(len(out) // times)
         self.tick(10 + (len(out) * _NEW.get(type(items), 1) >> 1))
         return out
 
@@ -188,7 +188,7 @@ class Meter:
         part = value
         if isinstance(value, Exception) and len(value.args) == 1 and write is str:  # its text is its argument's
             part, write = value.args[0], repr if isinstance(value, KeyError) else write
-        return str(self.made(write(part) if type(part) in self.flat else _plain_text(part, write)))
+        return str(self.charge_made(write(part) if type(part) in self.flat else _plain_text(part, write)))
 
     def show(self, value: Any, conversion: int = -1, spec: str = "") -> str:
         """One value of an f-string; `conversion` is the character after `!`, -1 for none."""
@@ -209,12 +209,12 @@ class Lazy(Iterator[Any]):
 
     def __init__(self, items: Iterable[Any], meter: Meter, *, width: int = 0) -> None:
         """`width` is how many iterables C code takes an element from for each item."""
-        self._items, self._meter = iter(meter.ordered(items)), meter
+        self._items, self._meter = iter(meter.in_order(items)), meter
         self._units = 2 + width + (4 if type(items) is str else 0)
         meter.tick(14 + 6 * width + (self._items.__sizeof__() >> 4))
 
     def __next__(self) -> Any:
-        item = self._meter.nested(self._units, next, self._items)
+        item = self._meter.call_nested(self._units, next, self._items)
         if type(item) is tuple:  # as wide as C code was asked for
             self._meter.tick(len(item))
         return item
@@ -229,24 +229,26 @@ _FORMS: dict[type, str] = {
 
 def _plain_text(value: Any, write: Callable[[Any], str] = repr) -> str:
     """The text of nested values with sets in the order of their items' texts, because Python's differs by process."""
-    kind, inside = type(value), partial(_plain_text, write=ascii if write is ascii else repr)
+    kind, text_of = type(value), partial(_plain_text, write=ascii if write is ascii else repr)
     form = _FORMS.get(kind, f"{kind.__name__}({{}})" if isinstance(value, Exception) and write is not str else "")
     if not form or (kind in SETS | {Counter} and not value):
         return write(value)
     if kind is deque and value.maxlen is not None:
         form = f"deque([{{}}], maxlen={value.maxlen})"
     pairs = value.most_common() if kind is Counter else value.items() if kind is dict else ()
-    words = [f"{inside(key)}: {inside(item)}" for key, item in pairs] or [inside(part) for part in _parts(value)]
+    words = [f"{text_of(key)}: {text_of(item)}" for key, item in pairs] or [text_of(part) for part in _parts(value)]
     text = ", ".join(sorted(words) if kind in SETS and not _is_stable(value) else words)
     return form.format(f"{text}," if kind is tuple and len(words) == 1 else text)
 
 
 def _is_stable(items: Any) -> bool:
     """Whether a set of numbers, or of tuples of them, whose order is the same in each process."""
-    return NUMBERS.issuperset(map(type, chain.from_iterable(x if type(x) is tuple else (x,) for x in items)))
+    return NUMBERS.issuperset(
+        map(type, chain.from_iterable(item if type(item) is tuple else (item,) for item in items))
+    )
 
 
-def _unchanged(items: Any, order: list[Any]) -> Iterator[Any]:
+def _check_unchanged(items: Any, order: list[Any]) -> Iterator[Any]:
     """A set's items in this order. Raises RuntimeError where it changes meanwhile, as Python does."""
     for place in range(len(order) + 1):
         if len(items) != len(order):
@@ -255,8 +257,11 @@ def _unchanged(items: Any, order: list[Any]) -> Iterator[Any]:
 
 
 def _has_nan(value: Any) -> bool:
-    """Whether a key is, or has in it, what isn't equal to itself."""
+    """Whether a key is, or contains, a nan."""
     return value != value if type(value) is float else type(value) in (tuple, frozenset) and any(map(_has_nan, value))
+
+
+_TEXT_SIZES: dict[type, int] = {float: 18, list: 2, tuple: 2}
 
 
 def _text_size(part: Any) -> int:
@@ -264,27 +269,29 @@ def _text_size(part: Any) -> int:
     kind = type(part)
     if kind is int or kind is str:
         return 2 + (len(part) if kind is str else part.bit_length() >> 2)
-    return 18 if kind is float else 2 if kind is list or kind is tuple else 10  # others need calls to get their parts
+    return _TEXT_SIZES.get(kind, 10)  # others need calls to get their parts
 
 
 def _parts(value: Any) -> Iterable[Any]:
-    """What C code visits in a container, an exception or a slice."""
+    """The values that C code visits in a container, an exception or a slice."""
     if type(value) in DICTS:
         return chain.from_iterable(value.items())
     if type(value) is slice:
         return (value.start, value.stop, value.step)
-    return value.args if isinstance(value, Exception) else value if type(value) in CONTAINERS else ()
+    if isinstance(value, Exception):
+        return value.args
+    return value if type(value) in CONTAINERS else ()
 
 
-def fit(size: int, kind: type = list) -> None:
+def require_length(size: int, kind: type = list) -> None:
     """Raises `TooLarge` for more characters, items or bits than one operation may make."""
-    most, what = LIMITS[kind]
-    if size > most:
+    limit, unit = LIMITS[kind]
+    if size > limit:
         amount = size if size < 10**9 else "over 10**9"
-        raise TooLarge(f"the result would have {amount} {what}; at most {most} are allowed")
+        raise TooLarge(f"the result would have {amount} {unit}; at most {limit} are allowed")
 
 
-def few(number: Any, most: int = 1000) -> Any:
+def require_small(number: Any, most: int = 1000) -> Any:
     """A number for C code whose work grows with it. Raises `TooLarge` beyond `most`."""
     if type(number) is int and not -most <= number <= most:
         raise TooLarge(f"a whole number from {-most} to {most} is wanted here")
@@ -294,16 +301,18 @@ def few(number: Any, most: int = 1000) -> Any:
 def size_of(part: Any) -> int:
     """Cost of one walk over a value; 0 where the walk counts itself."""
     if type(part) in CONTAINERS | {range}:
-        fit(len(part))
+        require_length(len(part))
         return len(part)
-    return part.bit_length() >> 4 if type(part) is int else len(part) >> 2 if type(part) is str else 0
+    if type(part) is int:
+        return part.bit_length() >> 4
+    return len(part) >> 2 if type(part) is str else 0
 
 
 def search_cost(text: Any, part: Any) -> int:
     """Worst-case cost of searching for a text in another: the product of their lengths; a width must fit."""
     if type(part) is tuple:  # alternative texts; anything else in it is refused later, so it isn't walked
-        return len(part) + sum(search_cost(text, each) for each in part if type(each) is str)
+        return len(part) + sum(search_cost(text, alternative) for alternative in part if type(alternative) is str)
     if type(part) is int:
-        fit(part, str)
+        require_length(part, str)
     length = len(part) if type(part) is str else 1
     return (len(text) >> 6) + (len(text) * length >> 9 if 1 < length <= len(text) else 0)

@@ -1,4 +1,4 @@
-"""What a source has at its top level: functions, docstrings and constants, and which function is the entry."""
+"""The top level of a source: functions, docstrings and constants, and which function is the entry."""
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -34,12 +34,12 @@ def needed_names(entry: str, definitions: Iterable[ast.stmt]) -> frozenset[str]:
     return reached_names(entry, {name: set(loads(node)) for node in definitions for name in names_at_top(node)})
 
 
-def reached_names(entry: str, named: Mapping[str, Collection[str]]) -> frozenset[str]:
-    """A name with all that it reads, directly or through others, where each is known with what it reads."""
+def reached_names(entry: str, reads: Mapping[str, Collection[str]]) -> frozenset[str]:
+    """A name with all names that it reads, directly or through others; `reads` has those that each name reads."""
     closure, new = set[str](), {entry}
     while new:
         closure |= new
-        new = {other for name in new for other in named.get(name, ())} - closure
+        new = {read for name in new for read in reads.get(name, ())} - closure
     return frozenset(closure)
 
 
@@ -57,13 +57,18 @@ def entry_of(tree: ast.Module, entry: str, refuse: Refuse, *, is_truth: bool = F
     entry = entry or next(reversed(functions), "")
     _check_top(tree, refuse)
     if entry not in functions:
-        there = f"define a function named {entry}; there are: {', '.join(functions)}"
-        refuse(None, there if functions else f"there is no function: put the code into def {entry or 'check'}():")
+        advice = f"define a function named {entry}; there are: {', '.join(functions)}"
+        refuse(None, advice if functions else f"there is no function: put the code into def {entry or 'check'}():")
         return ""
     if ast.unparse(functions[entry].args):
         refuse(functions[entry], f"{entry}() must take no arguments: write def {entry}():")
-    inside = {part for node in functions[entry].body for inner in ast.walk(node) if isinstance(inner, ast.FunctionDef)
-              for part in ast.walk(inner)}  # fmt: skip
+    inside = set[ast.AST]().union(
+        *(
+            ast.walk(node)
+            for node in ast.walk(functions[entry])
+            if isinstance(node, ast.FunctionDef) and node is not functions[entry]
+        )
+    )
     for node in ast.walk(functions[entry]) if is_truth else ():
         if isinstance(node, ast.Return) and isinstance(node.value, ast.BoolOp) and node not in inside:
             node.value = ast.UnaryOp(op=ast.Not(), operand=ast.UnaryOp(op=ast.Not(), operand=node.value))
@@ -71,9 +76,11 @@ def entry_of(tree: ast.Module, entry: str, refuse: Refuse, *, is_truth: bool = F
 
 
 def _check_top(tree: ast.Module, refuse: Refuse) -> None:
-    """Refuse what is neither a function nor a constant, and changes of constants."""
+    """Refuse top-level statements other than functions and constants, and changes of constants."""
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    names = _MAKERS.union(*map(names_at_top, tree.body), (a.asname or a.name for node in imports for a in node.names))
+    names = _MAKERS.union(
+        *map(names_at_top, tree.body), (alias.asname or alias.name for node in imports for alias in node.names)
+    )
     for statement in tree.body:
         if not isinstance(statement, _STATEMENTS) and not _is_harmless(statement, names):
             refuse(statement, "outside functions only constants such as NAME = 'some text' are allowed: leave this "
@@ -103,7 +110,7 @@ def _is_harmless(statement: ast.stmt, names: frozenset[str]) -> bool:
 
 
 def is_static(tree: ast.Module) -> bool:
-    """Whether nothing that running the module makes can be changed; then it runs once for all calls."""
+    """Whether the module makes nothing that can be changed; then it runs once for all calls."""
     defaults = [part for node in ast.walk(tree) if isinstance(node, ast.arguments)
                 for part in (*node.defaults, *node.kw_defaults)]  # fmt: skip
     values = [node.value for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign)]

@@ -1,5 +1,5 @@
-"""What generated source may contain, as tables: the nodes and their fields, which forms of a node are refused, and what
-a node becomes once its parts are woven.
+"""The language of generated source, as tables: nodes and their fields, the forms of a node that are refused, and the
+replacement of a node once its parts are woven.
 
 Everything that is not listed is refused with a message for the model that wrote it; all refusals come at once.
 """
@@ -16,7 +16,7 @@ from sdg.sandbox.guard.meter import FILENAME
 from sdg.sandbox.guard.table import BINARY, COMPARE, UNARY
 
 MAX_SOURCE_BYTES = 8 * 1024
-"""The default of a guard."""
+"""The longest source, by default."""
 MAX_PARSED_CHARS = 20_000
 """Longer code is too long for any guard, so `parse_code` doesn't parse it."""
 MAX_NESTING = 60
@@ -24,7 +24,7 @@ MAX_BLOCKS = 16
 """Most nested loops, comprehensions and handlers, because the compilers of Python 3.12 and 3.13 crash where a
 comprehension is the 21st open block."""
 MAX_COPIED = 10_000
-"""Most nodes that a finally may come to: 16 kB of source could take ten seconds and a gigabyte to compile."""
+"""Most nodes of all copies of a finally: 16 kB of source could take ten seconds and a gigabyte to compile."""
 _BLOCKS: dict[type[ast.AST], int] = {
     ast.For: 1, ast.While: 1, ast.ListComp: 1, ast.SetComp: 1, ast.DictComp: 1, ast.GeneratorExp: 1, ast.Try: 3,
 }  # fmt: skip
@@ -123,7 +123,7 @@ def parse_code(code: str) -> ast.Module | None:
 
 
 _COMPILING = threading.Lock()
-"""Python 3.11 counts the depth of trees once for all threads, and filters of warnings are everybody's, too."""
+"""Python 3.11 counts the depth of trees for all threads together, and filters of warnings hold for all threads, too."""
 
 
 def compile_tree(code: str | ast.Module, *, name: str = FILENAME, flags: int = 0) -> Any:
@@ -148,7 +148,7 @@ def loads(node: ast.AST) -> Iterator[str]:
         for name in part._fields:
             value = getattr(part, name, None)
             inner = value if isinstance(value, list) else [value]
-            parts += [each for each in inner if isinstance(each, ast.AST) and not isinstance(each, ast.Constant)]
+            parts += [node for node in inner if isinstance(node, ast.AST) and not isinstance(node, ast.Constant)]
 
 
 def load(name: str) -> ast.expr:
@@ -184,8 +184,8 @@ REFUSED: tuple[Rule, ...] = (
         lambda node: any(
             name.startswith("__") or not name.isascii()
             for part in node._fields
-            for named in [getattr(node, part)]
-            for name in (named if isinstance(named, list) else [named])
+            for value in [getattr(node, part)]
+            for name in (value if isinstance(value, list) else [value])
             if isinstance(name, str)
         ),
         "names are plain ASCII and do not begin with two underscores: choose another name",
@@ -283,7 +283,7 @@ REFUSED: tuple[Rule, ...] = (
         "del is allowed for variables and items of your own lists and dicts only",
     ),
 )
-"""Kinds of nodes, what must not hold for them, and the message when it does."""
+"""Kinds of nodes, a test that must not hold for them, and the message when it does."""
 
 HINTS: dict[type[ast.AST], str] = {ast.FunctionDef: "returns", ast.arg: "annotation", ast.AnnAssign: "annotation"}
 """Fields with type hints, judged, never compiled."""
@@ -327,7 +327,7 @@ WOVEN: dict[type[ast.AST], Callable[[Any], ast.AST | list[ast.stmt]]] = {
     ast.Assert: lambda node: ast.Assert(test=node.test, msg=call(".text", node.msg) if node.msg else None),
     ast.Expr: lambda node: ast.Pass() if isinstance(node.value, ast.Constant) else node,
 }  # fmt: skip
-"""What replaces a node once its parts are woven."""
+"""The replacement of a node once its parts are woven."""
 
 
 def name_of(op: ast.cmpop, *sides: ast.expr) -> str:
@@ -348,7 +348,7 @@ def leaves(node: ast.AST, in_loop: bool = False) -> bool:
 
 
 def count_copied(node: ast.Try) -> int:
-    """Nodes of a finally, as often as it is compiled: once for each statement that leaves what comes before it."""
+    """Nodes of a finally times its copies: it is compiled anew for each statement that leaves the block before it."""
     exits = sum(isinstance(part, ast.Return | ast.Break | ast.Continue) for part in ast.walk(node))
     return exits * sum(1 for final in node.finalbody for _ in ast.walk(final))
 
@@ -367,10 +367,10 @@ def unpack(target: ast.expr, value: ast.expr, names: Iterator[str]) -> list[ast.
     once than are allowed."""
     if not isinstance(target, ast.Tuple | ast.List):
         return [ast.Assign(targets=[target], value=value)]
-    has_star, inner = any(isinstance(each, ast.Starred) for each in target.elts), list[ast.Assign]()
-    for place, each in enumerate(target.elts):
-        if inner or isinstance(each, ast.Tuple | ast.List):  # what comes behind a pattern is assigned after it
-            kept = ast.Name(id=next(names), ctx=ast.Store())
-            inner += unpack(each.value if isinstance(each, ast.Starred) else each, load(kept.id), names)
-            target.elts[place] = ast.Starred(value=kept, ctx=ast.Store()) if isinstance(each, ast.Starred) else kept
+    has_star, inner = any(isinstance(element, ast.Starred) for element in target.elts), list[ast.Assign]()
+    for place, element in enumerate(target.elts):
+        if inner or isinstance(element, ast.Tuple | ast.List):  # targets behind a pattern are assigned after it
+            name = ast.Name(id=next(names), ctx=ast.Store())
+            inner += unpack(element.value if isinstance(element, ast.Starred) else element, load(name.id), names)
+            target.elts[place] = ast.Starred(value=name, ctx=ast.Store()) if isinstance(element, ast.Starred) else name
     return [ast.Assign(targets=[target], value=call(".star" if has_star else ".ordered", value)), *inner]

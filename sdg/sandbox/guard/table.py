@@ -1,16 +1,16 @@
-"""The rows of what generated code can call: C functions, made safe by letters.
+"""The C functions that generated code can call, as rows; letters say how each is made safe.
 
 One letter for each argument says how it is checked and charged before the function runs (the last letter holds for all
 further arguments); results are charged by their size.
 
     .  as it is: no more than a pointer is touched        s  by its size
     w  weighed: every node of it may be visited           o  by a part of its length: items are moved
-    b  copied into a list of bounded length               m  the same, and each item is a key
+    b  copied into a list of bounded length               m  as b, and each item is a key
     k  a key, looked up in the first argument             e  a number of at most three digits
     f  a number that is divided bit by bit
     x  a text that is taken to pieces                     t  looked for in the first argument, or a width
-    l  iterated over, each item counted                   c  the same, where one item is taken for each that is given
-    i  as b, or an iterator that may see the receiver     n  the same, and each item is a key
+    l  iterated over, each item counted                   c  as l, where one item is taken for each one given
+    i  as b, or an iterator that may see the receiver     n  as i, and each item is a key
 """
 
 import builtins
@@ -22,7 +22,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from sdg.sandbox.guard.meter import DICTS, MAX_KEY, fit
+from sdg.sandbox.guard.meter import DICTS, MAX_KEY, require_length
 
 EXCEPTIONS: dict[str, type[Exception]] = {
     name: getattr(builtins, name)
@@ -86,7 +86,7 @@ METHOD_ROWS: dict[type, dict[str, str]] = {
     },
     float: {".": "is_integer"},
 }  # fmt: skip
-"""By type and letters."""
+"""Methods by type, then by letters."""
 
 GROWTH: dict[str, Callable[[int, int], int]] = {
     "mul": lambda left, right: left.bit_length() + right.bit_length() - 1,
@@ -103,12 +103,12 @@ def is_short(number: Any) -> bool:
 
 
 def join(text: str, items: list[Any]) -> str:
-    fit(sum(len(item) for item in items if type(item) is str) + len(text) * len(items), str)
+    require_length(sum(len(item) for item in items if type(item) is str) + len(text) * len(items), str)
     return text.join(items)
 
 
 def replace(text: str, old: str, new: str, count: int = -1) -> str:
-    fit(len(text) + text.count(old) * max(0, len(new) - len(old)), str)
+    require_length(len(text) + text.count(old) * max(0, len(new) - len(old)), str)
     return text.replace(old, new, count)
 
 

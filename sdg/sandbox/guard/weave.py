@@ -35,13 +35,13 @@ from sdg.sandbox.guard.syntax import (
 )
 from sdg.sandbox.guard.table import BINARY, PLAIN_TYPES
 
-MAX_TOLD, MAX_NOTED = 8, 99
+MAX_REPORTED, MAX_NOTED = 8, 99
 """Refusals in one message, and those after which the rest isn't judged."""
 _WEIGHTS: dict[type, int] = {
     ast.Call: 24, ast.List: 5, ast.Tuple: 3, ast.Dict: 12, ast.Set: 12, ast.Lambda: 32, ast.ListComp: 8,
     ast.FunctionDef: 32, ast.SetComp: 12, ast.DictComp: 12, ast.GeneratorExp: 18,
 }  # fmt: skip
-"""How much work a node means, 1 for other nodes: a call may call the host, a display takes memory."""
+"""Units of work of a node, 1 for other nodes: a call may call the host, a display takes memory."""
 _MEMBERS = frozenset(f".x_{module}.{name}" for module, names in MODULES.items() for name in names)
 _IMPORTS = _MEMBERS | {f".x_{module}" for module in MODULES}
 _TEXT_FUNCTIONS = frozenset({"lower", "upper", "strip", "title", "capitalize", "casefold"})
@@ -52,29 +52,30 @@ _CONSUMERS = frozenset({"any", "all", "sum", "list", "tuple", "set", "frozenset"
 """Builtins that keep no iterator after they return."""
 
 
-_NONE = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+_NO_ARGUMENTS = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
 
 
 class Weaver(ast.NodeTransformer):
     """Weaves one source and notes all that is wrong with it.
 
-    `bound` maps names that the source binds to their nodes, `kept` are host names that it must not bind.
+    `bound` maps names that the source binds to their nodes, `fixed` are host names that it must not bind.
     """
 
     def __init__(self, tree: ast.Module, *, fields: Collection[str], functions: Collection[str],
-                 errors: Collection[str], bound: Mapping[str, ast.AST], kept: Collection[str]) -> None:  # fmt: skip
-        self._fields, self._functions, self._errors, self._bindings = fields, functions, errors, bound
+                 errors: Collection[str], bound: Mapping[str, ast.AST], fixed: Collection[str]) -> None:  # fmt: skip
+        self._fields, self._functions = fields, functions
+        self._errors, self._bindings = errors, bound
         self._loads, self._problems = frozenset(loads(tree)), dict[str, int]()
         self._temporaries, self._raw = map(".t{}".format, count()), 0
         self._names = {*bound, *functions, *BUILTINS}
-        self._imports = self._imported(tree.body)
-        for name in sorted(bound.keys() & kept):
+        self._imports = self._imports_of(tree.body)
+        for name in sorted(bound.keys() & fixed):
             self.refuse(bound[name], f"{name} is given and cannot be redefined: choose another name")
 
-    def compiled(self, tree: ast.Module) -> CodeType:
+    def compile(self, tree: ast.Module) -> CodeType:
         """The woven tree as code. Raises `Refused` with all that was noted, if anything was."""
         woven = ast.fix_missing_locations(self.visit(tree))
-        problems = sorted(self._problems.items(), key=lambda problem: problem[1] or 10**6)[:MAX_TOLD]
+        problems = sorted(self._problems.items(), key=lambda problem: problem[1] or 10**6)[:MAX_REPORTED]
         if problems:
             rest = [f"line {line}: {message}" if line else message for message, line in problems[1:]]
             raise Refused("\n".join([problems[0][0], *rest]), line=problems[0][1])
@@ -108,7 +109,7 @@ class Weaver(ast.NodeTransformer):
         return ast.copy_location(woven, node) if isinstance(woven, ast.expr | ast.stmt) else woven
 
     def _names_of(self, node: ast.AST) -> dict[str, str] | None:
-        """What the names of an import stand for, None where it is no import or isn't allowed.
+        """The members that an import imports, by name; None where it is no import or isn't allowed.
 
         Allowed are imports of available members, of what only type hints need, and of known modules that nothing uses.
         """
@@ -128,14 +129,14 @@ class Weaver(ast.NodeTransformer):
                 return None
         return members
 
-    def _imported(self, nodes: Iterable[ast.AST]) -> dict[str, str]:
-        """What all names that these nodes import stand for."""
+    def _imports_of(self, nodes: Iterable[ast.AST]) -> dict[str, str]:
+        """The members that these nodes import, by the names that stand for them."""
         members: dict[str, str] = {}
         for node in nodes:
-            found = self._names_of(node) or {}
-            if any(members.get(name, member) != member for name, member in found.items()):
-                self.refuse(node, f"{', '.join(found)}: a name is imported as two things, choose another")
-            members |= found
+            imported = self._names_of(node) or {}
+            if any(members.get(name, member) != member for name, member in imported.items()):
+                self.refuse(node, f"{', '.join(imported)}: a name is imported as two things, choose another")
+            members |= imported
         return members
 
     # Statements -----------------------------------------------------------------------------------------------------
@@ -147,7 +148,7 @@ class Weaver(ast.NodeTransformer):
         node.decorator_list = [call(".counted", units(*node.body))]
         inner = {part for part in ast.walk(node) if isinstance(part, ast.FunctionDef)} - {node}
         nested = {part for function in inner for part in ast.walk(function)}
-        outside, self._imports = self._imports, self._imports | self._imported({*ast.walk(node)} - nested)
+        outside, self._imports = self._imports, self._imports | self._imports_of({*ast.walk(node)} - nested)
         self.generic_visit(node)
         self._imports = outside
         return node
@@ -172,12 +173,13 @@ class Weaver(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> list[ast.Assign]:
         """An assignment for each target and each pattern in it, because a pattern may get another value."""
         self.generic_visit(node)
-        value, made = node.value, list[ast.Assign]()
+        value, assignments = node.value, list[ast.Assign]()
         if len(node.targets) > 1:
             name = next(self._temporaries)
-            value, made = load(name), [ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=value)]
-        made += [each for target in node.targets for each in unpack(target, value, self._temporaries)]
-        return [ast.copy_location(each, node) for each in made]
+            assignments.append(ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=value))
+            value = load(name)
+        assignments += [part for target in node.targets for part in unpack(target, value, self._temporaries)]
+        return [ast.copy_location(assignment, node) for assignment in assignments]
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.ExceptHandler:
         kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type or load("Exception")]
@@ -249,8 +251,8 @@ class Weaver(ast.NodeTransformer):
         if not isinstance(node.ctx, ast.Load):
             self.refuse(node, f"{node.attr} cannot be set: what functions return is read-only; use a variable")
         elif node.attr not in {*self._fields, *METHODS}:
-            known = all(name in self._names or name in self._imports for name in loads(node.value))
-            if node.attr in self._functions or known:  # else its owner is told of
+            is_owner_known = all(name in self._names or name in self._imports for name in loads(node.value))
+            if node.attr in self._functions or is_owner_known:  # an unknown owner is refused instead
                 self.refuse(node, advice.attribute(node, fields=self._fields, functions=self._functions))
         elif owner in PLAIN_TYPES or node.attr not in {*self._fields, "get"}:
             self.refuse(node, f"{node.attr} is a method: it can only be called, as in value.{node.attr}(...)")
@@ -290,9 +292,12 @@ class Weaver(ast.NodeTransformer):
             tests, generator.ifs = [tick, *generator.ifs], []
             unpacked = [
                 ast.comprehension(
-                    target=each.targets[0], iter=ast.List(elts=[each.value], ctx=ast.Load()), ifs=[], is_async=0
+                    target=assignment.targets[0],
+                    iter=ast.List(elts=[assignment.value], ctx=ast.Load()),
+                    ifs=[],
+                    is_async=0,
                 )
-                for each in self._bind(generator)
+                for assignment in self._bind(generator)
             ]
             node.generators += [generator, *unpacked]
             node.generators[-1].ifs = tests
@@ -301,7 +306,7 @@ class Weaver(ast.NodeTransformer):
     visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        """a < b < c with each part evaluated once and only when needed: a lambda holds each but the first."""
+        """a < b < c with each part evaluated once and only when needed: a lambda holds each part but the first."""
         for name in filter(self._functions.__contains__, map(self._free_name, (node.left, *node.comparators))):
             self.refuse(node, f"{name} is a function: call it, as in {name}()")
         self.generic_visit(node)
@@ -309,7 +314,7 @@ class Weaver(ast.NodeTransformer):
         tests = [load(name_of(op, *sides[place : place + 2])) for place, op in enumerate(node.ops)]
         if len(tests) == 1:
             return ast.Call(func=tests[0], args=sides, keywords=[])
-        parts = [ast.Lambda(args=_NONE, body=side) for side in node.comparators]
+        parts = [ast.Lambda(args=_NO_ARGUMENTS, body=side) for side in node.comparators]
         return call(".chain", node.left, *(part for pair in zip(tests, parts, strict=True) for part in pair))
 
 

@@ -13,15 +13,15 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-_DIGEST = 32
-MOST = 60
+_DIGEST_BYTES = 32
+MAX_DEPTH = 60
 """Deepest nesting of sources that is noted: when a program calls a function that runs another source, it is 2."""
 SIZE = mmap.PAGESIZE
 
 
 @lru_cache(maxsize=4096)
 def digest(source: str) -> str:
-    """What identifies a source, sha256 in hex."""
+    """The identifier of a source: its sha256 in hex."""
     return hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -50,11 +50,11 @@ class Board:
 
     def running(self) -> str:
         """The digest of the innermost source, "" when none is running."""
-        depth = min(self.depth, MOST)
-        return self._page[depth * _DIGEST : (depth + 1) * _DIGEST].hex() if depth else ""
+        depth = min(self.depth, MAX_DEPTH)
+        return self._page[depth * _DIGEST_BYTES : (depth + 1) * _DIGEST_BYTES].hex() if depth else ""
 
     def clear(self) -> None:
-        """Nothing is running."""
+        """Note that nothing is running."""
         self._page[0] = 0
 
     def close(self) -> None:
@@ -65,14 +65,14 @@ class Board:
     def watch(self, call: Callable[..., Any]) -> Callable[..., Any]:
         """Wrap a method that runs its object's `source`, to note the source here meanwhile.
 
-        One that ran out of memory stays noted: it is to blame, and has ended by the time the parent looks.
+        A source that ran out of memory stays noted: it is to blame, and has ended by the time the parent looks.
         """
 
         def run_noted(owner: Any, *arguments: Any, **keywords: Any) -> Any:
             page, before = self._page, self._page[0]
-            at = min(before + 1, MOST)
-            page[at * _DIGEST : (at + 1) * _DIGEST] = bytes.fromhex(digest(owner.source))
-            page[0] = at
+            depth = min(before + 1, MAX_DEPTH)
+            page[depth * _DIGEST_BYTES : (depth + 1) * _DIGEST_BYTES] = bytes.fromhex(digest(owner.source))
+            page[0] = depth
             self.calls += 1
             try:
                 value = call(owner, *arguments, **keywords)

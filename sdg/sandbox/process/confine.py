@@ -24,7 +24,7 @@ _PRCTL = (15, 16, 51, 0x53564D41)
 """Commands of these calls that act on a worker's own descriptors and threads: no lock, lease, owner, seal or mark of a
 file, and not the death signal."""
 _NEW_CALLS = 424
-"""From here on libc tries the call that it knows before this one, where a call isn't there."""
+"""Numbers of calls from here on: where one of them is missing, libc tries an older call instead."""
 _ALLOW, _ERROR, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _EPERM, _ENOSYS, _SIGKILL = 1, 38, 9
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -40,7 +40,7 @@ _REFER, _TRUNCATE = 1 << 13, 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a worker may use. It may write below the folders of `writes_below` (anywhere, if the kernel has no
+    """The limits of a worker. It may write below the folders of `writes_below` (anywhere, if the kernel has no
     landlock), nowhere when none is named."""
 
     memory_bytes: int = 2048 * MEGABYTE
@@ -50,7 +50,7 @@ class Limits:
 
 
 _MACHINES = {"x86_64": (0xC000003E, 317, 0), "aarch64": (0xC00000B7, 277, 1)}
-"""machine -> (audit architecture, number of seccomp(2), which of the two numbers below is its own)."""
+"""Machine -> (audit architecture, number of seccomp(2), its column in the tables of calls below)."""
 _CALLS: dict[str, tuple[int | None, int | None]] = {
     "open": (2, None), "openat": (257, 56), "clone": (56, 220), "kill": (62, 129), "tkill": (200, 130),
     "tgkill": (234, 131), "prlimit64": (302, 261), "fcntl": (72, 25), "ioctl": (16, 29), "prctl": (157, 167),
@@ -85,15 +85,15 @@ _CALLS: dict[str, tuple[int | None, int | None]] = {
     "sched_get_priority_min": (147, 126), "sched_getattr": (315, 275), "wait4": (61, 260), "waitid": (247, 95),
     "exit": (60, 93), "exit_group": (231, 94),
 }  # fmt: skip
-"""The calls that a worker may make, in both machines' numbers: they act on itself, on what it opened, or only read."""
+"""The calls that a worker may make, in both machines' numbers: they act on itself, on its open files, or only read."""
 _WRITE_CALLS: dict[str, tuple[int | None, int | None]] = {
     "creat": (85, None), "rename": (82, None), "renameat": (264, 38), "renameat2": (316, 276), "mkdir": (83, None),
     "mkdirat": (258, 34), "rmdir": (84, None), "link": (86, None), "linkat": (265, 37), "symlink": (88, None),
     "symlinkat": (266, 36), "unlink": (87, None), "unlinkat": (263, 35), "truncate": (76, 45),
     "ftruncate": (77, 46), "fallocate": (285, 47),
 }  # fmt: skip
-"""What a worker that may write may do besides, where landlock lets it. No worker may change a file's mode, times, owner
-or attributes, of which landlock knows nothing."""
+"""Further calls of a worker that may write, where landlock lets it. No worker may change a file's mode, times, owner or
+attributes, which landlock doesn't guard."""
 _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
@@ -133,16 +133,16 @@ def _try(action: Callable[[], object]) -> str:
 
 
 def _set_limits(limits: Limits) -> None:
-    most_of = {
+    values = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_AS: limits.memory_bytes,
         resource.RLIMIT_FSIZE: limits.file_bytes,
         resource.RLIMIT_NOFILE: limits.open_files,
     }
-    for kind, most in most_of.items():
+    for kind, value in values.items():
         hard = resource.getrlimit(kind)[1]
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(kind, (most, most))
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (value, value))
 
 
 def _call(name: str, *arguments: Any) -> int:
@@ -156,8 +156,8 @@ def _call(name: str, *arguments: Any) -> int:
 
 def _drop_capabilities() -> None:
     """Drop what root may do beyond other users, such as reading the memory of any process: version 3 of capset(2)."""
-    header, none = struct.pack("<Ii", 0x20080522, 0), struct.pack("<6I", 0, 0, 0, 0, 0, 0)
-    _call("capset", ctypes.c_char_p(header), ctypes.c_char_p(none))
+    header, no_rights = struct.pack("<Ii", 0x20080522, 0), struct.pack("<6I", 0, 0, 0, 0, 0, 0)
+    _call("capset", ctypes.c_char_p(header), ctypes.c_char_p(no_rights))
 
 
 def die_with_parent() -> str:
@@ -190,12 +190,12 @@ def _filter(limits: Limits) -> bytes:
         branch = [*refuses, _step(_RETURN, _ALLOW)]
         if (number := numbers[column]) is not None:
             code += [_step(_EQUAL, number, 0, len(branch)), *branch]
-    refused = [_step(_AT_LEAST, _NEW_CALLS, 0, 1), _step(_RETURN, _ERROR | _ENOSYS), _step(_RETURN, _ERROR | _EPERM)]
-    return b"".join([*code, *refused])
+    refusal = [_step(_AT_LEAST, _NEW_CALLS, 0, 1), _step(_RETURN, _ERROR | _ENOSYS), _step(_RETURN, _ERROR | _EPERM)]
+    return b"".join([*code, *refusal])
 
 
 def _one_of(*values: int) -> list[bytes]:
-    """Steps over the refusal behind them for one of these values."""
+    """Steps that skip the refusal behind them if the loaded value is one of these."""
     return [_step(_EQUAL, value, after, 0) for after, value in zip(range(len(values), 0, -1), values, strict=True)]
 
 
@@ -242,9 +242,9 @@ def _fence(paths: Iterable[str]) -> None:
 
 def _allow(rules: int, path: str, rights: int) -> None:
     """Allow writing below a path."""
-    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         access = rights if os.path.isdir(path) else rights & (1 << 1 | _TRUNCATE)
-        _call("syscall", _ADD_RULE, rules, _BENEATH, ctypes.c_char_p(struct.pack("<Qi", access, place)), 0)
+        _call("syscall", _ADD_RULE, rules, _BENEATH, ctypes.c_char_p(struct.pack("<Qi", access, descriptor)), 0)
     finally:
-        os.close(place)
+        os.close(descriptor)

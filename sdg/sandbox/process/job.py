@@ -1,4 +1,4 @@
-"""The inside of a worker: one job at a time, what it asks its parent meanwhile, and a heartbeat.
+"""The inside of a worker: one job at a time, its questions to the parent meanwhile, and a heartbeat.
 
 Started by `sdg.sandbox.process.pool` in a fresh interpreter, with the limits and walls of
 `sdg.sandbox.process.confine`. The parent trusts nothing that it says.
@@ -31,14 +31,14 @@ class _Channel:
         self._turn = threading.Lock()
 
     def send(self, message: dict[str, Any]) -> None:
-        """Send one message whole. Raises BadFrame for what can't be sent."""
+        """Send one message whole. Raises BadFrame for a value that can't be sent."""
         view = memoryview(encode(message))
         with self._turn:
             while view:
                 view = view[os.write(self._outgoing, view) :]
 
     def ask(self, request: Any) -> Any:
-        """The parent's answer. Raises what it raised."""
+        """The parent's answer. Raises the parent's exception."""
         self.send({"ask": request})
         answer = read(self.incoming)
         if answer is None:
@@ -49,7 +49,7 @@ class _Channel:
 
 
 def main(board: int) -> None:
-    """Do one job after the other: send its result, or what it raised. `board` is the shared page's descriptor."""
+    """Do one job after the other: send its result or its exception. `board` is the shared page's descriptor."""
     channel = _begin(board)
     while (request := read(channel.incoming)) is not None:
         number = request["id"]
@@ -96,14 +96,14 @@ def _beat(channel: _Channel, parent: int, page: Board) -> None:
 
     While C code holds the interpreter's lock no report is possible: that silence shows such a hang.
     """
-    calls, since = 0, time.process_time()
+    calls, began_at = 0, time.process_time()
     while True:
         if page.calls != calls or not page.depth:
-            calls, since = page.calls, time.process_time()
+            calls, began_at = page.calls, time.process_time()
         if os.getppid() != parent:
             os._exit(1)
         try:
-            channel.send({"beat": time.process_time() - since})
+            channel.send({"beat": time.process_time() - began_at})
         except OSError:
             os._exit(1)
         time.sleep(BEAT_SECONDS)

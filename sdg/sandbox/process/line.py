@@ -10,7 +10,7 @@ _ask: Callable[[Any], Any] | None = None
 
 
 def open_line(ask: Callable[[Any], Any]) -> None:
-    """What a worker does once, before its first job."""
+    """Let `ask` carry questions to the parent; a worker calls this once, before its first job."""
     global _ask
     _ask = ask
 

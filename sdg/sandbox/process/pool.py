@@ -36,7 +36,7 @@ from sdg.sandbox.process.values import MAX_ERROR_CHARACTERS, BadFrame, Reader, f
 POOL_LIMITS = Limits(memory_bytes=8192 * MEGABYTE, open_files=256)
 TRIES = 2
 """How often a job is begun when its workers die, because a machine short of memory isn't the job's fault."""
-ASLEEP = 5.0
+MIN_SLEEP = 5.0
 """If two looks at the workers, meant to be 0.2 s apart, are this many seconds apart, the machine stood still."""
 READ_ONLY = "SDG_READ_ONLY"
 """Set for workers: code compiled there isn't kept (`sdg.envs.kernels`)."""
@@ -45,7 +45,7 @@ _VARIABLES = (
     *("XDG_CACHE_HOME", "SDG_CACHE_DIR", "SDG_DEBUG", "LD_LIBRARY_PATH"),
 )
 _VARIABLE_FAMILIES = ("NUMBA_", "OMP_", "MKL_", "OPENBLAS_")
-"""What a worker's environment keeps: no keys, no tokens, no proxies."""
+"""Variables that a worker's environment keeps: no keys, no tokens, no proxies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +82,13 @@ class _Member:
     board: Board
     pending: bytearray = field(default_factory=bytearray)
     job: int | None = None
-    began: float = 0.0
-    begun: bool = False
+    began_at: float = 0.0
+    has_begun: bool = False
     outbox: SimpleQueue[bytes] = field(default_factory=SimpleQueue)
-    heard: float = field(default_factory=time.monotonic)
+    heard_at: float = field(default_factory=time.monotonic)
     code_seconds: float = 0.0
-    full: bool = False
-    asking: bool = False
+    has_full_memory: bool = False
+    is_asking: bool = False
     report: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -105,13 +105,14 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
         patience: Patience = Patience(), environment: Mapping[str, str] = {}, folder: Path | None = None,
         tries: int = TRIES,
     ) -> None:  # fmt: skip
-        self.processes, self.limits, self.patience, self.tries = processes, limits, patience, tries
+        self.processes, self.limits = processes, limits
+        self.patience, self.tries = patience, tries
         self._environment, self._folder = {**clean_environment(), **environment}, folder
         self._reader = Reader(results)
         self._members: list[_Member] = []
         self._runs, self._last_look = 0, 0.0
         self._replies: deque[tuple[_Member, dict[str, Any]]] = deque()
-        self._bell, self._rings = os.pipe()
+        self._wake_reader, self._wake_writer = os.pipe()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -119,8 +120,8 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
         self.close()
 
     def __del__(self) -> None:
-        os.close(self._bell)
-        os.close(self._rings)
+        os.close(self._wake_reader)
+        os.close(self._wake_writer)
 
     @property
     def reports(self) -> list[Mapping[str, str]]:
@@ -129,7 +130,7 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
 
     @property
     def idle(self) -> bool:
-        """Whether nobody waits for results."""
+        """Whether no `run` is under way."""
         return not self._runs
 
     def close(self) -> None:
@@ -142,7 +143,7 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
     ) -> Iterator[tuple[int, Any]]:
         """(number of the job, result) as they finish; `Lost` for jobs that were given up.
 
-        `answer(job, request)` answers a job's question, in a thread of its own. An exception of a job ends the other
+        `answer(job, request)` answers a job's question, in a separate thread. An exception of a job ends the other
         jobs and is raised here.
         """
         waiting, tries = deque(range(len(jobs))), [0] * len(jobs)
@@ -150,7 +151,7 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
         try:
             while waiting or any(member.job is not None for member in self._members):
                 self._hand_out(function, jobs, waiting=waiting, tries=tries)
-                yield from self._look(_Round(jobs, answer, waiting, tries))
+                yield from self._look(_JobQueue(jobs, answer, waiting, tries))
         finally:
             self._runs -= 1
             for member in [member for member in self._members if member.job is not None]:
@@ -166,41 +167,42 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
             member = free or self._start()
             number = waiting.popleft()
             tries[number] += 1
-            member.job, member.code_seconds, member.full, member.begun = number, 0.0, False, False
+            member.job, member.code_seconds = number, 0.0
+            member.has_full_memory = member.has_begun = False
             member.board.clear()
-            member.began = member.heard = time.monotonic()
+            member.began_at = member.heard_at = time.monotonic()
             self._send(
                 member, {"id": number, "main": _script_of(function), "call": pickle.dumps((function, jobs[number]))}
             )
 
-    def _look(self, run: _Round) -> Iterator[tuple[int, Any]]:
+    def _look(self, queue: _JobQueue) -> Iterator[tuple[int, Any]]:
         """Read the workers' messages for a moment, and judge workers that are silent."""
         streams = {self._stream(member): member for member in self._members}
-        for stream in select.select([*streams, self._bell], [], [], 0.2)[0]:
-            if stream == self._bell:
+        for stream in select.select([*streams, self._wake_reader], [], [], 0.2)[0]:
+            if stream == self._wake_reader:
                 self._reply()
             else:
-                yield from self._hear(streams[stream], run)
+                yield from self._hear(streams[stream], queue)
         self._leave_out_sleep()
         for member in list(self._members):
-            reason = self._hung(member)
-            if reason:
+            if reason := self._reason_if_hung(member):
                 yield from self._lose(member, reason)
 
     def _leave_out_sleep(self) -> None:
         """Don't count time against the workers during which the machine, and so this process, stood still."""
         now = time.monotonic()
         slept, self._last_look = now - self._last_look, now
-        for member in self._members if slept > ASLEEP else ():
-            member.heard, member.began = member.heard + slept, member.began + slept
+        for member in self._members if slept > MIN_SLEEP else ():
+            member.heard_at += slept
+            member.began_at += slept
 
-    def _hear(self, member: _Member, run: _Round) -> Iterator[tuple[int, Any]]:
+    def _hear(self, member: _Member, queue: _JobQueue) -> Iterator[tuple[int, Any]]:
         data = os.read(self._stream(member), 1 << 20)
-        member.heard = time.monotonic()
+        member.heard_at = time.monotonic()
         member.pending += data
         try:
-            messages = [dict(self._reader.value(each)) for each in frames(member.pending)]
-            answers = [answer for message in messages if (answer := self._take(member, message, run)) is not None]
+            messages = [dict(self._reader.value(message)) for message in frames(member.pending)]
+            answers = [answer for message in messages if (answer := self._take(member, message, queue)) is not None]
         except Exception as error:  # whatever a worker can make a message do
             yield from self._lose(member, f"its message was invalid: {error}")
             return
@@ -208,38 +210,38 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
             if isinstance(result, Exception):
                 raise result
             yield number, result
-        if not data or member.full:
-            yield from self._handle_death(member, run)
+        if not data or member.has_full_memory:
+            yield from self._handle_death(member, queue)
 
-    def _take(self, member: _Member, message: dict[str, Any], run: _Round) -> tuple[int, Any] | None:
-        """Handle a message; the result of a job, or what it raised, when it is one."""
+    def _take(self, member: _Member, message: dict[str, Any], queue: _JobQueue) -> tuple[int, Any] | None:
+        """Handle a message. Returns a job's number with its result or its exception, if the message holds one."""
         if "ready" in message:
             member.report = {str(name): str(state)[:200] for name, state in dict(message["ready"]).items()}
         elif "began" in message:
-            if member.begun:
+            if member.has_begun:
                 raise BadFrame("that its job began twice")
-            member.began, member.begun = time.monotonic(), True
+            member.began_at, member.has_begun = time.monotonic(), True
         elif "beat" in message:
             member.code_seconds = float(message["beat"])
         elif member.job is None:
             return None
         elif "ask" in message:
-            self._ask(member, message["ask"], run)
+            self._ask(member, message["ask"], queue)
         elif message["id"] == member.job:
-            member.full = message.get("full") is True
-            if not member.full:
+            member.has_full_memory = message.get("full") is True
+            if not member.has_full_memory:
                 number, member.job = member.job, None
                 error = message.get("error")
                 text = str(message.get("text"))[:MAX_ERROR_CHARACTERS]
                 return number, message["value"] if error is None else self._reader.error(str(error), text)
         return None
 
-    def _ask(self, member: _Member, request: Any, run: _Round) -> None:
-        """Let a thread answer a question and ring when it is done, because a model may take minutes."""
-        if member.asking or run.answer is None or member.job is None:
+    def _ask(self, member: _Member, request: Any, queue: _JobQueue) -> None:
+        """Let a thread answer a question and wake the pool then, because a model may take minutes."""
+        if member.is_asking or queue.answer is None or member.job is None:
             raise BadFrame("a question that nobody asked for")
-        answer, job = run.answer, run.jobs[member.job]
-        member.asking = True
+        answer, job = queue.answer, queue.jobs[member.job]
+        member.is_asking = True
 
         def work() -> None:
             try:
@@ -247,39 +249,41 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
             except Exception as error:
                 reply = {"error": make_sendable(error)}
             self._replies.append((member, reply))
-            os.write(self._rings, b".")
+            os.write(self._wake_writer, b".")
 
         threading.Thread(target=work, daemon=True).start()
 
     def _reply(self) -> None:
-        os.read(self._bell, 4096)
+        os.read(self._wake_reader, 4096)
         while self._replies:
             member, reply = self._replies.popleft()
-            member.asking = False
+            member.is_asking = False
             if member in self._members:
                 self._send(member, reply)
 
-    def _hung(self, member: _Member) -> str:
+    def _reason_if_hung(self, member: _Member) -> str:
         """Why a worker counts as hung; "" when it doesn't."""
         now, patience = time.monotonic(), self.patience
         if member.job is None:
             return ""
-        silent = now - member.heard
+        silent = now - member.heard_at
         if silent > (patience.silence if member.report else patience.start):
             return f"it gave no sign of life for {silent:.0f} s"
         if member.code_seconds > patience.code:
             return f"one call of generated code ran for {member.code_seconds:.0f} s"
-        if now - member.began > patience.job:
-            return f"it was not done after {now - member.began:.0f} s"
+        if now - member.began_at > patience.job:
+            return f"it was not done after {now - member.began_at:.0f} s"
         return ""
 
-    def _handle_death(self, member: _Member, run: _Round) -> Iterator[tuple[int, Any]]:
+    def _handle_death(self, member: _Member, queue: _JobQueue) -> Iterator[tuple[int, Any]]:
         number = member.job
         with contextlib.suppress(subprocess.TimeoutExpired):
             member.process.wait(5.0)
-        reason = "it ran out of memory" if member.full else f"its process {_ending(member.process.poll())}"
-        if number is not None and run.tries[number] < self.tries:
-            run.waiting.append(number)
+        reason = (
+            "it ran out of memory" if member.has_full_memory else f"its process {_describe_exit(member.process.poll())}"
+        )
+        if number is not None and queue.tries[number] < self.tries:
+            queue.waiting.append(number)
             self._end(member)
         else:
             times = f", {self.tries} times" if self.tries > 1 else ""
@@ -328,8 +332,8 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Round:
-    """Jobs under way: what answers their questions, which wait, and how often each was begun."""
+class _JobQueue:
+    """The jobs of one `run`: the function that answers their questions, those that wait, and the tries of each."""
 
     jobs: Sequence[Any]
     answer: Callable[[Any, Any], Any] | None
@@ -338,7 +342,7 @@ class _Round:
 
 
 def _write_out(pipe: IO[bytes], outbox: SimpleQueue[bytes]) -> None:
-    """Write messages to a worker, in a thread of their own, because one that doesn't read would hold the pool up."""
+    """Write messages to a worker, in a separate thread, because a worker that doesn't read would block the pool."""
     with contextlib.suppress(OSError, ValueError):  # its end shows on the other pipe
         while view := memoryview(outbox.get()):
             while view:
@@ -347,17 +351,17 @@ def _write_out(pipe: IO[bytes], outbox: SimpleQueue[bytes]) -> None:
 
 def _script_of(function: Callable[[Any], Any]) -> dict[str, Any]:
     """Where the worker finds a function of the script that is being run."""
-    about = get_preparation_data("worker") if function.__module__ == "__main__" else {}
-    return {name: value for name, value in about.items() if name.startswith("init_main")}
+    preparation = get_preparation_data("worker") if function.__module__ == "__main__" else {}
+    return {name: value for name, value in preparation.items() if name.startswith("init_main")}
 
 
 def clean_environment() -> dict[str, str]:
     """The variables that a worker needs: one thread each, and the same hashes of texts in all workers, because the
     order of a set depends on them."""
-    kept = {
+    inherited = {
         name: text for name, text in os.environ.items() if name in _VARIABLES or name.startswith(_VARIABLE_FAMILIES)
     }
-    return kept | {
+    return inherited | {
         **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
         "PYTHONDONTWRITEBYTECODE": "1", READ_ONLY: "1", "PYTHONHASHSEED": "0",
         "TORCHINDUCTOR_CACHE_DIR": os.curdir,  # torch would make one
@@ -373,7 +377,7 @@ def make_sendable(error: Exception) -> Exception:
     return error
 
 
-def _ending(code: int | None) -> str:
+def _describe_exit(code: int | None) -> str:
     if code is not None and code < 0:
         with contextlib.suppress(ValueError):
             return f"was ended by {signal.Signals(-code).name}"
@@ -385,5 +389,5 @@ def _last_words(errors: IO[bytes]) -> str:
     with contextlib.suppress(OSError, ValueError):
         errors.seek(max(0, errors.seek(0, os.SEEK_END) - 300))
         text = errors.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
-        return "".join(c if c.isprintable() else " " for c in text)
+        return "".join(sign if sign.isprintable() else " " for sign in text)
     return ""

@@ -17,7 +17,7 @@ import pickle
 import struct
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -39,7 +39,7 @@ _DTYPES = frozenset(np.dtype(code).str for code in "?bBhHiIqQefd")
 
 
 class BadFrame(SDGError, ValueError):
-    """A message that is too long or holds what no answer may hold."""
+    """A message that is too long or holds something that no answer may hold."""
 
 
 def frame(data: bytes, *, most: int = MAX_FRAME_BYTES) -> bytes:
@@ -50,7 +50,7 @@ def frame(data: bytes, *, most: int = MAX_FRAME_BYTES) -> bytes:
 
 
 def frames(pending: bytearray) -> Iterator[bytes]:
-    """Take every whole message of a worker out of what was read so far. Raises BadFrame for one that is too long."""
+    """Take every whole message of a worker out of the `pending` bytes. Raises BadFrame for one that is too long."""
     while len(pending) >= _HEADER.size:
         (size,) = _HEADER.unpack_from(pending)
         if size > MAX_ANSWER_BYTES:
@@ -86,15 +86,15 @@ def _tree(value: Any, arrays: list[bytes]) -> Any:
     if value is None or type(value) in _PLAIN:
         return value
     if isinstance(value, list) or type(value) is tuple:
-        return ["list" if isinstance(value, list) else "tuple", *(_tree(each, arrays) for each in value)]
+        return ["list" if isinstance(value, list) else "tuple", *(_tree(item, arrays) for item in value)]
     if isinstance(value, Mapping):
-        return ["dict", *([_tree(key, arrays), _tree(each, arrays)] for key, each in value.items())]
+        return ["dict", *([_tree(key, arrays), _tree(item, arrays)] for key, item in value.items())]
     if isinstance(value, np.ndarray | np.generic) and value.dtype.str in _DTYPES:
-        at = sum(map(len, arrays))
+        offset = sum(map(len, arrays))
         arrays.append(np.ascontiguousarray(value).tobytes())
-        return ["array" if isinstance(value, np.ndarray) else "scalar", value.dtype.str, list(value.shape), at]
+        return ["array" if isinstance(value, np.ndarray) else "scalar", value.dtype.str, list(value.shape), offset]
     if is_dataclass(value) and not isinstance(value, type):
-        content = {each.name: _tree(getattr(value, each.name), arrays) for each in fields(value) if each.init}
+        content = {field.name: _tree(getattr(value, field.name), arrays) for field in fields(value) if field.init}
         return ["value", name_of(type(value)), content]
     raise BadFrame(f"the answer holds {type(value).__name__}, which is no data: {value!r:.80}")
 
@@ -121,7 +121,8 @@ class Reader:
 
     def error(self, name: str, text: str) -> Exception:
         """An exception that was sent by its name; RuntimeError for one that isn't listed."""
-        kind = getattr(builtins, name, None) if ":" not in name else self._kind(name) if name in self._names else None
+        is_listed = ":" in name and name in self._names
+        kind = self._kind(name) if is_listed else getattr(builtins, name, None)
         if isinstance(kind, type) and issubclass(kind, Exception):
             try:
                 return kind(text)
@@ -137,7 +138,7 @@ class Reader:
         kind, *rest = node
         if kind == "value":
             name, content = rest
-            return self._kind(name)(**{key: self._rebuild(each, arrays) for key, each in content.items()})
+            return self._kind(name)(**{key: self._rebuild(item, arrays) for key, item in content.items()})
         if kind in ("array", "scalar"):
             array = _array(*rest, arrays=arrays)
             if rest[2] != self._offset:  # use each byte once: an array of 64 MB could be repeated 100,000 times
@@ -148,14 +149,13 @@ class Reader:
             raise BadFrame(f"a message with {kind!r:.40}, which is no data")
         if kind == "dict" and sum(not _is_own_key(key) for key, _ in rest) > MAX_KEYS:
             raise BadFrame(f"a message with more than {MAX_KEYS} keys that may have equal hashes")
-        return _BUILDERS[kind](self._rebuild(["pair", *each] if kind == "dict" else each, arrays) for each in rest)
+        return _BUILDERS[kind](self._rebuild(["pair", *item] if kind == "dict" else item, arrays) for item in rest)
 
     def _kind(self, name: str) -> type:
         if name not in self._names:
             raise BadFrame(f"a message that names {name!r:.80}, which is no result")
         module, _, attribute = name.partition(":")
-        kind: type = getattr(importlib.import_module(module), attribute)
-        return kind
+        return cast(type, getattr(importlib.import_module(module), attribute))
 
 
 def _is_own_key(key: Any) -> bool:
@@ -166,12 +166,12 @@ def _is_own_key(key: Any) -> bool:
 _BUILDERS: Mapping[str, Callable[[Iterator[Any]], Any]] = {"list": list, "tuple": tuple, "dict": dict, "pair": tuple}
 
 
-def _array(code: str, shape: list[int], at: int, *, arrays: memoryview) -> np.ndarray:
+def _array(code: str, shape: list[int], offset: int, *, arrays: memoryview) -> np.ndarray:
     """A copied array, so that it may be written to."""
-    if code not in _DTYPES or len(shape) > MAX_AXES or not all(type(n) is int and n >= 0 for n in (*shape, at)):
+    if code not in _DTYPES or len(shape) > MAX_AXES or not all(type(n) is int and n >= 0 for n in (*shape, offset)):
         raise BadFrame(f"a message with an array of {code!r:.20} {shape!r:.40}")
     dtype = np.dtype(code)
-    end = at + math.prod(shape) * dtype.itemsize
+    end = offset + math.prod(shape) * dtype.itemsize
     if end > len(arrays):
         raise BadFrame(f"a message with an array that lacks {end - len(arrays)} bytes")
-    return np.frombuffer(arrays[at:end], dtype).reshape(shape).copy()
+    return np.frombuffer(arrays[offset:end], dtype).reshape(shape).copy()

@@ -21,7 +21,7 @@ from typing import Any
 from sdg.skills.checks.template import is_answer, parsed_check, written_check
 from sdg.skills.subgoal import CheckFunction
 
-MOST = 12
+MAX_ALTERNATIVES = 12
 """Most alternatives of a check that are tested; a check with more stays as it is."""
 
 
@@ -38,22 +38,25 @@ def reached_by(check: CheckFunction, fires: Callable[[CheckFunction], bool]) -> 
     ways = list(_ways(function.body)) if function is not None else []
     if function is None or (len(ways) < 2 and not any(_choices(function))) or not fires(check):
         return check
-    if 1 < len(ways) <= MOST:
+    if 1 < len(ways) <= MAX_ALTERNATIVES:
         silent = [
             way
             for way in ways
-            if not fires(written_check(check.name, _without(tree, [w for w in ways if w is not way])))
+            if not fires(written_check(check.name, _without(tree, [another for another in ways if another is not way])))
         ]
         tree = _without(tree, silent) if 0 < len(silent) < len(ways) else tree
     place = 0
-    while place < MOST and place < len(choices := list(_choices(_function(tree, check.name)))):
+    while place < MAX_ALTERNATIVES and place < len(choices := list(_choices(_function(tree, check.name)))):
         count = len(choices[place].values)
         operands = [
-            n for n in range(count) if fires(written_check(check.name, _with_operands(tree, check.name, place, [n])))
+            number
+            for number in range(count)
+            if fires(written_check(check.name, _with_operands(tree, check.name, place, [number])))
         ]
         if 0 < len(operands) < count:
             tree = _with_operands(tree, check.name, place, operands)
-        place += len(operands) != 1  # where one operand held, it replaces the `or`, and this place is tested again
+        if len(operands) != 1:  # one operand that held has replaced the `or`, and this place is tested again
+            place += 1
     smaller = written_check(check.name, tree)
     return check if tree is whole or not fires(smaller) else smaller
 
@@ -62,7 +65,7 @@ def _with_operands(tree: ast.Module, name: str, place: int, numbers: Sequence[in
     """The tree with only some operands of the `or` at a place."""
     tree = copy.deepcopy(tree)
     choice = list(_choices(_function(tree, name)))[place]
-    values = [choice.values[n] for n in numbers]
+    values = [choice.values[number] for number in numbers]
     return Replacer({choice: values[0] if len(numbers) == 1 else ast.BoolOp(ast.Or(), values)}).visit(tree)
 
 
@@ -84,8 +87,12 @@ def _without(tree: ast.Module, ways: Sequence[ast.If | ast.Return]) -> ast.Modul
     """The tree without some ways to say yes: a test is skipped, an answer becomes no."""
     copies: dict[int, ast.AST] = {}
     tree = copy.deepcopy(tree, copies)  # type: ignore[arg-type]
-    no = [(way.orelse or ast.Pass()) if isinstance(way, ast.If) else ast.Return(ast.Constant(False)) for way in ways]
-    return Replacer({copies[id(way)]: instead for way, instead in zip(ways, no, strict=True)}).visit(tree)
+    replacements = [
+        (way.orelse or ast.Pass()) if isinstance(way, ast.If) else ast.Return(ast.Constant(False)) for way in ways
+    ]
+    return Replacer({copies[id(way)]: replacement for way, replacement in zip(ways, replacements, strict=True)}).visit(
+        tree
+    )
 
 
 class Replacer(ast.NodeTransformer):
@@ -112,15 +119,10 @@ def _ors(expression: ast.expr) -> Iterator[ast.BoolOp]:
             yield expression
         for value in expression.values:
             yield from _ors(value)
-    elif (
-        isinstance(expression, ast.Call)
-        and isinstance(expression.func, ast.Name)
-        and expression.func.id == "any"
-        and expression.args
-    ):
-        if isinstance(expression.args[0], ast.GeneratorExp | ast.ListComp):
-            yield from _ors(expression.args[0].elt)
-            for loop in expression.args[0].generators:
+    match expression:
+        case ast.Call(func=ast.Name(id="any"), args=[ast.GeneratorExp() | ast.ListComp() as elements, *_]):
+            yield from _ors(elements.elt)
+            for loop in elements.generators:
                 for test in loop.ifs:
                     yield from _ors(test)
 

@@ -33,11 +33,11 @@ class GuardedCheck:
     perceivable: Perceivable
 
     def __call__(self, perception: Perception) -> bool:
-        """Whether the subgoal is reached in what a snapshot shows. Raises `BudgetSpent` and `GeneratedError`."""
+        """Whether the subgoal is reached in a snapshot. Raises `BudgetSpent` and `GeneratedError`."""
         return self.guarded(self.perceivable.code_view(perception).functions())
 
     def fires(self, perception: Perception) -> bool:
-        """Like a call, but false where the check fails on what it sees (an empty list, say), as in training."""
+        """Whether the check is true; false where it fails while it runs (on an empty list, say), as in training."""
         try:
             return self(perception)
         except GuardError:
@@ -61,7 +61,7 @@ def asked_about(skill: Skill, argument: str, domain: Domain) -> CheckFunction:
     problem: ValueError | None = None
     language, kind = domain.language, domain.language.kind(argument)
     measures = domain.inputs.bounds is not None
-    for template in sorted(skill.checks, key=lambda each: measures and language.kind(each.argument) != kind):
+    for template in sorted(skill.checks, key=lambda check: measures and language.kind(check.argument) != kind):
         try:
             if not argument:
                 return template.check
@@ -73,7 +73,7 @@ def asked_about(skill: Skill, argument: str, domain: Domain) -> CheckFunction:
 
 
 def about_one_thing(check: CheckFunction, argument: str, language: Language) -> CheckFunction:
-    """The check with the other things that it names by more than their kind widened to anything.
+    """The check with "any thing" in place of the other things that it names by more than their kind.
 
     A subgoal such as "face a free cell next to the grey key while carrying the red one" names two things; a skill takes
     one. Without this, the check would be false in any call of the skill that doesn't carry the red one.
@@ -81,9 +81,9 @@ def about_one_thing(check: CheckFunction, argument: str, language: Language) -> 
     if not language.anything or not is_description(argument, language):
         return check
     things = mentioned_things(check, language) - {language.parse(argument)}
-    others = [each for each in things if sum(language.part(each, part) is not None for part in language.parts) > 1]
+    specific = [thing for thing in things if sum(language.part(thing, part) is not None for part in language.parts) > 1]
     try:
-        return rewrite(check, {language.text(each): language.anything for each in others}, language)
+        return rewrite(check, {language.text(thing): language.anything for thing in specific}, language)
     except Unfit:
         return check
 
@@ -97,14 +97,15 @@ def fault_of(check: GuardedCheck, snapshots: Iterable[Perception]) -> str:
     for snapshot in snapshots:
         states += 1
         try:
-            changes += check(snapshot) is not check(snapshot)
+            if check(snapshot) is not check(snapshot):
+                changes += 1
         except GuardError as error:
             return f"it failed in a visited state: {error}"
     return f"it changed its answer about {changes} of {states} states" if changes else ""
 
 
 def with_argument(check: CheckFunction, old: str, new: str, *, language: Language) -> CheckFunction:
-    """The same question about something else: texts `old` in the check's source become `new`.
+    """The check about something else: texts `old` in its source become `new`.
 
     Descriptions are compared by what they mean ("a red key" is "the red key") and their single words are replaced too,
     see `sdg.skills.checks.template`; other texts must be equal. Raises `sdg.skills.checks.template.Unfit` where that is

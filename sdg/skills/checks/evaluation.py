@@ -40,8 +40,8 @@ MAX_DEPTH = 2
 MAX_LOOP_STEPS = BUDGET_STEPS // 2
 """Most steps that a check's loops may cost where most things are known: more could exceed the guard's budget."""
 MAX_NUMBER = 1_000_000
-_MOST_NUMBERS = 31  # bits of a NUMBERS
-_WEIGHED = {PAIR: 2, NUMBERS: 5}
+_MAX_NUMBERS = 31  # bits of a NUMBERS
+_COMPARISON_STEPS = {PAIR: 2, NUMBERS: 5}
 """Steps that the guard takes to compare such values, beside those of the nodes."""
 _NOWHERE = np.zeros((1, 1, 1), bool)
 
@@ -58,7 +58,7 @@ class Unsupported(Exception):
 
 
 class Text(int):
-    """Which of a check's texts is here. It is written otherwise than a number that a check has in the same place."""
+    """The number of one of a check's texts; its repr differs from that of a plain number in the same place."""
 
     def __repr__(self) -> str:
         return f"Text({int(self)})"
@@ -86,10 +86,12 @@ class Evaluation:
     def __init__(
         self, form: VectorizedCheck, memory: Any, columns: Columns, rows: np.ndarray, which: np.ndarray
     ) -> None:
-        self.form, self.reader, self.memory, self.columns = form, form.reader, memory, columns
-        self.rows, self.which, self.depth, self.loop_steps = rows, which, 0, 0
+        self.form, self.reader = form, form.reader
+        self.memory, self.columns = memory, columns
+        self.rows, self.which = rows, which
+        self.depth = self.loop_steps = 0
         self.result = np.zeros((len(rows), 1, 1), bool)
-        self.failed, self.uncertain = np.zeros(len(rows), bool), np.zeros(len(rows), bool)
+        self.failed, self.uncertain = np.zeros((2, len(rows)), bool)
         self.active = np.ones((len(rows), 1, 1), bool)
         """Where the current code runs; values mean nothing elsewhere."""
         self.stopped = _NOWHERE
@@ -120,9 +122,8 @@ class Evaluation:
             match statement:
                 case ast.Return(value=ast.expr() as expression):
                     if self.depth == 0:
-                        is_choice = isinstance(
-                            expression, ast.BoolOp
-                        )  # the guard takes the truth value of these and of nothing else
+                        # The guard takes the truth value of these and of nothing else.
+                        is_choice = isinstance(expression, ast.BoolOp)
                         answer = self.truth(expression) if is_choice else self.array(expression, BOOL)
                         self.result = np.where(self.active, answer, self.result)
                     elif not isinstance(expression, ast.Constant) or self.loop_answer is (expression.value is False):
@@ -132,14 +133,14 @@ class Evaluation:
                     self.stopped = self.stopped | self.active
                 case ast.If():
                     holds = self.truth(statement.test)
-                    for part, here in ((statement.body, holds), (statement.orelse, ~holds)):
+                    for branch, here in ((statement.body, holds), (statement.orelse, ~holds)):
                         with self.where(here):
-                            self.run(part)
+                            self.run(branch)
                 case ast.Assign(targets=[target]):
                     self._assign(target, self.value(statement.value))
                 case ast.For(orelse=[]):
                     before, self.stopped = self.stopped, _NOWHERE
-                    with self.each(statement.target, statement.iter, body=statement.body):
+                    with self.for_all(statement.target, statement.iter, body=statement.body):
                         self.run(statement.body)
                         exits = self.stopped.any(axis=self.depth, keepdims=True)
                     self.stopped = before | exits
@@ -150,7 +151,7 @@ class Evaluation:
                     raise Unsupported(type(statement).__name__)
 
     @contextmanager
-    def each(self, target: ast.expr, source: ast.expr, *, body: Sequence[ast.AST]) -> Iterator[None]:
+    def for_all(self, target: ast.expr, source: ast.expr, *, body: Sequence[ast.AST]) -> Iterator[None]:
         """Code evaluated in this block runs for each of some things at once, along one more axis."""
         source_value = self.value(source)
         if self.depth == MAX_DEPTH or source_value.kind != THINGS:
@@ -165,15 +166,15 @@ class Evaluation:
             self.depth -= 1
 
     def _charge(self, cost: int, *, depth: int) -> None:
-        """Note steps that the guard takes in each turn of so many loops. Raises Unsupported where all are too many."""
+        """Add the guard's steps for each turn of `depth` nested loops. Raises Unsupported beyond MAX_LOOP_STEPS."""
         self.loop_steps += cost * self.columns.present.shape[1] ** depth
         if self.loop_steps > MAX_LOOP_STEPS:
             raise Unsupported("loops that could take too many steps")
 
     def _assign(self, target: ast.expr, value: Value) -> None:
         if isinstance(target, ast.Tuple) and value.kind == PAIR and len(target.elts) == 2:
-            for each, part in zip(target.elts, value.data, strict=True):
-                self._assign(each, part)
+            for element, element_value in zip(target.elts, value.data, strict=True):
+                self._assign(element, element_value)
         elif isinstance(target, ast.Name) and target.id not in self.variables:
             self.variables[target.id] = value
         else:
@@ -218,10 +219,10 @@ class Evaluation:
                 return self._first(value)
             case ast.Tuple(elts=[first, second]):
                 return Value(PAIR, (self.value(first), self.value(second)))
-            case ast.ListComp(elt=ast.Name(id=name), generators=[ast.comprehension(target=ast.Name(id=item)) as part]):
+            case ast.ListComp(elt=ast.Name(id=name), generators=[ast.comprehension(target=ast.Name(id=item)) as loop]):
                 if name == item and self.depth == 0:
                     here, _ = self._elements(node, self.value)
-                    return replace(self.value(part.iter), data=here[:, :, 0])
+                    return replace(self.value(loop.iter), data=here[:, :, 0])
         raise Unsupported(type(node).__name__)
 
     def array(self, node: ast.expr, kind: str) -> np.ndarray:
@@ -236,9 +237,9 @@ class Evaluation:
         if isinstance(node, ast.BoolOp):
             is_and = isinstance(node.op, ast.And)
             holds = self.truth(node.values[0])
-            for each in node.values[1:]:
+            for operand in node.values[1:]:
                 with self.where(holds if is_and else ~holds):
-                    holds = holds & self.truth(each) if is_and else holds | self.truth(each)
+                    holds = holds & self.truth(operand) if is_and else holds | self.truth(operand)
             return holds
         value = self.value(node)
         if value.kind in (BOOL, INT, NUMBERS):
@@ -256,10 +257,10 @@ class Evaluation:
         return np.take_along_axis(column, flat, axis=1).reshape(places.shape)
 
     def _first(self, things: Value) -> Value:
-        """The first of some things; None where there is none."""
-        n = things.data.shape[1]
-        far = self.columns.things[:, :, self.reader.distance].astype(np.int64) if things.nearest_first else 0
-        place = np.where(things.data, far * n + np.arange(n), np.iinfo(np.int64).max).argmin(axis=1)
+        """The first of some things; None where a row has none of them."""
+        count = things.data.shape[1]
+        distances = self.columns.things[:, :, self.reader.distance].astype(np.int64) if things.nearest_first else 0
+        place = np.where(things.data, distances * count + np.arange(count), np.iinfo(np.int64).max).argmin(axis=1)
         return Value(THING, np.where(things.data.any(axis=1), place, -1)[:, None, None])
 
     def _compare(self, node: ast.Compare) -> np.ndarray:
@@ -284,11 +285,11 @@ class Evaluation:
         return ~result if isinstance(op, ast.NotIn | ast.NotEq | ast.IsNot) else result
 
     def _equal(self, first: Value, second: Value) -> np.ndarray:
-        if first.kind in _WEIGHED:
-            self._charge(_WEIGHED[first.kind], depth=self.depth)
+        if first.kind in _COMPARISON_STEPS:
+            self._charge(_COMPARISON_STEPS[first.kind], depth=self.depth)
         if first.kind == second.kind == PAIR:
-            one, other = (self._equal(a, b) for a, b in zip(first.data, second.data, strict=True))
-            return one & other
+            (x, y), (other_x, other_y) = first.data, second.data
+            return self._equal(x, other_x) & self._equal(y, other_y)
         if second.kind == TEXT and first.kind in self.reader.texts:
             return np.asarray(first.data == self.form.encode(second.data, first.kind)[self.which][:, None, None])
         if first.kind != second.kind or first.kind in (TEXT, THINGS):
@@ -296,14 +297,16 @@ class Evaluation:
         return np.asarray(first.data == second.data)
 
     def _contains(self, node: ast.expr, item: Value) -> np.ndarray:
-        if isinstance(node, ast.Tuple | ast.List | ast.Set) and all(isinstance(n, ast.Constant) for n in node.elts):
+        if isinstance(node, ast.Tuple | ast.List | ast.Set) and all(
+            isinstance(element, ast.Constant) for element in node.elts
+        ):
             self._charge(
                 len(node.elts) // 8 + max(sum(map(len, texts)) for texts in self.form.texts) // 96, depth=self.depth
             )
-            return reduce(operator.or_, (self._equal(item, self.value(each)) for each in node.elts), _NOWHERE)
+            return reduce(operator.or_, (self._equal(item, self.value(element)) for element in node.elts), _NOWHERE)
         value = self.value(node)
         if value.kind == NUMBERS and item.kind == INT:
-            fits = (item.data >= 0) & (item.data < _MOST_NUMBERS)
+            fits = (item.data >= 0) & (item.data < _MAX_NUMBERS)
             return fits & (value.data >> np.where(fits, item.data, 0) & 1 == 1)
         if value.kind == THINGS and item.kind == THING:
             return self._look_up(value.data, item) & (item.data >= 0)
@@ -317,33 +320,35 @@ class Evaluation:
                 return self._fact(*self.reader.facts[name])
             case self.reader.all_things, []:
                 return Value(THINGS, self.columns.present)
-            case self.reader.find, [one]:
-                description = self.value(one)
+            case self.reader.find, [argument]:
+                description = self.value(argument)
                 if description.kind != TEXT:
                     raise Unsupported("a description that isn't a text of its own")
                 targets = self.form.encode(description.data, THINGS)[self.which]
                 self.fail((targets[:, -1] == 0)[:, None, None])
                 hits = self.reader.matches(self.memory, self.rows, self.columns, targets[:, :-1])
                 return Value(THINGS, hits, nearest_first=True)
-            case self.reader.is_free, [one]:
-                position = self.value(one)
-                if position.kind != PAIR or any(part.kind != INT for part in position.data):
+            case self.reader.is_free, [argument]:
+                position = self.value(argument)
+                if position.kind != PAIR or any(coordinate.kind != INT for coordinate in position.data):
                     raise Unsupported("a place that isn't a pair of numbers")
-                x, y, rows = np.broadcast_arrays(*(part.data for part in position.data), self.rows[:, None, None])
+                x, y, rows = np.broadcast_arrays(
+                    *(coordinate.data for coordinate in position.data), self.rows[:, None, None]
+                )
                 return Value(
                     BOOL, self.reader.is_free_at(self.memory, rows.ravel(), x.ravel(), y.ravel()).reshape(x.shape)
                 )
-            case "bool", [one]:
-                return Value(BOOL, self.truth(one))
-            case "abs", [one]:
-                return Value(INT, abs(self.array(one, INT)))
+            case "bool", [argument]:
+                return Value(BOOL, self.truth(argument))
+            case "abs", [argument]:
+                return Value(INT, abs(self.array(argument, INT)))
             case "any" | "all", [ast.GeneratorExp() | ast.ListComp() as node]:
                 here, holds = self._elements(node, self.truth)
                 axes = tuple(range(self.depth + 1, self.depth + 1 + len(node.generators)))
                 decisive = (here & (holds if name == "any" else ~holds)).any(axis=axes, keepdims=True)
                 return Value(BOOL, decisive if name == "any" else ~decisive)
-            case "len", [one]:
-                value = self.value(one)
+            case "len", [argument]:
+                value = self.value(argument)
                 if value.kind == THINGS:
                     return Value(INT, value.data.sum(axis=1)[:, None, None])
                 if value.kind == NUMBERS:
@@ -355,29 +360,29 @@ class Evaluation:
     def _fact(self, kind: str, columns: tuple[int, ...]) -> Value:
         parts = [self.columns.facts[:, column, None, None] for column in columns]
         if kind == THING:
-            same = (self.columns.things[:, :, 0] == parts[0][:, :, 0]) & self.columns.present
-            return self._first(Value(THINGS, same))
+            is_it = (self.columns.things[:, :, 0] == parts[0][:, :, 0]) & self.columns.present
+            return self._first(Value(THINGS, is_it))
         return _of_kind(kind, parts)
 
     def _elements(self, node: ast.GeneratorExp | ast.ListComp, evaluate: Callable[[ast.expr], Any]) -> tuple[Any, Any]:
         """Where an element is yielded, and its value by `evaluate`, along one more axis for each generator."""
         with ExitStack() as blocks:
-            for number, part in enumerate(node.generators):
-                rest = [*part.ifs, *node.generators[number + 1 :], node.elt]
-                blocks.enter_context(self.each(part.target, part.iter, body=rest))
-                for test in part.ifs:
+            for number, generator in enumerate(node.generators):
+                rest = [*generator.ifs, *node.generators[number + 1 :], node.elt]
+                blocks.enter_context(self.for_all(generator.target, generator.iter, body=rest))
+                for test in generator.ifs:
                     blocks.enter_context(self.where(self.truth(test)))
             return self.active, evaluate(node.elt)
 
 
 def _of_kind(kind: str, parts: Sequence[np.ndarray]) -> Value:
-    """A fact or a field."""
+    """The arrays of a fact or a field as a value of its kind."""
     if kind == PAIR:
         return Value(PAIR, tuple(Value(INT, part.astype(np.int64)) for part in parts))
     return Value(kind, parts[0] != 0 if kind == BOOL else parts[0].astype(np.int64))
 
 
 def _steps_of_calls(body: Sequence[ast.AST], things: int) -> int:
-    """Steps that calls and memberships in a turn cost beside their nodes: they go through up to so many things."""
-    kinds = [type(part) for node in body for part in ast.walk(node)]
+    """Steps that calls and memberships in a turn cost beside their nodes: each goes through up to `things` things."""
+    kinds = [type(inner) for node in body for inner in ast.walk(node)]
     return 3 * kinds.count(ast.Call) + (2 + things // 4) * (kinds.count(ast.In) + kinds.count(ast.NotIn))

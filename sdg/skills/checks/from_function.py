@@ -24,7 +24,7 @@ from sdg.skills.checks.template import string_constants, target_of
 from sdg.skills.library.library import CheckTemplate
 from sdg.skills.subgoal import CheckFunction
 
-_MISSIONS = 8
+_MISSIONS_PER_LEVEL = 8
 """First seeds of each level whose missions are searched for things that a check doesn't name."""
 HOW = "write `def reached(thing): return ...` over perception functions, at the top of a file or a cell"
 
@@ -48,10 +48,10 @@ def template_of(check: Callable[..., object] | str, domain: Domain) -> CheckTemp
         raise CheckError(f"a check is one function: {HOW}")
     definition = statements[0]
     _refuse_misspelt(definition, domain)
-    parameters = [each.arg for each in definition.args.args]
+    parameters = [parameter.arg for parameter in definition.args.args]
     if len(parameters) > 1 or definition.args.vararg or definition.args.kwonlyargs or definition.args.defaults:
         raise CheckError(f"the check {definition.name} takes at most one argument, what the skill is about: {HOW}")
-    argument = _unnamed(definition, domain) if parameters else ""
+    argument = _unused_description(definition, domain) if parameters else ""
     if parameters:
         if parameters[0] in names_bound(ast.Module(definition.body, [])):
             raise CheckError(
@@ -89,21 +89,20 @@ def _source(check: object) -> str:
         ) from None
 
 
-def _unnamed(definition: ast.FunctionDef, domain: Domain) -> str:
-    """A description that a check with a parameter can be written for: its own literals mean something else and have
-    none of its words, so they aren't taken for the argument."""
+def _unused_description(definition: ast.FunctionDef, domain: Domain) -> str:
+    """A description to stand for a check's parameter. It shares neither meaning nor words with the check's own
+    literals, so that these aren't taken for the argument."""
     language, literals = domain.language, string_constants(ast.unparse(definition))
     words = {word for text in literals for word in text.lower().split()}
-    named = {target_of(text, language) for text in (*literals, language.anything)}
+    used_targets = {target_of(text, language) for text in (*literals, language.anything)}
     missions = (
         mission(number)
-        for mission in (domain.layouts(level, range(_MISSIONS)).mission for level in domain.levels())
-        for number in range(_MISSIONS)
+        for mission in (domain.layouts(level, range(_MISSIONS_PER_LEVEL)).mission for level in domain.levels())
+        for number in range(_MISSIONS_PER_LEVEL)
     )
     for text in chain([language.example], chain.from_iterable(map(language.mentions, missions))):
-        if (target := language.parse(text)) not in named and words.isdisjoint(
-            language.part(target, part) for part in language.parts
-        ):
+        target = language.parse(text)
+        if target not in used_targets and words.isdisjoint(language.part(target, part) for part in language.parts):
             return text
     raise CheckError(
         f"the check {definition.name} names something of every kind beside its parameter: name less, or leave that out"
@@ -130,7 +129,7 @@ def _descriptions(definition: ast.FunctionDef, domain: Domain) -> Iterator[str]:
     for call in (node for node in ast.walk(definition) if isinstance(node, ast.Call)):
         function = domain.perceivable.functions.get(getattr(call.func, "id", ""))
         names = [name for name in inspect.signature(function).parameters if name != "self"] if function else []
-        arguments = [*zip(names, call.args, strict=False), *((each.arg, each.value) for each in call.keywords)]
+        arguments = [*zip(names, call.args, strict=False), *((keyword.arg, keyword.value) for keyword in call.keywords)]
         for name, value in arguments:
             if name == "description" and isinstance(value, ast.Constant) and isinstance(value.value, str):
                 yield value.value
@@ -140,7 +139,7 @@ def _comparisons(definition: ast.FunctionDef, domain: Domain) -> Iterator[tuple[
     """(part, text) where a field that is also a part of descriptions is compared with a text: thing.color == "rad"."""
     for node in (node for node in ast.walk(definition) if isinstance(node, ast.Compare)):
         sides = [node.left, *node.comparators]
-        parts = [each.attr for each in sides if isinstance(each, ast.Attribute) and each.attr in domain.language.parts]
+        parts = [side.attr for side in sides if isinstance(side, ast.Attribute) and side.attr in domain.language.parts]
         for side in sides:
             if parts and isinstance(side, ast.Constant) and isinstance(side.value, str):
                 yield parts[0], side.value

@@ -31,7 +31,7 @@ class VectorizedCheck:
     body: Sequence[ast.stmt]
     reader: ColumnReader
     texts: list[tuple[str, ...]] = field(default_factory=list)
-    """Those of each added check."""
+    """The texts of each added check."""
     _codes: dict[tuple[int, str], np.ndarray] = field(default_factory=dict)
 
     def evaluate(self, memory: Any, columns: Columns, rows: np.ndarray, which: np.ndarray) -> tuple[Any, Any]:
@@ -48,9 +48,12 @@ class VectorizedCheck:
         whether it is a valid one, i64 (checks, w + 1)."""
         codes = self._codes.get((text, kind))
         if codes is None or len(codes) < len(self.texts):
-            own = [texts[text] for texts in self.texts]
+            spellings = [texts[text] for texts in self.texts]
             numbers = {word: number for number, word in enumerate(self.reader.texts.get(kind, ()))}
-            values = [self._target(each) if kind == THINGS else numbers.get(each, _NO_NUMBER) for each in own]
+            values = [
+                self._target(spelling) if kind == THINGS else numbers.get(spelling, _NO_NUMBER)
+                for spelling in spellings
+            ]
             self._codes[text, kind] = codes = np.array(values, np.int64)
         return codes
 
@@ -77,8 +80,8 @@ def vectorize(check: CheckFunction, reader: ColumnReader) -> tuple[str, tuple[st
     if not names_bound(tree).keys().isdisjoint(name.id for name in callees if isinstance(name, ast.Name)):
         raise Unsupported("it calls a name that it binds itself")  # wherever it does: the name is local everywhere
     body, texts = [*constants, *function.body], list[str]()
-    for node in (node for part in body for node in ast.walk(part) if isinstance(node, ast.Constant)):
-        if isinstance(node.value, str):
+    for node in (node for statement in body for node in ast.walk(statement)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
             texts.append(node.value)
             node.value = Text(len(texts) - 1)
     return ast.dump(ast.Module(body, [])), tuple(texts), VectorizedCheck(body, reader)
@@ -94,7 +97,7 @@ class BatchReward:
         self.checks, self.domain = tuple(checks), domain
         self._forms: list[VectorizedCheck] = []
         self._form_of = np.full(len(self.checks), -1)
-        self._place = np.zeros(len(self.checks), np.int64)
+        self._number_in_form = np.zeros(len(self.checks), np.int64)
         """Each check's number within its form."""
         numbers: dict[str, int] = {}
         for number, check in enumerate(self.checks):
@@ -104,10 +107,11 @@ class BatchReward:
                     key, texts, form = vectorize(check, domain.column_reader)
                 except Unsupported:
                     continue
-                self._form_of[number] = own = numbers.setdefault(key, len(self._forms))
-                self._forms += [form] if own == len(self._forms) else []
-                self._place[number] = len(self._forms[own].texts)
-                self._forms[own].texts.append(texts)
+                self._form_of[number] = form_number = numbers.setdefault(key, len(self._forms))
+                if form_number == len(self._forms):
+                    self._forms.append(form)
+                self._number_in_form[number] = len(self._forms[form_number].texts)
+                self._forms[form_number].texts.append(texts)
 
     def __call__(self, memory: Any, check_of: np.ndarray) -> np.ndarray:
         """bool (n,): whether each row's check is true by what its robot has seen."""
@@ -119,7 +123,7 @@ class BatchReward:
             for number in numbers.tolist():
                 rows = np.flatnonzero(forms == number)
                 try:
-                    which = self._place[check_of[rows]]
+                    which = self._number_in_form[check_of[rows]]
                     fired[rows], certain[rows] = self._forms[number].evaluate(memory, columns, rows, which)
                 except Unsupported:  # later calls don't try this form again
                     self._form_of[self._form_of == number] = -1

@@ -1,4 +1,4 @@
-"""What a check function tests, apart from its argument: an honest, already verified sign of what a subgoal means.
+"""The shape of a check function, apart from its argument: a verified sign of the subgoal's meaning.
 
 Two subgoals of one skill ("discover the red key", "locate a green lamp") have check functions of one shape. Only text
 is read here; nothing is compiled or run, and source that does not parse has a shape of its own instead of an error.
@@ -14,13 +14,13 @@ from sdg.skills.checks.template import is_answer, parsed_check
 from sdg.skills.subgoal import CheckFunction
 
 ARGUMENT = "ARGUMENT"
-"""What replaces the literals that spell the skill's argument."""
+"""Replaces the literals that spell the skill's argument."""
 OTHER = "OTHER"
-"""What replaces literals that the subgoal names besides its argument, as A in "put A next to B" where B is it."""
+"""Replaces literals of other things that the subgoal names: A in "put A next to B", where B is the argument."""
 
 _CACHE_SIZE = 4096  # a review compares every check with many others
 _WORD = re.compile(r"[a-z]+|#\d+")
-_OWN = re.compile(r"f|v\d+")
+_LOCAL_NAME = re.compile(r"f|v\d+")
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
@@ -41,7 +41,7 @@ def canonical_source(source: str, *, argument: str, description: str = "", api: 
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def signature(canonical: str) -> frozenset[str]:
-    """What canonical source asks of the world: names it calls, fields it reads, texts it compares, `not` and `not in`.
+    """The questions in canonical source: names it calls, fields it reads, texts it compares, `not` and `not in`.
 
     Control flow, order, numbers and the spelling of locals are left out, so that a loop and a generator expression that
     ask the same have one signature. Source that doesn't parse has itself as its only element.
@@ -61,12 +61,12 @@ def core(canonical: str) -> str:
     function = tree.body[0] if tree is not None and len(tree.body) == 1 else None
     if not isinstance(function, ast.FunctionDef) or ARGUMENT not in canonical:
         return canonical
-    first = next((n for n, statement in enumerate(function.body) if ARGUMENT in ast.dump(statement)), 0)
+    first = next((number for number, statement in enumerate(function.body) if ARGUMENT in ast.dump(statement)), 0)
     body = function.body[first:]
     for statement in reversed(function.body[:first]):
-        if not (isinstance(statement, ast.If) and not statement.orelse and is_answer(statement.body, False)) and (
-            not isinstance(statement, ast.Assign) or _is_needed(statement, body)
-        ):
+        is_clause = isinstance(statement, ast.If) and not statement.orelse and is_answer(statement.body, False)
+        is_needless = isinstance(statement, ast.Assign) and not _is_needed(statement, body)
+        if not is_clause and not is_needless:
             body.insert(0, statement)
     function.body = body
     return ast.unparse(function)
@@ -74,7 +74,7 @@ def core(canonical: str) -> str:
 
 def _is_needed(assignment: ast.Assign, body: list[ast.stmt]) -> bool:
     names = {node.id for target in assignment.targets for node in ast.walk(target) if isinstance(node, ast.Name)}
-    return any(isinstance(n, ast.Name) and n.id in names for statement in body for n in ast.walk(statement))
+    return any(isinstance(node, ast.Name) and node.id in names for statement in body for node in ast.walk(statement))
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
@@ -89,7 +89,7 @@ def is_tied_to_its_layout(source: str) -> bool:
 
 
 def asked_by(check: CheckFunction, argument: str) -> frozenset[str]:
-    """What a check written for an argument asks of the world, without its protective clauses."""
+    """The signature of a check written for an argument, without its protective clauses."""
     return signature(core(canonical_source(check.source, argument=argument)))
 
 
@@ -119,8 +119,8 @@ def _local_names(tree: ast.AST) -> dict[str, str]:
 class _Slots(ast.NodeTransformer):
     """Renames locals and puts slots in place of literals; nothing in it is quadratic, so hostile length is harmless."""
 
-    def __init__(self, argument: frozenset[str], other: frozenset[str], names: dict[str, str]) -> None:
-        self._argument, self._other, self._names = argument, other, names
+    def __init__(self, argument_words: frozenset[str], other_words: frozenset[str], names: dict[str, str]) -> None:
+        self._argument_words, self._other_words, self._names = argument_words, other_words, names
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.name = "f"
@@ -139,9 +139,9 @@ class _Slots(ast.NodeTransformer):
         if not isinstance(node.value, str):
             return node
         words = _words(node.value)
-        if words and words <= self._argument:
+        if words and words <= self._argument_words:
             return ast.Constant(value=ARGUMENT)
-        if words and words <= self._argument | self._other:
+        if words and words <= self._argument_words | self._other_words:
             return ast.Constant(value=OTHER)
         return node
 
@@ -152,7 +152,7 @@ class _Slots(ast.NodeTransformer):
 def _questions(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            if not _OWN.fullmatch(node.func.id):
+            if not _LOCAL_NAME.fullmatch(node.func.id):
                 yield node.func.id + "()"
         elif isinstance(node, ast.Attribute):
             yield "." + node.attr

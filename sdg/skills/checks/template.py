@@ -1,4 +1,4 @@
-"""A check as a template: the same question about something else.
+"""A check as a template: its question, asked about other things.
 
 A check verified for "red key" can be asked about any other description: the literals that spell the old one are
 replaced in the syntax tree. So a skill gets its termination check for a new argument, and can be practised on layouts
@@ -17,7 +17,7 @@ from sdg.sandbox.guard.syntax import parse, parse_code
 from sdg.skills.subgoal import CheckFunction
 
 parsed_check = lru_cache(maxsize=4096)(parse_code)
-"""The tree of a check's source, shared by all who only read it; None as in `parse_code`. Who changes a tree parses the
+"""The tree of a check's source, shared by its readers; None as in `parse_code`. Code that changes a tree parses the
 source again, because copying a tree takes longer."""
 
 
@@ -42,7 +42,7 @@ def _parts_of_texts(source: str) -> tuple[str, ...]:
 
 
 def is_answer(body: Sequence[ast.stmt], answer: bool) -> bool:
-    """Whether all that the statements do is return this constant."""
+    """Whether the statements do nothing but return this constant."""
     only = body[0] if len(body) == 1 else None
     return isinstance(only, ast.Return) and isinstance(only.value, ast.Constant) and only.value.value is answer
 
@@ -76,10 +76,10 @@ def _rewrite(check: CheckFunction, targets: tuple[tuple[Any, Any], ...], languag
 
 @lru_cache(maxsize=10_000)
 def _mentioned_or_any(check: CheckFunction, language: Language) -> frozenset[Any] | None:
-    """What a check names by description; None when it compares single words, as then every replacement may matter."""
+    """The targets that a check describes; None when it compares single words, as then every replacement may matter."""
     words = {text.strip().lower() for text in string_constants(check.source)}
-    lone = {word for part in language.parts.values() for word in part}
-    return None if words & lone else mentioned_things(check, language)
+    single_words = {word for part in language.parts.values() for word in part}
+    return None if words & single_words else mentioned_things(check, language)
 
 
 def parse_check(check: CheckFunction) -> ast.Module:
@@ -100,13 +100,13 @@ def written_check(name: str, tree: ast.AST) -> CheckFunction:
 
 
 def mentioned_things(check: CheckFunction, language: Language) -> frozenset[Any]:
-    """What a check names by description in its literals; nothing where it doesn't parse."""
+    """The targets that a check's literals describe; none where it doesn't parse."""
     targets = (target_of(text, language) for text in string_constants(check.source))
     return frozenset(target for target in targets if target is not None)
 
 
 def target_of(value: str, language: Language) -> Any:
-    """What a text describes; None for one that describes nothing."""
+    """The target that a text describes; None for one that describes nothing."""
     try:
         return language.parse(value)
     except ValueError:
@@ -126,19 +126,18 @@ class _Rewriter(ast.NodeTransformer):
         part = next((part for part, words in self.language.parts.items() if word in words), "")
         # A single word of the last part (the kind of thing) is also a description: that reading comes first.
         target = target_of(node.value, self.language) if part in ("", self.kind) else None
-        new = (
-            self.language.text(self.targets[target])
-            if target in self.targets
-            else (self._counterpart(word, part) if part else word)
-        )
+        if target in self.targets:
+            new = self.language.text(self.targets[target])
+        else:
+            new = self._counterpart(word, part) if part else word
         # Blanks around it stay, because a part of an f-string needs them.
         return node if new == word else ast.Constant(node.value.replace(bare, new))
 
     def _counterpart(self, word: str, part: str) -> str:
-        of = self.language.part
-        new = {of(target, part) for old, target in self.targets.items() if of(old, part) == word}
-        if not new:
+        part_of = self.language.part
+        counterparts = {part_of(new, part) for old, new in self.targets.items() if part_of(old, part) == word}
+        if not counterparts:
             return word
-        if len(new) > 1 or None in new:
+        if len(counterparts) > 1 or None in counterparts:
             raise Unfit(f"{word!r} has no one counterpart")
-        return str(new.pop())
+        return str(counterparts.pop())

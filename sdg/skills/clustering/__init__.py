@@ -1,1 +1,1 @@
-"""Subgoals as points, k-means over them, and a second look at what it found (SDG, section 4.4)."""
+"""Subgoals as points, k-means over them, and a review of its clusters (SDG, section 4.4)."""

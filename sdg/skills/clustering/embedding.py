@@ -85,24 +85,24 @@ def minilm(texts: Sequence[str]) -> np.ndarray:
     return normalise(points)
 
 
-# --- what of an item is embedded ------------------------------------------------------------------------------------
+# --- the views of an item --------------------------------------------------------------------------------------------
 
 
 def name_text(item: ClusterItem) -> str:
-    """The API name as words: what the paper embeds."""
+    """The API name as words, which the paper embeds."""
     return item.call.api.replace("_", " ").strip()
 
 
 def check_text(item: ClusterItem) -> str:
-    """What the check asks of the world, as sorted words, without argument, locals and writing style."""
+    """The check's signature as sorted words, without argument, locals and writing style."""
     return " ".join(sorted(re.sub(r"\W+", "_", word).strip("_") for word in signature(canonical_check(item))))
 
 
 def argument_text(item: ClusterItem) -> str:
-    """What kind of thing the argument is: "gate" for "the red gate on your left", "none" without an argument."""
+    """The kind of thing that the argument names: "gate" for "the red gate on your left", "none" without an argument."""
     words = re.findall(r"[a-z0-9#]+", item.call.argument.lower())
-    before = words[: next((n for n, word in enumerate(words) if n and word in _PREPOSITIONS), len(words))]
-    return ([word for word in before if not word.startswith("#")] or ["none"])[-1]
+    end = next((number for number, word in enumerate(words) if number and word in _PREPOSITIONS), len(words))
+    return ([word for word in words[:end] if not word.startswith("#")] or ["none"])[-1]
 
 
 _PREPOSITIONS = frozenset({"at", "behind", "beside", "by", "in", "near", "next", "of", "on", "to", "with"})
@@ -146,7 +146,9 @@ def embed_items(items: Sequence[ClusterItem], parts: Sequence[View]) -> np.ndarr
     the weighted mean of the parts' cosines.
     """
     names = [name_text(item) for item in items]
-    blocks = [np.sqrt(p.weight) * _means(p.embedder([p.text(i) for i in items]), names) for p in parts]
+    blocks = [
+        np.sqrt(view.weight) * _means(view.embedder([view.text(item) for item in items]), names) for view in parts
+    ]
     return normalise(np.hstack(blocks))
 
 

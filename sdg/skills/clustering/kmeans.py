@@ -86,7 +86,7 @@ def cluster(
 
 def distinct(points: np.ndarray, items: Sequence[ClusterItem]) -> tuple[np.ndarray, np.ndarray]:
     """One row for each distinct API text in sorted order, (m, d), and each item's row number, (n,)."""
-    _, first, members = np.unique(np.array([name_text(i) for i in items]), return_index=True, return_inverse=True)
+    _, first, members = np.unique(np.array([name_text(item) for item in items]), return_index=True, return_inverse=True)
     return points[first], members
 
 
@@ -143,7 +143,7 @@ def _kmeans(rows: np.ndarray, k: int, *, seed: int, n_init: int = 10) -> Any:
 
 def _restart_stability(rows: np.ndarray, k: int, *, seed: int, n_restarts: int = 5) -> float:
     runs = [_kmeans(rows, k, seed=seed + restart, n_init=1).labels_ for restart in range(n_restarts)]
-    return float(np.mean([adjusted_rand(a.tolist(), b.tolist()) for a, b in combinations(runs, 2)]))
+    return float(np.mean([adjusted_rand(first.tolist(), second.tolist()) for first, second in combinations(runs, 2)]))
 
 
 def _number(labels: np.ndarray) -> tuple[int, ...]:

@@ -7,13 +7,14 @@ different things can't be learned, and two clusters whose checks ask the same wa
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from sdg.skills.checks.shape import core, signature, similarity
 from sdg.skills.clustering.embedding import ClusterItem, argument_text, canonical_check
 from sdg.skills.clustering.kmeans import REJECTED
 
-ALIKE = 2 / 3
+MIN_SIMILARITY = 2 / 3
 """Members with signatures at least this similar aren't split; only clusters with equal ones are merged.
 
 Jaccard: a check of two parts that gains a third scores 2/3, and so do two checks of five parts that differ in one.
@@ -22,7 +23,7 @@ So a check that gains a clause, or a long one that exchanges a clause, still mea
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was done to a cluster: its number before, how many items it concerns, and the reason in words."""
+    """A change to a cluster: its number before, the number of items concerned, and the reason in words."""
 
     action: Literal["split", "merge", "reject"]
     cluster: int
@@ -45,8 +46,8 @@ class Review:
 
 def _similarity(first: ClusterItem, second: ClusterItem) -> float:
     """In [0, 1]; protective clauses ("still carrying A") count only where they make two checks more alike."""
-    a, b = canonical_check(first), canonical_check(second)
-    return max(similarity(signature(a), signature(b)), similarity(signature(core(a)), signature(core(b))))
+    checks = canonical_check(first), canonical_check(second)
+    return max(similarity(*map(signature, checks)), similarity(*(signature(core(check)) for check in checks)))
 
 
 def review(
@@ -57,7 +58,7 @@ def review(
     argument_kind: Callable[[str], Hashable] = bool,
     relation: Callable[[str], Hashable] = lambda argument: None,
 ) -> Review:
-    """Split clusters whose checks aren't alike (`ALIKE`), merge those with the same checks, reject what is too small.
+    """Split clusters of unlike checks (`MIN_SIMILARITY`), merge those with the same checks, reject those too small.
 
     `argument_kind` and `relation` are the language's: a thing's distance and a pair's have one check but two relations.
     Raises ValueError when items and labels differ in number.
@@ -74,19 +75,19 @@ def review(
         # A twin has the same most common check and is about the same kinds of things.
         twin = next(
             (
-                n
-                for n, other in enumerate(distinct)
-                if _similarity(_typical(group, items), _typical(other, items)) == 1.0
-                and _same_things(group, other, items=items, kind=lambda said: (argument_kind(said), relation(said)))
+                number
+                for number, candidate in enumerate(distinct)
+                if _similarity(_typical(group, items), _typical(candidate, items)) == 1.0
+                and _same_things(group, candidate, items=items, kind=lambda text: (argument_kind(text), relation(text)))
             ),
             None,
         )
         if twin is None:
             distinct.append(group)
             continue
-        other = distinct[twin]
-        distinct[twin] = _Group(other.cluster, other.members + group.members)
-        why = f"its checks and arguments are those of cluster {other.cluster} ({_example(items[other.members[0]])})"
+        first = distinct[twin]
+        distinct[twin] = _Group(first.cluster, first.members + group.members)
+        why = f"its checks and arguments are those of cluster {first.cluster} ({_example(items[first.members[0]])})"
         decisions.append(Decision("merge", group.cluster, len(group.members), why))
     return Review(_labels(distinct, len(items), min_members=min_members, decisions=decisions), tuple(decisions))
 
@@ -104,16 +105,19 @@ def _split_groups(
     relation: Callable[[str], Hashable],
     decisions: list[Decision],
 ) -> list[_Group]:
-    parts: list[_Group] = []
+    split: list[_Group] = []
     for group in groups:
-        meaning_groups = meanings([items[n] for n in group.members], relation)
-        parts += [_Group(group.cluster, tuple(group.members[n] for n in part)) for part in meaning_groups]
-        if len(meaning_groups) > 1:
-            what = "; ".join(f"{len(part)} like {_example(items[group.members[part[0]]])}" for part in meaning_groups)
+        by_meaning = [
+            tuple(group.members[n] for n in numbers)
+            for numbers in meanings([items[member] for member in group.members], relation)
+        ]
+        split += [_Group(group.cluster, members) for members in by_meaning]
+        if len(by_meaning) > 1:
+            examples = "; ".join(f"{len(members)} like {_example(items[members[0]])}" for members in by_meaning)
             decisions.append(
-                Decision("split", group.cluster, len(group.members), f"its checks ask for different things: {what}")
+                Decision("split", group.cluster, len(group.members), f"its checks ask for different things: {examples}")
             )
-    return parts
+    return split
 
 
 def meanings(
@@ -126,16 +130,19 @@ def meanings(
     while a skill torn in two has half the examples.
     """
     kinds: dict[tuple[str, str, Hashable], list[int]] = {}
-    for n, item in enumerate(items):
-        kinds.setdefault((item.call.api, canonical_check(item), relation(item.call.argument)), []).append(n)
-    groups: list[list[tuple[str, str, Hashable]]] = []
-    for kind, members in kinds.items():
-        like = lambda k, kind=kind, item=items[members[0]]: (  # noqa: E731
-            k[2] == kind[2] and (k[0] == kind[0] or _similarity(items[kinds[k][0]], item) >= ALIKE)
+    for number, item in enumerate(items):
+        kinds.setdefault((item.call.api, canonical_check(item), relation(item.call.argument)), []).append(number)
+
+    def is_like(earlier: tuple[str, str, Hashable], kind: tuple[str, str, Hashable]) -> bool:
+        return earlier[2] == kind[2] and (
+            earlier[0] == kind[0] or _similarity(items[kinds[earlier][0]], items[kinds[kind][0]]) >= MIN_SIMILARITY
         )
-        neighbours = [g for g in groups if any(map(like, g))]
-        groups = [g for g in groups if g not in neighbours] + [[k for g in neighbours for k in g] + [kind]]
-    return sorted((sorted(n for kind in group for n in kinds[kind]) for group in groups), key=lambda part: part[0])
+
+    groups: list[list[tuple[str, str, Hashable]]] = []
+    for kind in kinds:
+        neighbours = [group for group in groups if any(is_like(member, kind) for member in group)]
+        groups = [group for group in groups if group not in neighbours] + [[*chain.from_iterable(neighbours), kind]]
+    return sorted(sorted(chain.from_iterable(kinds[kind] for kind in group)) for group in groups)
 
 
 def _typical(group: _Group, items: Sequence[ClusterItem]) -> ClusterItem:
@@ -147,10 +154,12 @@ def _same_things(
     first: _Group, second: _Group, *, items: Sequence[ClusterItem], kind: Callable[[str], Hashable]
 ) -> bool:
     """Whether at least half of the arguments of the group with fewer distinct ones also occur in the other."""
-    a, b = (
-        {(argument_text(items[n]), kind(items[n].call.argument)) for n in group.members} for group in (first, second)
-    )
-    return len(a & b) * 2 >= min(len(a), len(b))
+
+    def arguments_of(group: _Group) -> set[tuple[str, Hashable]]:
+        return {(argument_text(items[n]), kind(items[n].call.argument)) for n in group.members}
+
+    of_first, of_second = arguments_of(first), arguments_of(second)
+    return len(of_first & of_second) * 2 >= min(len(of_first), len(of_second))
 
 
 def _labels(groups: list[_Group], n_items: int, *, min_members: int, decisions: list[Decision]) -> tuple[int, ...]:

@@ -25,12 +25,12 @@ class Practice(Protocol):
 
     @property
     def env(self) -> RowsVecEnv:
-        """Where it is practised; it counts attempts."""
+        """The rows on which it is practised; they count attempts."""
         ...
 
     def learn(self, total_timesteps: int, *, callback: Callable[[Practice, int], bool]) -> int:
-        """Train for so many environment steps, in whole rollouts; returns the number of steps. After each rollout a
-        callback gets the practice and the steps so far, and returns False to end it."""
+        """Train for `total_timesteps` environment steps, in whole rollouts; returns the number of steps. After each
+        rollout `callback` gets the practice and the steps so far, and returns False to end it."""
         ...
 
     def policy(self) -> Policy:

@@ -27,11 +27,11 @@ from sdg.skills.practice.starts import Starts
 from sdg.skills.statistics import wilson_interval
 from sdg.skills.subgoal import CheckFunction
 
-MEASURED = 400
+EVALUATION_SEEDS = 400
 """Seeds of the evaluation split on which a finished skill is measured."""
 
-TRIED = 8
-"""Starts at which it is tried whether a check pays for nothing."""
+MAX_TRIED_STARTS = 8
+"""Starts at which a check is tried for firing after any one step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,9 @@ class SkillSpec:
 
     def about_each(self, language: Language) -> tuple[CheckFunction, ...]:
         """The check about each of the arguments; the check itself without any."""
-        checks = (with_argument(self.check, self.arguments[0], each, language=language) for each in self.arguments)
-        return tuple(checks) or (self.check,)
+        return tuple(
+            with_argument(self.check, self.arguments[0], argument, language=language) for argument in self.arguments
+        ) or (self.check,)
 
 
 def check_that(expression: str) -> CheckFunction:
@@ -79,13 +80,13 @@ def learn_library(
     pools = {
         "training": seeds("training", count=training_starts, seed=seed),
         "validation": seeds("validation", count=settings.validation_starts, seed=seed),
-        "evaluation": seeds("evaluation", count=MEASURED, seed=seed, level=level),
+        "evaluation": seeds("evaluation", count=EVALUATION_SEEDS, seed=seed, level=level),
     }
     policies: dict[str, Policy] = {}
     skills: list[Skill] = []
     for spec in specs:
-        before = [next(each for each in specs if each.name == name) for name in spec.after]
-        if absent := [each.name for each in before if each.name not in policies]:
+        before = [next(earlier for earlier in specs if earlier.name == name) for name in spec.after]
+        if absent := [earlier.name for earlier in before if earlier.name not in policies]:
             raise ValueError(f"{spec.name} comes after {', '.join(absent)}, which isn't learned yet: put it first")
         after = partial(starts_after, domain, level, before=before, policies=policies, spec=spec, seed=seed)
         starts = {split: after(pool) for split, pool in pools.items()}
@@ -128,8 +129,8 @@ def starts_after(
     Starts at which its check is true already are left out.
     """
     rows = domain.begin(domain.layouts(level, chosen), np.arange(len(chosen)))
-    for each in before:
-        reached, _, after = play(policies[each.name], _starts_of(rows, each), horizon=each.horizon, seed=seed)
+    for earlier in before:
+        reached, _, after = play(policies[earlier.name], _starts_of(rows, earlier), horizon=earlier.horizon, seed=seed)
         rows = after.rows.take(np.flatnonzero(reached))
         rows.begin_subgoals()
     return open_starts(_starts_of(rows, spec))
@@ -138,13 +139,13 @@ def starts_after(
 def _starts_of(rows: BatchWorld, spec: SkillSpec) -> Starts:
     """The rows as starts of a skill, with its arguments in turn, as far as they are possible there."""
     language, sense = rows.domain.language, rows.domain.persistence
-    about, snapshots = spec.arguments or ("",), [rows.perception(row) for row in range(len(rows))]
-    turns = [[(row + n) % len(about) for n in range(len(about))] for row in range(len(rows))]
+    arguments, snapshots = spec.arguments or ("",), [rows.perception(row) for row in range(len(rows))]
+    turns = [[(row + shift) % len(arguments) for shift in range(len(arguments))] for row in range(len(rows))]
     numbers = [
-        next((n for n in turn if about[n] and sense.is_possible(now, about[n])), turn[0])
-        for turn, now in zip(turns, snapshots, strict=True)
+        next((n for n in turn if arguments[n] and sense.is_possible(snapshot, arguments[n])), turn[0])
+        for turn, snapshot in zip(turns, snapshots, strict=True)
     ]
-    targets = np.stack([language.row(argument) for argument in about])[numbers]
+    targets = np.stack([language.row(argument) for argument in arguments])[numbers]
     return Starts(rows, targets, spec.about_each(language), np.array(numbers, np.int64))
 
 
@@ -170,12 +171,13 @@ def learn_skill(
     }
     if not all(map(len, starts.values())):
         raise ValueError(f"{template.check.name} is true wherever {level} begins: there is nothing to learn")
-    is_idle, tried = pays_for_nothing(starts["training"].take(np.arange(len(starts["training"]))[:TRIED]), seed=seed)
+    training = starts["training"]
+    is_idle, trial_steps = pays_for_nothing(training.take(np.arange(len(training))[:MAX_TRIED_STARTS]), seed=seed)
     if is_idle:
         raise ValueError(
             f"{template.check.name} is true after any one action: there is nothing to learn, ask for what it changes"
         )
-    result = train(starts["training"], starts["validation"], settings, seed=seed, on_evaluation=on_evaluation)
+    result = train(training, starts["validation"], settings, seed=seed, on_evaluation=on_evaluation)
     skill = measure_skill(
         SkillSpec(name, description, template.check, settings.horizon),
         policy_of(result.weights, domain, settings.learner),
@@ -184,7 +186,7 @@ def learn_skill(
         argument=template.argument,
         learner=settings.learner,
         seed=seed,
-        steps=tried + result.environment_steps,
+        steps=trial_steps + result.environment_steps,
     )
     curve = tuple((point.environment_steps, point.validation_success) for point in result.curve)
     return LearnedSkill(skill, result.weights, domain.name, curve)
@@ -194,7 +196,7 @@ def measure_skill(
     spec: SkillSpec, policy: Policy, *, level: str, domain: Domain, argument: str, learner: str, seed: int, steps: int
 ) -> Skill:
     """A skill and how often its policy reaches the check (written for `argument`) on held-out layouts of a level."""
-    layout_seeds = seeds("evaluation", count=MEASURED, seed=seed, level=level)
+    layout_seeds = seeds("evaluation", count=EVALUATION_SEEDS, seed=seed, level=level)
     held_out = beginnings(domain, level, layout_seeds, template=CheckTemplate(spec.check, argument))
     return _measure(spec, policy, held_out=held_out, learner=learner, seed=seed, argument=argument, steps=steps)
 

@@ -23,7 +23,7 @@ from sdg.skills.policy.network import ARRAYS, BitsPolicy, Policy, shapes
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-5
 """Adam's, as in stable-baselines3's PPO."""
 _GAP = 256
-"""Floats between arrays that are processed together: more than any loop takes at a time."""
+"""Floats between arrays that are processed together: more than a compiled loop takes at a time."""
 
 
 class BitRows:
@@ -48,7 +48,7 @@ class BitRows:
 
 @dataclass(frozen=True)
 class Batch:
-    """What a sample's gradient depends on besides its inputs; every array has one entry per sample."""
+    """The data of a sample's gradient besides its inputs; every array has one entry per sample."""
 
     actions: np.ndarray  # i64
     log_probabilities: np.ndarray  # f32, under the policy that acted
@@ -71,7 +71,7 @@ class Network:
     def __init__(self, inputs: Inputs, hidden: tuple[int, int], parameters: np.ndarray) -> None:
         self.inputs, self.hidden, self.parameters = inputs, hidden, parameters
         self.gradient, self._updates = np.zeros_like(parameters), 0
-        self._work = _apart((hidden[0],) * 3 + (hidden[1],) * 2 + (inputs.actions + 1,) * 2)
+        self._work = _spaced_arrays((hidden[0],) * 3 + (hidden[1],) * 2 + (inputs.actions + 1,) * 2)
         self._moments = np.zeros((2, len(parameters)), np.float32)
 
     @staticmethod
@@ -91,9 +91,9 @@ class Network:
 
         The rows `mostly_on` of w1 are negated; the last column of w3 and b3 is the critic's.
         """
-        of_arrays = shapes(self.inputs.size, self.hidden, self.inputs.actions + 1).values()
-        parts = np.split(vector, np.cumsum([int(np.prod(shape)) for shape in of_arrays])[:-1])
-        return tuple(part.reshape(shape) for part, shape in zip(parts, of_arrays, strict=True))
+        array_shapes = shapes(self.inputs.size, self.hidden, self.inputs.actions + 1).values()
+        pieces = np.split(vector, np.cumsum([int(np.prod(shape)) for shape in array_shapes])[:-1])
+        return tuple(piece.reshape(shape) for piece, shape in zip(pieces, array_shapes, strict=True))
 
     def evaluate(self, inputs: BitRows, samples: slice) -> tuple[np.ndarray, np.ndarray]:
         """Logits f32 (n, actions) and values f32 (n,)."""
@@ -147,7 +147,7 @@ class Network:
         self.views(self.parameters)[0][self.inputs.mostly_on] *= -1
 
 
-def _apart(widths: Sequence[int]) -> tuple[np.ndarray, ...]:
+def _spaced_arrays(widths: Sequence[int]) -> tuple[np.ndarray, ...]:
     """Arrays f32 of zeros in one block, `_GAP` apart. Where two arrays are closer than a compiled loop is wide, the
     loop sums in another order, so that their places on the heap would decide the last bit."""
     ends = np.cumsum([width + _GAP for width in widths])

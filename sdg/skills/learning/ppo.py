@@ -22,7 +22,7 @@ class RowsVecEnv(ABC):
     """n rows of arrays, not objects, as a learner needs them: stepped at once, and restarted by themselves."""
 
     inputs: Inputs
-    """What is observed, and how many actions there are."""
+    """The form of observations, and the number of actions."""
     episodes = successes = 0
     """Attempts that ended, and those that succeeded, since both were last set to 0."""
 
@@ -105,7 +105,7 @@ class PPOLearner:
         return np.argmax(logits + self._rng.gumbel(size=logits.shape), axis=1)
 
     def _collect(self, should_stop: Callable[[], bool]) -> bool:
-        """Fill the rollout, or part of it; False when `should_stop` said so."""
+        """Fill the rollout; False if `should_stop` ended it early."""
         rollout, n, goes_on = self._rollout, self.env.num_envs, True
         rollout.inputs.used = 0
         for t in range(self.settings.n_steps):

@@ -28,7 +28,7 @@ from sdg.skills.policy.network import MLPPolicy, Policy
 from sdg.skills.practice.env import ChainedPractice, PracticeEnv
 from sdg.skills.practice.starts import Starts
 
-CONTINUED = 0.5
+CONTINUED_SHARE = 0.5
 """Share of successes after which the row continues from its state."""
 
 
@@ -104,7 +104,7 @@ class ContinuedPractice(PracticeEnv):
 
     def restore_random(self, rows: np.ndarray) -> None:
         """Begin `rows` again, where they are or in moments from the pool."""
-        stay = rows[self.goes_on[rows] & (self.rng.random(len(rows)) < CONTINUED)]
+        stay = rows[self.goes_on[rows] & (self.rng.random(len(rows)) < CONTINUED_SHARE)]
         if len(stay):
             self.rows.begin_subgoals(stay)
             stay = stay[~self.reward(self.memory, self.starts.check_of[self.start_of])[stay]]
@@ -130,16 +130,17 @@ class SparsePPO(PPO):
 class RolloutCallback(BaseCallback):
     """Asks after each rollout whether to go on, before anything is learned from it."""
 
-    def __init__(self, asked: Callable[[int], bool], should_stop: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, ask: Callable[[int], bool], should_stop: Callable[[], bool] = lambda: False) -> None:
         super().__init__()
-        self.asked, self.should_stop, self.keep_going, self.steps = asked, should_stop, True, 0
+        self.ask, self.should_stop = ask, should_stop
+        self.keep_going, self.steps = True, 0
 
     def _on_step(self) -> bool:
         return self.keep_going and not self.should_stop()
 
     def _on_rollout_end(self) -> None:
         self.steps = self.num_timesteps
-        self.keep_going = self.asked(self.steps)
+        self.keep_going = self.ask(self.steps)
 
 
 def keywords(settings: Any) -> dict[str, Any]:
@@ -162,14 +163,14 @@ class TorchLearner(ABC):
         if init_policy is not None:
             with torch.no_grad():
                 for name, parameter in self.parameters().items():
-                    have = init_policy.weights.get(name)
-                    if have is None or have.shape != tuple(parameter.shape):
+                    array = init_policy.weights.get(name)
+                    if array is None or array.shape != tuple(parameter.shape):
                         raise ValueError(f"the policy to go on from has no array {name} {tuple(parameter.shape)}")
-                    parameter.copy_(torch.as_tensor(have.copy()))
+                    parameter.copy_(torch.as_tensor(array.copy()))
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
-        """Everything that decides actions, by name and shaped as in the policy."""
+        """The parameters that decide actions, by name and shaped as in the policy."""
 
     def learn(
         self,
@@ -217,18 +218,18 @@ def parameters_of(policy: Any) -> dict[str, Any]:
     Raises ValueError for a policy with layers that `MLPPolicy` lacks.
     """
     layers = list(policy.mlp_extractor.policy_net)
-    if any(not isinstance(each, torch.nn.Linear | torch.nn.Tanh) for each in layers):
+    if any(not isinstance(layer, torch.nn.Linear | torch.nn.Tanh) for layer in layers):
         raise ValueError("only layers with tanh between them can be stored: leave activation_fn as it is")
     parameters: dict[str, Any] = {}
-    linear = [each for each in layers if isinstance(each, torch.nn.Linear)]
+    linear = [layer for layer in layers if isinstance(layer, torch.nn.Linear)]
     for number, layer in enumerate([*linear, policy.action_net], 1):
         parameters |= {f"w{number}": layer.weight.t(), f"b{number}": layer.bias}
     return parameters
 
 
 def as_arrays(parameters: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Parameters as a policy has them."""
-    return {name: each.detach().cpu().numpy().copy() for name, each in parameters.items()}
+    """Torch parameters as numpy arrays, copied."""
+    return {name: parameter.detach().cpu().numpy().copy() for name, parameter in parameters.items()}
 
 
 class _SB3:

@@ -107,7 +107,7 @@ def open_starts(starts: Starts) -> Starts:
 
 
 def join_open(parts: Iterable[Starts | None]) -> Starts | None:
-    """The open starts of these; None where there are none."""
+    """The open starts of all parts; None without any."""
     open_parts = [open_part for part in parts if part is not None and len(open_part := open_starts(part))]
     return join(open_parts) if open_parts else None
 
@@ -124,9 +124,12 @@ def measure(
     reached, steps = success_of(
         policy, starts, horizon=horizon, seed=seed, require_same_place=settings.require_same_place
     )
-    knowledge = are_possible(starts.rows, starts.targets, range(len(starts)))
-    rate = float(reached[knowledge].mean()) if knowledge.any() else None
-    return Measured(float(reached.mean()), len(starts), horizon, rate, int((~knowledge).sum())), int(steps.sum())
+    possible = are_possible(starts.rows, starts.targets, range(len(starts)))
+    success_known = float(reached[possible].mean()) if possible.any() else None
+    return (
+        Measured(float(reached.mean()), len(starts), horizon, success_known, left_out=int((~possible).sum())),
+        int(steps.sum()),
+    )
 
 
 def train(
@@ -174,14 +177,14 @@ class _Evaluation:
         self.curve: list[Point] = []
         self.policy: Policy | None = None
         self.best = Point(0, 0.0, -1.0, float("inf"), 0.0, 0, 0.0)
-        self.since_best = self.good = self.steps = 0
-        self.began = time.monotonic()
+        self.since_best = self.good_in_a_row = self.steps = 0
+        self.started_at = time.monotonic()
 
     def __call__(self, learner: Practice, steps: int) -> bool:
         if steps - (self.curve[-1].environment_steps if self.curve else 0) < self.settings.evaluate_every:
             return True
         self.evaluate(learner, steps)
-        return self.good < self.settings.confirmations and self.since_best < self.settings.patience
+        return self.good_in_a_row < self.settings.confirmations and self.since_best < self.settings.patience
 
     def evaluate(self, learner: Practice, steps: int) -> None:
         settings = self.settings
@@ -205,15 +208,15 @@ class _Evaluation:
             validation_steps=float(lengths.mean()),
             steps_99=slowest,
             episodes=len(reached),
-            seconds=round(time.monotonic() - self.began, 3),
+            seconds=round(time.monotonic() - self.started_at, 3),
         )
         self.curve.append(point)
         self.on_evaluation(point)
-        self.good = self.good + 1 if point.validation_success >= self.settings.target_success else 0
-        better = (point.validation_success, -point.validation_steps) > (
+        is_good = point.validation_success >= self.settings.target_success
+        self.good_in_a_row = self.good_in_a_row + 1 if is_good else 0
+        self.since_best += 1
+        if (point.validation_success, -point.validation_steps) > (
             self.best.validation_success,
             -self.best.validation_steps,
-        )
-        self.since_best = 0 if better else self.since_best + 1
-        if better:
-            self.best, self.policy = point, policy
+        ):
+            self.best, self.policy, self.since_best = point, policy, 0

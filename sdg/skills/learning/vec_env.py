@@ -59,7 +59,8 @@ class ChainedVecEnv(RowsVecEnv):
 
     def __init__(self, env: ChainedPractice, *, most: int, lost_cost: float = 0.0) -> None:
         super().__init__(len(env.age))
-        self.inputs, self.env, self.most, self.lost_cost = env.inputs, env, most, lost_cost
+        self.inputs, self.env = env.inputs, env
+        self.most, self.lost_cost = most, lost_cost
         self.lived = np.zeros(self.num_envs, np.int64)
 
     def reset(self) -> np.ndarray:
@@ -75,7 +76,7 @@ class ChainedVecEnv(RowsVecEnv):
     def notice(
         self, actions: np.ndarray, *, fired: np.ndarray, over: np.ndarray, won: np.ndarray, ended: np.ndarray
     ) -> None:
-        """Count attempts; called with a step's results before rows go on. `won`: the task was done."""
+        """Count attempts, with a step's results, before rows go on. `won`: the task was done."""
         self.episodes += int(ended.sum())
         self.successes += int(fired.sum())
 
@@ -90,9 +91,9 @@ class ChainedVecEnv(RowsVecEnv):
         self.notice(actions, fired=fired, over=lost, won=won, ended=ended)
         rewards = fired - self.lost_cost * (lost & ~won)
         dones = lost | (self.lived >= self.most)
-        on = np.flatnonzero(ended & ~dones)
-        if len(on):
-            stuck = env.go_on(on, reached=fired[on])
+        onward = np.flatnonzero(ended & ~dones)
+        if len(onward):
+            stuck = env.go_on(onward, reached=fired[onward])
             lost[stuck] = dones[stuck] = True
         infos = self._infos
         if dones.any():

@@ -1,4 +1,4 @@
-"""The model card of a skill library, in Markdown: what it can do, how that was measured and where it comes from."""
+"""The model card of a skill library, in Markdown: its skills, their measurements and its origin."""
 
 import re
 from collections.abc import Iterator, Mapping

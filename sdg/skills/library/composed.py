@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Literal
 
 from sdg.envs.files import atomic_write, read_file
+from sdg.sandbox.guard import syntax
 from sdg.sandbox.guard.outline import names_at_top, names_bound, needed_names
-from sdg.sandbox.guard.syntax import loads as names_read, parse_code
 from sdg.skills.library.library import LibraryError
 from sdg.skills.strict_json import canonical, decode, loads
 
 MAX_BYTES = 2**20
 MAX_SKILL_BYTES = MAX_BYTES // 16  # those of one reply always fit into a file together
 THING, POSITION, NUMBER = "thing", "position", "number"
-"""What an argument may be in every domain: a description or a record; a position; a number."""
+"""Kinds of arguments in every domain: a description or a record; a position; a number."""
 
 REQUIRE, BEGIN, RESULT = "require_argument", "skill_begins", "skill_result"
 """Functions of the host that linked source calls: they judge an argument, and note a call's result."""
@@ -29,7 +29,7 @@ REQUIRE, BEGIN, RESULT = "require_argument", "skill_begins", "skill_result"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An argument: its name, and what it must be (THING, POSITION, NUMBER, or a word of the domain's)."""
+    """An argument: its name and its kind (THING, POSITION, NUMBER, or a word of the domain's)."""
 
     name: str
     kind: str
@@ -54,7 +54,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class ComposedSkill:
-    """A composed skill: what it takes, does, needs and leaves, and its `source`, which defines `name` and its check.
+    """A composed skill: its arguments, action, needs and effects, and its `source`, which defines `name` and its check.
 
     `calls` are the learned skills that it calls, `uses` the composed ones; `origins` say in which lines of which
     transcript the programs are that it was distilled from.
@@ -74,11 +74,14 @@ class ComposedSkill:
     @property
     def parameters(self) -> tuple[str, ...]:
         """Its arguments as a prompt lists them."""
-        return tuple(each.name if each.name == each.kind else f"{each.name}: {each.kind}" for each in self.arguments)
+        return tuple(
+            argument.name if argument.name == argument.kind else f"{argument.name}: {argument.kind}"
+            for argument in self.arguments
+        )
 
     @property
     def description(self) -> str:
-        """What it does, needs and leaves, for the prompt."""
+        """Its action, needs and effects, for the prompt."""
         return f"{self.does} Needs: {self.needs} After: {self.after}"
 
     @property
@@ -182,7 +185,7 @@ def linked_source(source: str, skills: Mapping[str, ComposedSkill]) -> str:
 
     A function of the program with the name of a composed skill takes its place.
     """
-    tree = parse_code(source) if skills else None
+    tree = syntax.parse_code(source) if skills else None
     if tree is None:
         return ""
     own = {name for node in tree.body for name in names_at_top(node)}
@@ -194,25 +197,27 @@ def linked_source(source: str, skills: Mapping[str, ComposedSkill]) -> str:
 
 
 def reached_globals(source: str, behind: str) -> frozenset[str]:
-    """Names by which a program would interfere with what is linked `behind` it: globals that linked code reads and that
+    """Names by which a program would interfere with the source `behind` it: globals that linked code reads and that
     the program defines or imports as something else, and the host's functions that only linked code may call.
     """
-    own, theirs = parse_code(source), ast.parse(behind)
+    own, linked = syntax.parse_code(source), ast.parse(behind)
     if own is None:
         return frozenset()
-    imports = imports_of(ast.walk(theirs))
+    imports = imports_of(ast.walk(linked))
     definitions = {name for node in own.body for name in names_at_top(node)}
-    definitions |= {name for name, what in imports_of(ast.walk(own)).items() if imports.get(name) != what}
+    definitions |= {name for name, member in imports_of(ast.walk(own)).items() if imports.get(name) != member}
     return frozenset(
-        definitions & _globals(symtable.symtable(behind, "", "exec")) | {REQUIRE, BEGIN, RESULT} & {*names_read(own)}
+        definitions & _globals(symtable.symtable(behind, "", "exec")) | {REQUIRE, BEGIN, RESULT} & {*syntax.loads(own)}
     )
 
 
 def imports_of(nodes: Iterable[ast.AST]) -> dict[str, tuple[str | None, str]]:
-    """What each name that these nodes import stands for: module and member."""
+    """Module and member of each name that these nodes import."""
     imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
     return {
-        each.asname or each.name: (getattr(node, "module", None), each.name) for node in imports for each in node.names
+        alias.asname or alias.name: (getattr(node, "module", None), alias.name)
+        for node in imports
+        for alias in node.names
     }
 
 
@@ -225,13 +230,13 @@ def _globals(table: symtable.SymbolTable) -> set[str]:
 def rename_definition(node: ast.stmt, names: Mapping[str, str]) -> ast.stmt:
     """A definition with these names replaced, also where they are its parameters and calls name them."""
     functions = {*names, *names_bound(node)}
-    for part in ast.walk(node):
-        if isinstance(part, ast.Name | ast.arg | ast.FunctionDef | ast.ExceptHandler):
-            place = {ast.Name: "id", ast.arg: "arg"}.get(type(part), "name")
-            setattr(part, place, names.get(getattr(part, place), getattr(part, place)))
-        elif isinstance(part, ast.Nonlocal):
-            part.names = [names.get(each, each) for each in part.names]
-        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in functions:
-            for each in part.keywords:
-                each.arg = names.get(each.arg or "", each.arg)
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name | ast.arg | ast.FunctionDef | ast.ExceptHandler):
+            field = {ast.Name: "id", ast.arg: "arg"}.get(type(inner), "name")
+            setattr(inner, field, names.get(getattr(inner, field), getattr(inner, field)))
+        elif isinstance(inner, ast.Nonlocal):
+            inner.names = [names.get(name, name) for name in inner.names]
+        elif isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id in functions:
+            for keyword in inner.keywords:
+                keyword.arg = names.get(keyword.arg or "", keyword.arg)
     return node

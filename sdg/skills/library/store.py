@@ -49,7 +49,7 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """What library.json says. `provenance` is plain JSON for people to read."""
+    """The content of library.json. `provenance` is plain JSON for people to read."""
 
     schema: int
     domain: str
@@ -110,9 +110,9 @@ def save_library(library: SkillLibrary, folder: Path, *, beside: Collection[str]
     try:
         _refuse_names_of_the_world(library)
         files = _files(library)
-        if folder.exists() and (stranger := _stranger(folder, files, beside)):
+        if folder.exists() and (foreign := _foreign_file(folder, files, beside)):
             raise LibraryError(
-                f"{folder} isn't a skill library alone, it holds {stranger}; choose another place or move that away"
+                f"{folder} isn't a skill library alone, it holds {foreign}; choose another place or move that away"
             )
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary = folder.parent / f".{folder.name}.{secrets.token_hex(8)}.tmp"
@@ -183,7 +183,7 @@ def load_library(folder: Path) -> SkillLibrary:
 def _files(library: SkillLibrary) -> dict[str, bytes]:
     from safetensors.numpy import save
 
-    weights: dict[str, Mapping[str, np.ndarray]] = {s.weights_file: library.weights[s.name] for s in library.skills}
+    weights = {skill.weights_file: library.weights[skill.name] for skill in library.skills}
     files = {name: save({key: pack(arrays[key]) for key in sorted(arrays)}) for name, arrays in sorted(weights.items())}
     index = {
         "schema": SCHEMA,
@@ -216,20 +216,19 @@ def _refuse_names_of_the_world(library: SkillLibrary) -> None:
             )
 
 
-def _stranger(folder: Path, files: Mapping[str, bytes], beside: Collection[str]) -> str:
-    """What a folder holds that would be lost by saving these files, and is no part of a library, so that it belongs to
-    somebody; "" for nothing."""
+def _foreign_file(folder: Path, files: Mapping[str, bytes], beside: Collection[str]) -> str:
+    """The name of a file in a folder that saving these files would delete although no library wrote it; "" for none."""
     if not folder.is_dir() or folder.is_symlink():
         return "what is no folder"
     inside = sorted(folder.iterdir())
     try:
         index = read_index(read_file(folder / INDEX, most=MAX_INDEX_BYTES))
-        ours = [each for each in inside if each.name in {INDEX, CARD, *index.files, *beside} and each.is_file()]
+        own_files = [path for path in inside if path.name in {INDEX, CARD, *index.files, *beside} and path.is_file()]
     except (OSError, ValueError):  # no library or a damaged one: only what would be written again isn't lost
-        ours = [
-            each for each in inside if each.name in files and each.is_file() and each.read_bytes() == files[each.name]
+        own_files = [
+            path for path in inside if path.name in files and path.is_file() and path.read_bytes() == files[path.name]
         ]
-    return next((each.name for each in inside if each not in ours), "")
+    return next((path.name for path in inside if path not in own_files), "")
 
 
 def _aside(folder: Path) -> Path:
@@ -246,9 +245,9 @@ def _arrays(path: Path, *, size: int, sha256: str) -> dict[str, np.ndarray]:
     if size > MAX_FILE_BYTES:
         raise ValueError(f"{path.name} would have {size} bytes, at most {MAX_FILE_BYTES} are allowed")
     data = read_file(path, most=MAX_FILE_BYTES)
-    for magic, what in _PICKLES.items():
+    for magic, format_name in _PICKLES.items():
         if data.startswith(magic) and data[8:9] != b"{":
-            raise ValueError(f"{path.name} is {what}; weights are safetensors and nothing else is ever loaded")
+            raise ValueError(f"{path.name} is {format_name}; weights are safetensors and nothing else is ever loaded")
     if len(data) != size or hashlib.sha256(data).hexdigest() != sha256:
         raise ValueError(f"{path.name} is damaged: its checksum doesn't agree with {INDEX}")
     # Check number, type and rank of the arrays before making any.
@@ -259,7 +258,9 @@ def _arrays(path: Path, *, size: int, sha256: str) -> dict[str, np.ndarray]:
         header = loads(data[8 : 8 + length])
     except ValueError as error:
         raise ValueError(f"{path.name} has no readable safetensors header") from error
-    entries = [v for k, v in header.items() if k != "__metadata__"] if isinstance(header, dict) else [None]
+    entries = (
+        [entry for name, entry in header.items() if name != "__metadata__"] if isinstance(header, dict) else [None]
+    )
     if not all(_is_small_float(entry) for entry in entries):
         raise ValueError(f"{path.name} has an array that isn't float32 or float16 of at most {MAX_AXES} axes")
     if len(entries) > MAX_TENSORS:

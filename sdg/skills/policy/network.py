@@ -11,7 +11,7 @@ from sdg.envs.kernels import kernel
 
 
 class Policy(Protocol):
-    """pi(a | what was perceived, target), which plays a skill."""
+    """pi(a | perception, target), which plays a skill."""
 
     @property
     def weights(self) -> Mapping[str, np.ndarray]:
@@ -29,8 +29,10 @@ class Policy(Protocol):
 
 def round_weights(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The nearest float32 arrays that a file can hold without loss in half the space, see `pack`."""
-    most = np.finfo(np.float16).max
-    return {name: np.clip(array, -most, most).astype(np.float16).astype(np.float32) for name, array in weights.items()}
+    limit = np.finfo(np.float16).max
+    return {
+        name: np.clip(array, -limit, limit).astype(np.float16).astype(np.float32) for name, array in weights.items()
+    }
 
 
 def pack(array: np.ndarray) -> np.ndarray:
@@ -46,9 +48,9 @@ ARRAYS = ("w1", "b1", "w2", "b2", "w3", "b3")
 
 
 def shapes(size: int, hidden: tuple[int, int], out: int) -> dict[str, tuple[int, ...]]:
-    """The shape of each array for so many inputs and outputs and these widths of the hidden layers."""
-    one, two = hidden
-    return {"w1": (size, one), "b1": (one,), "w2": (one, two), "b2": (two,), "w3": (two, out), "b3": (out,)}
+    """The shape of each array for `size` inputs, hidden layers of these widths and `out` outputs."""
+    h1, h2 = hidden
+    return {"w1": (size, h1), "b1": (h1,), "w2": (h1, h2), "b2": (h2,), "w3": (h2, out), "b3": (out,)}
 
 
 @kernel
@@ -84,21 +86,20 @@ class MLPPolicy:
     inputs: Inputs
 
     def __post_init__(self) -> None:
-        depth, actions = (len(self.weights) + 1) // 2, self.inputs.actions
-        depth -= self.inputs.bounds is not None
-        names = {f"{kind}{layer}" for layer in range(1, depth + 1) for kind in "wb"}
-        names |= {"log_std"} if self.inputs.bounds is not None else set()
+        extra = {"log_std"} if self.inputs.bounds is not None else set()
+        depth = (len(self.weights) + 1) // 2 - len(extra)
+        names = {f"{kind}{layer}" for layer in range(1, depth + 1) for kind in "wb"} | extra
         if not depth or set(self.weights) != names:
             raise ValueError(f"a policy has the arrays w1, b1, w2, b2, ..., got {', '.join(sorted(self.weights))}")
         width = self.inputs.size
-        for layer in range(1, depth + 1):
+        widths = [*(self.weights[f"b{layer}"].size for layer in range(1, depth)), self.inputs.actions]
+        for layer, out in enumerate(widths, 1):
             matrix, bias = self.weights[f"w{layer}"], self.weights[f"b{layer}"]
-            out = actions if layer == depth else bias.shape[-1] if bias.ndim else 0
             if matrix.shape != (width, out) or bias.shape != (out,):
                 raise ValueError(f"layer {layer} has shapes {matrix.shape} and {bias.shape}, expected {width} inputs")
             width = out
-        if "log_std" in names and self.weights["log_std"].shape != (actions,):
-            raise ValueError(f"log_std has shape {self.weights['log_std'].shape}, expected ({actions},)")
+        if "log_std" in names and self.weights["log_std"].shape != (self.inputs.actions,):
+            raise ValueError(f"log_std has shape {self.weights['log_std'].shape}, expected ({self.inputs.actions},)")
         layers = tuple((self.weights[f"w{layer}"], self.weights[f"b{layer}"]) for layer in range(1, depth + 1))
         object.__setattr__(self, "_layers", layers)
 
@@ -165,7 +166,9 @@ class BitsPolicy(MLPPolicy):
 def random_policy(inputs: Inputs, rng: np.random.Generator, *, hidden: tuple[int, int] = (128, 64)) -> BitsPolicy:
     """A policy with random weights: the row of Table 1 that shows what learning contributes."""
     sizes = shapes(inputs.size, hidden, inputs.actions)
-    weights = {name: (rng.standard_normal(s) / np.sqrt(s[0])).astype(np.float32) for name, s in sizes.items()}
+    weights = {
+        name: (rng.standard_normal(shape) / np.sqrt(shape[0])).astype(np.float32) for name, shape in sizes.items()
+    }
     return BitsPolicy(weights, inputs)
 
 
@@ -173,7 +176,7 @@ def random_mlp(policy: Policy, rng: np.random.Generator) -> MLPPolicy:
     """A policy of the same shape with random weights."""
     assert isinstance(policy, MLPPolicy)
     weights = {
-        name: (rng.standard_normal(w.shape) / np.sqrt(max(1, w.shape[0]))).astype(np.float32)
-        for name, w in policy.weights.items()
+        name: (rng.standard_normal(array.shape) / np.sqrt(max(1, array.shape[0]))).astype(np.float32)
+        for name, array in policy.weights.items()
     }
     return MLPPolicy(weights | {name: policy.weights[name] for name in ("log_std",) if name in weights}, policy.inputs)

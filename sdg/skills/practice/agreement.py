@@ -54,8 +54,8 @@ def agreement(start: Starts, check: CheckFunction, *, steps: int, seed: int) -> 
 
 
 def pays_for_nothing(starts: Starts, *, seed: int) -> tuple[bool, int]:
-    """Whether the checks of all these starts are false there and true after one step whatever the step is, so that
-    nothing can be learned from them; and the environment steps of the trial, which ends with the first that isn't."""
+    """Whether all checks are false at these starts and true after any one step, so that nothing can be learned from
+    them; and the environment steps of the trial, which ends at the first check that isn't so."""
     bounds, everyone = starts.domain.inputs.bounds, np.arange(len(starts))
     env = PracticeEnv(starts, len(starts), horizon=1, seed=seed)
     actions = range(len(starts.domain.actions)) if bounds is None else (np.clip(0, *bounds), *bounds)

@@ -11,7 +11,7 @@ from sdg.skills.checks.reward import BatchReward
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.starts import Starts, are_possible
 
-DRAWS = 8
+MAX_DRAWS = 8
 """Most subgoals that are tried for a row until one is possible where the body is."""
 
 
@@ -29,11 +29,11 @@ class PracticeEnv:
         self.reward = BatchReward(starts.checks, starts.domain)
         self.rows = starts.domain.blank(n)
         self.memory = self.rows.memory
-        """What each row's agent has perceived."""
+        """The memory of each row's agent."""
         self.rng = np.random.default_rng(seed)
         self.targets = np.zeros((n, starts.targets.shape[1]), starts.targets.dtype)
         self.steps, self.goes_on = 0, np.zeros(n, bool)
-        """Steps taken in all; which rows' latest step reached their check and left the task to go on."""
+        """Steps taken in all, and the rows whose latest step reached their check while the task went on."""
         self.frames = np.ones(n, np.int64)
 
     def restore(self, rows: np.ndarray, starts: np.ndarray) -> None:
@@ -79,7 +79,7 @@ class PracticeEnv:
 
 
 class ChainedPractice(PracticeEnv):
-    """Rows that begin the next subgoal where the last one ended; `redraw` is how often it is another, in [0, 1].
+    """Rows that begin the next subgoal where the last one ended; `redraw` in [0, 1] is how often it is a different one.
 
     A check such as "0.25 metres nearer than when the subgoal began" can be asked again where it fired. So an episode is
     a chain of subgoals, for bodies whose states no pool of starts can hold, and each call begins in the state in which
@@ -108,7 +108,7 @@ class ChainedPractice(PracticeEnv):
         self.rows.begin_subgoals(rows)
         self.age[rows], self._is_well[rows] = 0, self._are_well(rows)
         stale = rows[~reached | (self.rng.random(len(rows)) < self.redraw)]
-        for _ in range(DRAWS):
+        for _ in range(MAX_DRAWS):
             self.start_of[stale] = self.rng.integers(len(self.starts), size=len(stale))
             self.targets[stale] = self.starts.targets[self.start_of[stale]]
             verdicts = self.reward(self.memory, self.starts.check_of[self.start_of])[rows]
@@ -130,10 +130,10 @@ def success_of(
     policy: Policy, starts: Starts, *, horizon: int, seed: int, require_same_place: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """Play every start once: (reached bool (M,), steps taken i64 (M,)), with actions sampled as in use."""
-    most = starts.domain.can.at_once
+    batch_size = starts.domain.can.at_once
     reached, steps = np.zeros(len(starts), bool), np.full(len(starts), horizon, np.int64)
-    for first in range(0, len(starts), most):
-        rows = np.arange(first, min(first + most, len(starts)))
+    for first in range(0, len(starts), batch_size):
+        rows = np.arange(first, min(first + batch_size, len(starts)))
         reached[rows], steps[rows], _ = play(
             policy, starts.take(rows), horizon=horizon, seed=seed + first, require_same_place=require_same_place
         )

@@ -67,11 +67,11 @@ def keeps_to_its_place(members: Sequence[Member], domain: Domain) -> bool:
         moments = [(i, moment) for i, span in enumerate(spans) for moment in span]
         places = restore(domain, layouts, numbers, actions=actions, moments=moments).places()
         moves += (places[0::2] != places[1::2]).tolist()
-    return float(np.mean(moves)) < MOVERS
+    return float(np.mean(moves)) < MIN_MOVER_SHARE
 
 
 def _by_level(members: Sequence[Member], domain: Domain) -> Iterator[tuple[list[Member], Layouts, list[int]]]:
-    """Members of a level, the level's layouts, and which one each member's is."""
+    """Members of a level, the level's layouts, and the number of each member's layout."""
     for level in sorted({member.level for member in members}):
         group = [member for member in members if member.level == level]
         seeds = sorted({member.seed for member in group})
@@ -94,8 +94,10 @@ def fresh_starts(
     The callback `on_steps` gets the environment steps taken.
     """
     rng = np.random.default_rng(seed)
-    playable = [m for m in members if m.level in layouts and all(stage.skill >= 0 for stage in m.before)]
-    playable = [m for m in playable if not is_tied_to_its_layout(m.stage.check.source)] or playable
+    playable = [
+        member for member in members if member.level in layouts and all(stage.skill >= 0 for stage in member.before)
+    ]
+    playable = [member for member in playable if not is_tied_to_its_layout(member.stage.check.source)] or playable
     if not playable:
         return None
     parts = []
@@ -105,14 +107,14 @@ def fresh_starts(
         mine = layouts[level]
         numbers = rng.integers(len(mine), size=len(group))
         missions = [mine.mission(int(number)) for number in numbers]
-        plans = [_transfer(each, mission, domain.language) for each, mission in zip(group, missions, strict=True)]
+        plans = [_transfer(member, mission, domain.language) for member, mission in zip(group, missions, strict=True)]
         # The same plan on the same layout gives nearly the same start, so it is taken once.
         variants = {(int(numbers[i]), vary(plan, rng)): i for i, plan in enumerate(plans) if plan is not None}
         fit = [(i, plan) for (_, plan), i in variants.items()]
         if fit:
-            begun = domain.begin(mine, numbers[[i for i, _ in fit]])
+            world = domain.begin(mine, numbers[[i for i, _ in fit]])
             parts += _play_through(
-                begun, [plan for _, plan in fit], policies, horizon=horizon, rng=rng, on_steps=on_steps
+                world, [plan for _, plan in fit], policies, horizon=horizon, rng=rng, on_steps=on_steps
             )
     return join(parts) if parts else None
 
@@ -129,10 +131,10 @@ def _transfer(member: Member, mission: str, language: Language) -> tuple[ChainSt
         return None
 
 
-MOVERS = 0.5
-"""A skill of which this share of members change places doesn't keep to its place: a search may stray at times."""
+MIN_MOVER_SHARE = 0.5
+"""A skill with this share of members that change places doesn't keep to its place; fewer may have strayed."""
 
-LEFT_OUT, AGAIN = 0.3, 0.4
+LEFT_OUT_CHANCE, REPEAT_CHANCE = 0.3, 0.4
 """Shares of varied plans: without the stage before the last; repeated (plans about places only)."""
 
 
@@ -140,9 +142,9 @@ def vary(plan: Sequence[ChainStep], rng: np.random.Generator) -> tuple[ChainStep
     """The plan, or at times one with a stage less or repeated."""
     chance = rng.random()
     if not any(stage.argument for stage in plan):
-        plan = (*plan, replace(plan[0], forgets=True), *plan[1:]) if chance < AGAIN else plan
+        plan = (*plan, replace(plan[0], forgets=True), *plan[1:]) if chance < REPEAT_CHANCE else plan
         chance = rng.random()
-    if len(plan) > 2 and chance < LEFT_OUT:
+    if len(plan) > 2 and chance < LEFT_OUT_CHANCE:
         plan = (*plan[:-2], plan[-1])
     return tuple(plan)
 
@@ -158,7 +160,7 @@ def _restage(stage: ChainStep, words: Mapping[str, str], language: Language) -> 
 
 
 def _play_through(
-    begun: BatchWorld,
+    world: BatchWorld,
     plans: Sequence[tuple[ChainStep, ...]],
     policies: Mapping[int, Policy],
     *,
@@ -166,11 +168,11 @@ def _play_through(
     rng: np.random.Generator,
     on_steps: Callable[[int], None],
 ) -> list[Starts]:
-    """Starts at the last stage of each plan, by how many come before it; of a plan that failed there is none."""
-    begun.begin_subgoals()
+    """Starts at the last stage of each plan that didn't fail, those with fewer earlier stages first."""
+    world.begin_subgoals()
     depth = np.array([len(plan) - 1 for plan in plans])
-    ready = _starts(begun, [plan[0] for plan in plans])
-    rows, arrivals = np.arange(len(plans)), []
+    ready = _starts(world, [plan[0] for plan in plans])
+    rows, arrivals = np.arange(len(plans)), list[Starts]()
     for t in range(int(depth.max()) + 1):
         here = np.flatnonzero(depth[rows] == t)
         if len(here):
@@ -195,7 +197,7 @@ def _advance(
 ) -> tuple[np.ndarray, Starts]:
     """Play stage t of every row with its skill; returns rows that reached it, ready for stage t + 1."""
     skills = np.array([plans[row][t].skill for row in rows])
-    row_parts, parts = [], []
+    advanced, parts = list[np.ndarray](), list[Starts]()
     for skill in np.unique(skills):
         mine = np.flatnonzero(skills == skill)
         here = ready.take(mine)
@@ -206,11 +208,11 @@ def _advance(
             reached, after = BatchReward(here.checks, here.domain)(here.memory, here.check_of), here
         good = np.flatnonzero(reached)
         if len(good):
-            row_parts.append(rows[mine[good]])
+            advanced.append(rows[mine[good]])
             parts.append(after.take(good))
     if not parts:
         return np.zeros(0, np.int64), ready
-    order = np.concatenate(row_parts)
+    order = np.concatenate(advanced)
     world = join(parts)
     for i, row in enumerate(order):
         if plans[row][t + 1].forgets:

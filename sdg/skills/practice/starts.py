@@ -37,7 +37,7 @@ class Starts:
 
     @property
     def memory(self) -> Any:
-        """What each moment's agent has perceived."""
+        """The memory of each moment's agent."""
         return self.rows.memory
 
     def take(self, rows: np.ndarray) -> Starts:
@@ -62,13 +62,13 @@ def restore(
     moments = [(i, len(row_actions)) for i, row_actions in enumerate(actions)] if moments is None else moments
     world = domain.begin(layouts, np.asarray(chosen))
     states = domain.blank(len(moments))
-    moments_at, forgets = _by_step(moments), _by_step([(i, t) for i, steps in enumerate(forgot) for t in steps])
+    moments_at, forgets_at = _by_step(moments), _by_step([(i, t) for i, steps in enumerate(forgot) for t in steps])
     for t in range(max(moments_at, default=-1) + 1):
-        for _, i in forgets.get(t, ()):
+        for _, i in forgets_at.get(t, ()):
             world.forget(i)
         if t in moments_at:
-            numbers, of = np.array(moments_at[t]).T
-            states.put(numbers, world, of)
+            numbers, rows = np.array(moments_at[t]).T
+            states.put(numbers, world, rows)
         moves = [row_actions[t] if t < len(row_actions) else domain.wait for row_actions in actions]
         # Some worlds' actions are single numbers in some rows and several in others: then there is no array of them.
         world.step(np.array(moves) if len({np.shape(action) for action in moves}) <= 1 else moves)  # type: ignore[arg-type]
@@ -77,7 +77,7 @@ def restore(
 
 
 def _by_step(moments: Iterable[tuple[int, int]]) -> dict[int, list[tuple[int, int]]]:
-    """(number of the moment, i) by t."""
+    """Step t -> (number of the moment, i) of its moments."""
     by_step: dict[int, list[tuple[int, int]]] = {}
     for number, (i, t) in enumerate(moments):
         by_step.setdefault(t, []).append((number, i))
@@ -85,10 +85,11 @@ def _by_step(moments: Iterable[tuple[int, int]]) -> dict[int, list[tuple[int, in
 
 
 def are_possible(rows: BatchWorld, targets: np.ndarray, numbers: Iterable[int]) -> np.ndarray:
-    """bool (n,): whether what each of these rows is about is possible there, as far as its agent has perceived."""
+    """bool (n,): whether each row's target is possible there, as far as its agent has perceived."""
     language, sense = rows.domain.language, rows.domain.persistence
-    asked = ((rows.perception(int(row)), language.description_of(targets[row])) for row in numbers)
-    return np.array([sense.is_possible(*each) for each in asked], bool)
+    return np.array(
+        [sense.is_possible(rows.perception(int(row)), language.description_of(targets[row])) for row in numbers], bool
+    )
 
 
 def join(parts: Sequence[Starts]) -> Starts:
@@ -105,13 +106,14 @@ def join(parts: Sequence[Starts]) -> Starts:
 
 
 def perturb_starts(starts: Starts, *, most: int, seed: int) -> Starts:
-    """The same starts after up to `most` random moves each: the same places, seen from elsewhere. Without actions known
-    to move without touching anything, they stay as they are."""
-    rng, everyone, domain = np.random.default_rng(seed), np.arange(len(starts)), starts.domain
+    """The starts after up to `most` random moves each: the same places, seen from elsewhere. Unchanged in a domain
+    without actions that only move."""
+    rng, domain = np.random.default_rng(seed), starts.domain
     if not domain.hints.stroll:
         return starts
-    world, lengths = domain.blank(len(starts)), rng.integers(most + 1, size=len(starts))
+    world, everyone = domain.blank(len(starts)), np.arange(len(starts))
     world.put(everyone, starts.rows, everyone)
+    lengths = rng.integers(most + 1, size=len(starts))
     for t in range(most):
         world.step(np.where(t < lengths, rng.choice(domain.hints.stroll, size=len(starts)), domain.wait))
     world.begin_subgoals()
@@ -119,7 +121,7 @@ def perturb_starts(starts: Starts, *, most: int, seed: int) -> Starts:
 
 
 def target_of(check: CheckFunction, language: Language) -> np.ndarray:
-    """What a check is about, as a target i16 (w,): the last description in its source (put A next to *B*)."""
+    """A check's target i16 (w,): the last description in its source (put A next to *B*)."""
     nothing = language.row("")
     targets = [language.row(text) for text in string_constants(check.source)]
     return next((target for target in reversed(targets) if not np.array_equal(target, nothing)), nothing)

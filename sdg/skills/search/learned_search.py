@@ -24,13 +24,13 @@ from sdg.skills.subgoal import CheckFunction
 Task = tuple[CheckFunction, tuple[int, ...]]
 """A check and its target."""
 
-ENOUGH, JUDGED = 0.8, 20
-"""A subgoal counts as reached if the share ENOUGH of the latest JUDGED attempts from its start reached it."""
-MET = 40
-"""How many of the latest subgoals are practised beside a new one."""
-PATIENT, LONGEST = 100, 4
-"""Failed attempts after which the next may take twice as long, up to LONGEST times the horizon."""
-ANOTHER = 0.5
+SETTLED_SHARE, JUDGED_ATTEMPTS = 0.8, 20
+"""A subgoal is settled if SETTLED_SHARE of its latest JUDGED_ATTEMPTS attempts from the start reached it."""
+MAX_SUBGOALS = 40
+"""How many of the latest subgoals are practised, the new one included."""
+PATIENCE, MAX_STRETCH = 100, 4
+"""Failed attempts after which the horizon is doubled, and how many times the first horizon it may become."""
+REDRAW_CHANCE = 0.5
 """How often a row goes on with a different subgoal after it reached one."""
 
 
@@ -41,20 +41,21 @@ class SearchedRows(ChainedVecEnv):
     def __init__(self, env: ChainedPractice, *, most: int, must_succeed: bool, lost_cost: float = 0.0) -> None:
         super().__init__(env, most=most, lost_cost=lost_cost)
         self.must_succeed = must_succeed
-        self.outcomes: deque[bool] = deque(maxlen=JUDGED)
+        self.outcomes: deque[bool] = deque(maxlen=JUDGED_ATTEMPTS)
         self.first = np.ones(self.num_envs, bool)
         """Whether a row is still at its first subgoal after the start."""
         self.ways: list[list[Any]] = [[] for _ in range(self.num_envs)]
         self.found: tuple[tuple[Any, ...], Any] | None = None
         self.done = False
-        """Whether the actions that were found do the task before its last subgoal."""
+        """Whether the actions in `found` do the task before its last subgoal."""
         self.tried = self.reached = self.lost = self.inconsistent = self.cut_short = 0
-        self.longest, self.grown = LONGEST * env.horizon, 0
+        self.max_horizon, self.tried_at_stretch = MAX_STRETCH * env.horizon, 0
+        """The longest horizon, and how many attempts were over when it was last doubled."""
 
     @property
     def is_settled(self) -> bool:
         """Whether the subgoal is reached often enough."""
-        return len(self.outcomes) == JUDGED and sum(self.outcomes) >= ENOUGH * JUDGED
+        return len(self.outcomes) == JUDGED_ATTEMPTS and sum(self.outcomes) >= SETTLED_SHARE * JUDGED_ATTEMPTS
 
     def begin(self, rows: np.ndarray) -> None:
         """Put rows at the start, with the searched subgoal."""
@@ -79,14 +80,16 @@ class SearchedRows(ChainedVecEnv):
         cut_short = won & ~fired & self.first
         self.cut_short += int(cut_short.sum())
         self.first[cut_short] = False
-        first = np.flatnonzero(ended & self.first)
-        self.outcomes.extend(good[first].tolist())
-        self.tried, self.reached = self.tried + len(first), self.reached + int(good.sum())
-        self.lost += int((over & ~won)[first].sum())
-        self.first[first] = False
-        is_in_vain = not (self.reached or self.inconsistent) and self.tried - self.grown >= PATIENT
-        if is_in_vain and self.env.horizon < self.longest:  # a far subgoal may only need more steps
-            self.env.horizon, self.most, self.grown = 2 * self.env.horizon, 2 * self.most, self.tried
+        first_ended = np.flatnonzero(ended & self.first)
+        self.outcomes.extend(good[first_ended].tolist())
+        self.tried += len(first_ended)
+        self.reached += int(good.sum())
+        self.lost += int((over & ~won)[first_ended].sum())
+        self.first[first_ended] = False
+        is_in_vain = not (self.reached or self.inconsistent) and self.tried - self.tried_at_stretch >= PATIENCE
+        if is_in_vain and self.env.horizon < self.max_horizon:  # a far subgoal may only need more steps
+            self.env.horizon, self.most = 2 * self.env.horizon, 2 * self.most
+            self.tried_at_stretch = self.tried
 
 
 class LearnedSearch:
@@ -98,15 +101,19 @@ class LearnedSearch:
     def __init__(self, settings: SearchSettings = SearchSettings(), ppo: Mapping[str, Any] | None = None) -> None:
         self.settings, self.ppo = settings, dict(ppo or {})
         self.learned: tuple[dict[str, np.ndarray], tuple[Task, ...]] = ({}, ())
-        """Weights, and the subgoals that were met."""
+        """Weights, and the subgoals that were searched, the latest last."""
 
     def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
         """See `Search`."""
-        target, settings = target_of(check, start.domain.language), SB3Settings(**self.ppo)
-        task = (check, tuple(target.tolist()))
+        settings = SB3Settings(**self.ppo)
+        task = (check, tuple(target_of(check, start.domain.language).tolist()))
         rows = SearchedRows(
             ChainedPractice(
-                self._pool(start, task), self.settings.n_envs, horizon=self.settings.horizon, seed=seed, redraw=ANOTHER
+                self._pool(start, task),
+                self.settings.n_envs,
+                horizon=self.settings.horizon,
+                seed=seed,
+                redraw=REDRAW_CHANCE,
             ),
             most=2 * self.settings.horizon,
             must_succeed=must_succeed,
@@ -117,15 +124,21 @@ class LearnedSearch:
         weights, tasks = self.learned
         policy = MLPPolicy(weights, start.domain.inputs) if weights else None
         learner = SB3Learner(rows, settings, seed=seed, init_policy=policy)
-        is_over = lambda: rows.is_settled or rows.env.steps + rows.num_envs > budget  # noqa: E731
+
+        def is_over() -> bool:
+            return rows.is_settled or rows.env.steps + rows.num_envs > budget
+
         if not is_over():
             learner.learn(budget, callback=lambda *_: True, should_stop=is_over)
-        self.learned = dict(learner.policy().weights), (*(each for each in tasks if each != task), task)[-MET:]
+        self.learned = (
+            dict(learner.policy().weights),
+            (*(earlier for earlier in tasks if earlier != task), task)[-MAX_SUBGOALS:],
+        )
         return self._result(start, rows, steps=rows.env.steps)
 
     def _pool(self, start: Starts, task: Task) -> Starts:
-        """The start for the subgoal itself, and for each that was met before."""
-        tasks = [task, *(each for each in self.learned[1] if each != task)]
+        """The start, once for the subgoal itself and once for each earlier one."""
+        tasks = [task, *(earlier for earlier in self.learned[1] if earlier != task)]
         targets = np.array([target for _, target in tasks], np.int16)
         moments = start.rows.take(np.zeros(len(tasks), np.int64))
         return Starts(moments, targets, tuple(check for check, _ in tasks), np.arange(len(tasks)))

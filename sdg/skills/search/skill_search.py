@@ -27,31 +27,31 @@ from sdg.skills.search.trial import Search, Searched, SearchSettings, Trial, fai
 from sdg.skills.subgoal import CheckFunction
 
 FOLLOWS, USAGES = "follows", "usages"
-"""Keys of a library's provenance: skill -> skill -> how often it came next; skill -> what it is known to need."""
+"""Keys of a library's provenance: skill -> next skill -> how often it came next; skill -> its known needs."""
 
-LEARNED = 0.7
+ORDER_WEIGHT = 0.7
 """Weight of the known order, against equal weights for all."""
 
-EPISODE = 400
+CHAIN_STEPS = 400
 """Steps of one chain."""
-ROWS = 6
+CHAINS = 6
 """Chains that go on side by side."""
-SHARE = 0.9
+BUDGET_SHARE = 0.9
 """Share of the budget for searching with skills; the rest goes to the search without them."""
-SINGLE = 0.2
-"""How often a chain continues with a single action."""
-LIKE = 0.2
-"""How often the next skill is the one whose check is most like the searched check."""
-AIMED = 3.0
+SINGLE_ACTION_CHANCE = 0.2
+"""How often a chain continues with a single action instead of a skill."""
+LIKEST_CHANCE = 0.2
+"""How often the next skill is the one with the check most like the searched check."""
+AIM_WEIGHT = 3.0
 """Weight of an argument that the check is about, against another."""
-TIDY = 0.4
+TIDY_SHARE = 0.4
 """In this share of the budget, skills that take or drop are only called where the check asks for that."""
-LONGEST_WALK = 4
+MAX_WALK = 4
 """How often a walking action may be repeated."""
-SHORTEST = 4
-"""Fewest steps of a call, which else has half its skill's horizon, within which nearly all successes end."""
-DRAWS = 8
-"""Tries to find a call that has something left to do."""
+MIN_CALL_STEPS = 4
+"""Fewest steps of a call. It has half its skill's horizon otherwise, within which nearly all successes end."""
+MAX_DRAWS = 8
+"""Most calls that are drawn until one has something left to do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class MarkedCall:
 
 
 class SkillCalls:
-    """The skills of a library as calls, and what is known about their order."""
+    """The skills of a library as calls, and the known frequencies of their order."""
 
     def __init__(self, library: SkillLibrary) -> None:
         self.skills, self.domain = library.skills, domain_of_data(library.domain)
@@ -106,11 +106,9 @@ class SkillCalls:
     def next_weights(self, last: str) -> np.ndarray:
         """How likely each skill is to come after another ("" at the beginning), summing to 1."""
         alike = np.full(len(self.skills), 1 / len(self.skills))
-        found = [self._follows.get(last, {}).get(skill.name) for skill in self.skills]
-        follow_counts = np.array([float(n) if isinstance(n, int | float) and 0 < n < 1e9 else 0.0 for n in found])
-        return (
-            alike if not follow_counts.sum() else (1 - LEARNED) * alike + LEARNED * follow_counts / follow_counts.sum()
-        )
+        counts = [self._follows.get(last, {}).get(skill.name) for skill in self.skills]
+        weights = np.array([float(n) if isinstance(n, int | float) and 0 < n < 1e9 else 0.0 for n in counts])
+        return (1 - ORDER_WEIGHT) * alike + ORDER_WEIGHT * weights / weights.sum() if weights.any() else alike
 
 
 def provenance_of(library: SkillLibrary, key: str) -> dict[str, Mapping[str, Any]]:
@@ -150,7 +148,7 @@ class SkillChains:
         self.language = trial.env.starts.domain.language
         self.aim = self.language.description_of(trial.env.starts.targets[0])
         self.likeness = tools.likeness(trial.env.starts.checks[0], self.aim)
-        self.like = int(np.argmax(self.likeness))
+        self.likest = int(np.argmax(self.likeness))
         self.queue: list[MarkedCall] = []
 
     def run(self) -> None:
@@ -162,7 +160,8 @@ class SkillChains:
             view = self.rows.since(self.marks)
             for row, call in enumerate(self.calls):
                 if ended[row]:
-                    self.calls[row], self.last[row], self.walks[row] = None, "", 0
+                    self.calls[row], self.last[row] = None, ""
+                    self.walks[row] = 0
                 elif call is not None and self._is_done(call, row, view):
                     self.calls[row], self.last[row] = None, call.skill.name
                 elif call is not None and not self.left[row]:
@@ -170,7 +169,11 @@ class SkillChains:
                     self.failed[self._place(call, row)] += 1
 
     def _action(self, row: int) -> int:
-        if self.calls[row] is None and not self.walks[row] and (self._is_aimed(row) or self.rng.random() >= SINGLE):
+        if (
+            self.calls[row] is None
+            and not self.walks[row]
+            and (self._is_aimed(row) or self.rng.random() >= SINGLE_ACTION_CHANCE)
+        ):
             self._choose(row)
         call = self.calls[row]
         if call is None:
@@ -180,7 +183,7 @@ class SkillChains:
                 return self.walk
             action = int(self.rng.choice(len(self.prior[0]), p=self.prior[int(self._is_tidy)]))
             if action == self.walk:
-                self.walks[row] = self.rng.integers(LONGEST_WALK)
+                self.walks[row] = self.rng.integers(MAX_WALK)
             return action
         self.left[row] -= 1
         return call.policy.act(self.rows.since(self.marks), row, call.target, self.rng)
@@ -188,7 +191,7 @@ class SkillChains:
     @property
     def _is_tidy(self) -> bool:
         """Whether nothing may be taken or dropped yet, because full hands would spoil what comes after."""
-        return self.trial.env.steps < TIDY * self.trial.budget
+        return self.trial.env.steps < TIDY_SHARE * self.trial.budget
 
     def _is_aimed(self, row: int) -> bool:
         """Whether a row is at the start and first calls are left to be made from there."""
@@ -200,20 +203,20 @@ class SkillChains:
         self.places[row] = self.rows.places()[row]
         call = self.queue.pop(0) if self._is_aimed(row) else self._draw_call(row)
         if call is not None:
-            self.calls[row], self.left[row] = call, max(SHORTEST, call.skill.horizon // 2)
+            self.calls[row], self.left[row] = call, max(MIN_CALL_STEPS, call.skill.horizon // 2)
 
     def _draw_call(self, row: int) -> MarkedCall | None:
         is_holding = bool(self.rows.holding()[row] >= 0)
         # Possible arguments: what the check is about, and what was seen so far.
         names = {self.language.kinds_of(thing) for thing in self.rows.perception(row).elements() if not thing.held}
         arguments = sorted(names | ({self.aim} if self.aim else set()))
-        weights = (1 - LIKE) * self.tools.next_weights(self.last[row])
-        weights[self.like] += LIKE
+        weights = (1 - LIKEST_CHANCE) * self.tools.next_weights(self.last[row])
+        weights[self.likest] += LIKEST_CHANCE
         view, tidy = self.rows.since(self.marks), self._is_tidy
-        for number in self.rng.choice(len(weights), size=DRAWS, p=weights):
+        for number in self.rng.choice(len(weights), size=MAX_DRAWS, p=weights):
             skill = self.tools.skills[number]
-            apt = [self.tools.is_apt(skill, holding=each) for each in (False, True)]
-            if tidy and number != self.like and not all(apt):  # it takes something or lets go of it
+            apt = [self.tools.is_apt(skill, holding=is_full) for is_full in (False, True)]
+            if tidy and number != self.likest and not all(apt):  # it takes something or lets go of it
                 continue
             fit = [argument for argument in arguments if self.tools.suits(skill, argument)]
             call = self.tools.call(skill, self._argument(fit)) if fit or not skill.takes_argument else None
@@ -224,11 +227,11 @@ class SkillChains:
         return None
 
     def _place(self, call: MarkedCall, row: int) -> tuple[str, str, int, str]:
-        """A call, its place and the call before it: a combination that failed becomes rarer, in every row."""
+        """A call, its place and the call before it: combinations that failed become rarer in all rows."""
         return call.skill.name, call.argument, int(self.places[row]), self.last[row]
 
     def _argument(self, arguments: list[str]) -> str:
-        weights = np.array([AIMED if argument == self.aim else 1.0 for argument in arguments])
+        weights = np.array([AIM_WEIGHT if argument == self.aim else 1.0 for argument in arguments])
         return str(self.rng.choice(arguments, p=weights / weights.sum())) if arguments else ""
 
     def _first_calls(self) -> list[MarkedCall]:
@@ -256,8 +259,8 @@ class SkillSearch:
             start,
             check,
             must_succeed=must_succeed,
-            budget=int(budget * SHARE),
-            settings=replace(self.settings, horizon=EPISODE, n_envs=ROWS),
+            budget=int(budget * BUDGET_SHARE),
+            settings=replace(self.settings, horizon=CHAIN_STEPS, n_envs=CHAINS),
             seed=seed,
         )
         trial.try_each_action()

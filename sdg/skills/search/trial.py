@@ -70,7 +70,7 @@ class LearningSearch(Search, Protocol):
     learned: tuple[dict[str, np.ndarray], Any]
 
 
-CODES = 64
+CODE_COUNT = 64
 """How many random actions a search without learning chooses from where actions are real numbers."""
 
 
@@ -94,9 +94,11 @@ class Trial:
         self.actions: list[list[ActionValue]] = [[] for _ in range(settings.n_envs)]
         rng, bounds = np.random.default_rng(seed), start.domain.inputs.bounds
         self.codes = (
-            None if bounds is None else rng.uniform(bounds[0], bounds[1], (CODES, len(bounds[0]))).astype(np.float32)
+            None
+            if bounds is None
+            else rng.uniform(bounds[0], bounds[1], (CODE_COUNT, len(bounds[0]))).astype(np.float32)
         )
-        """The real-valued actions that a search numbers, (CODES, actions); None where the world's own are numbered."""
+        """f32 (CODE_COUNT, actions): real-valued actions that a search numbers; None where the world numbers them."""
         self.visits: dict[Hashable, int] = {}
         self.episodes = settings.n_envs
         self.inconsistent = self.lost = 0
@@ -106,7 +108,7 @@ class Trial:
     @property
     def prior(self) -> tuple[float, ...]:
         """First preferences (logits) over the world's actions, or over the codes."""
-        return self.env.starts.domain.hints.prior if self.codes is None else (0.0,) * CODES
+        return self.env.starts.domain.hints.prior if self.codes is None else (0.0,) * CODE_COUNT
 
     @property
     def over(self) -> bool:
@@ -175,8 +177,9 @@ class Trial:
 
 def failure(cause: str, must_succeed: bool, inconsistent: int) -> str:
     """Why nothing was found: this cause, or that the check fired but the task wasn't done then."""
-    said = f"was reached {inconsistent} times but the environment did not call the task done"
-    return said if must_succeed and inconsistent else cause
+    if must_succeed and inconsistent:
+        return f"was reached {inconsistent} times but the environment did not call the task done"
+    return cause
 
 
 def success(
@@ -226,14 +229,14 @@ class TrialSearch:
         raise NotImplementedError
 
 
-COUNTED = 2.0
-"""An action's logit falls by COUNTED * log(1 + how often it was taken in the same state)."""
-RARE = 1.5
-"""An action's logit rises by RARE * log(1 / the share of states in which it was possible)."""
-MOST_RARE = 5.0
+COUNT_WEIGHT = 2.0
+"""An action's logit falls by COUNT_WEIGHT * log(1 + how often it was taken in the same state)."""
+RARITY_WEIGHT = 1.5
+"""An action's logit rises by RARITY_WEIGHT * log(1 / the share of states in which it was possible)."""
+MAX_RARITY = 5.0
 """The most that a rare action's logit rises."""
 IMPOSSIBLE = -1e8
-"""Actions with lower logits are masked."""
+"""The logit at or below which an action is masked."""
 
 
 class RandomSearch(TrialSearch):
@@ -253,7 +256,8 @@ class Explorer:
     def __init__(self, trial: Trial, *, seed: int) -> None:
         self.trial, self.rng = trial, np.random.default_rng(seed)
         self.counts: dict[Hashable, np.ndarray] = {}
-        self.moments, self.possible = 1.0, np.ones(len(trial.prior))
+        self.seen_rows, self.possible_rows = 1.0, np.ones(len(trial.prior))
+        """Rows so far, and in how many of them each action was possible."""
         self.hands = list(trial.env.starts.domain.hints.hands)
 
     def draw(self, logits: np.ndarray) -> np.ndarray:
@@ -262,17 +266,17 @@ class Explorer:
         env.inputs.mask_noops(env.memory, logits)
         logits += self._rarity(logits > IMPOSSIBLE)
         here = [self.counts.setdefault(env.rows.novelty(row), np.zeros(logits.shape[1])) for row in range(len(logits))]
-        logits -= COUNTED * np.log1p(here).astype(np.float32)
+        logits -= COUNT_WEIGHT * np.log1p(here).astype(np.float32)
         actions: np.ndarray = np.argmax(logits + self.rng.gumbel(size=logits.shape), axis=1)
         for count, action in zip(here, actions, strict=True):
             count[action] += 1
         return actions
 
     def _rarity(self, possible: np.ndarray) -> np.ndarray:
-        """What rarity adds to each row's logits; 0 for actions that take or drop, or would break something."""
-        self.moments += len(possible)
-        self.possible += possible.sum(axis=0)
-        bonus = np.minimum(RARE * np.log(self.moments / self.possible), MOST_RARE)
+        """The bonus of rare actions for each row's logits; 0 for actions that take, drop or would break something."""
+        self.seen_rows += len(possible)
+        self.possible_rows += possible.sum(axis=0)
+        bonus = np.minimum(RARITY_WEIGHT * np.log(self.seen_rows / self.possible_rows), MAX_RARITY)
         bonus[self.hands] = 0.0
         bonuses = np.tile(bonus.astype(np.float32), (len(possible), 1))
         for action in np.flatnonzero(bonus > 0.0):

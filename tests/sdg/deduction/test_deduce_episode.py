@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from sdg.agents.agents import PlannerAgent, Task, play_task, rules_gate
-from sdg.deduction.deduce import MENDS, DeductionSettings, Planner, ProgramLimits, Toolkit, deduce
+from sdg.deduction.deduce import MAX_MENDS, DeductionSettings, Planner, ProgramLimits, Toolkit, deduce
 from sdg.deduction.episode import MAX_RECORDED_CALLS, UNFINISHED, Episode, Interaction
 from sdg.deduction.protocols import CalledSkill, primitive_skills
 from sdg.envs.babyai.domain import BABYAI
@@ -145,7 +145,7 @@ def test_bad_replies_cost_no_step_and_what_is_no_program_no_interaction(reply: s
     episode, model, _ = play_replies(reply, interactions=3)
     assert episode.cause == cause
     assert episode.steps == 0
-    exchanges = 1 + MENDS if cause == "no program" else 1
+    exchanges = 1 + MAX_MENDS if cause == "no program" else 1
     assert len(model.asked) == episode.llm_calls == 3 * exchanges
     assert episode.tokens == 110 * 3 * exchanges
     json.dumps(episode.row())

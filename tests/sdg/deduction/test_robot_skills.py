@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from sdg.deduction.robot import (
-    CIRCLES,
-    FRUITLESS_ATTEMPTS,
+    MAX_FRUITLESS_ATTEMPTS,
+    MAX_SAME_MOMENTS,
     PATIENCE,
     Robot,
     describe_argument,
@@ -94,7 +94,7 @@ def test_what_was_never_seen_is_given_up_when_nothing_new_comes_into_view() -> N
     robot, _ = robot_in("GoToLocal", attempts=5, discover=spinning("return False", horizon=30))
     performed = robot.perform(Command("discover", "the purple door"))
     # Turning on the spot shows new cells three times at most; further attempts show none.
-    assert performed.attempts == 1 + FRUITLESS_ATTEMPTS
+    assert performed.attempts == 1 + MAX_FRUITLESS_ATTEMPTS
     assert 0 <= performed.steps - performed.attempts * PATIENCE <= 3
     assert performed.note == REASONS["unseen"]
     roaming = replace(spinning("return False", horizon=30), takes_argument=False)
@@ -219,4 +219,4 @@ def test_an_attempt_at_what_lies_elsewhere_ends_when_it_goes_in_circles() -> Non
     things = [thing for thing in world.perception().get_observed_objects() if thing.type != "door"]
     behind = next(thing for thing in things if thing.room != here)
     robot.perform(Command("discover", f"{behind.name} #{behind.id}"))
-    assert around.asked == 4 * (CIRCLES - 1) * 16
+    assert around.asked == 4 * (MAX_SAME_MOMENTS - 1) * 16

@@ -12,12 +12,12 @@ from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.instructions import seeds
 from sdg.induction.induce import InduceSettings
 from sdg.induction.practice import (
-    MOST_TRUSTED,
+    MAX_JUDGES,
     PracticeJob,
-    _add_rehearsed,
+    _add_requests,
+    _choose_judges,
     _first_policy,
-    _halves,
-    _judges,
+    _split_judges,
     practise,
 )
 from sdg.skills.learning.train import HELD_OUT, PRACTICE, Point, TrainSettings, join_open
@@ -63,16 +63,16 @@ def test_where_the_check_is_true_already_nothing_is_practised() -> None:
 
 
 def test_what_planners_asked_for_judges_and_others_fill_up() -> None:
-    few, others = _about_balls(_starts(20)), _starts(MOST_TRUSTED, seed=9)
-    judged = _judges(others, _practice(few))
+    few, others = _about_balls(_starts(20)), _starts(MAX_JUDGES, seed=9)
+    judged = _choose_judges(others, _practice(few))
     assert judged is not None
-    assert len(judged) == MOST_TRUSTED
+    assert len(judged) == MAX_JUDGES
     assert _asked(judged).sum() == 20
-    alone = _judges(None, _practice(few))
+    alone = _choose_judges(None, _practice(few))
     assert alone is not None
     assert len(alone) == 20
-    many = _about_balls(_starts(MOST_TRUSTED + 1))
-    judged = _judges(others, _practice(many))
+    many = _about_balls(_starts(MAX_JUDGES + 1))
+    judged = _choose_judges(others, _practice(many))
     assert judged is not None
     assert _asked(judged).all(), "the others are no longer needed"
     assert len(judged) == len(many)
@@ -80,15 +80,15 @@ def test_what_planners_asked_for_judges_and_others_fill_up() -> None:
 
 def test_without_what_planners_asked_for_all_others_judge() -> None:
     others = _starts(7, seed=9)
-    judged = _judges(others, _practice(None))
+    judged = _choose_judges(others, _practice(None))
     assert judged is not None
     assert np.array_equal(judged.memory.pose, others.memory.pose)
-    assert _judges(None, _practice(None)) is None
+    assert _choose_judges(None, _practice(None)) is None
 
 
 def test_what_planners_asked_for_is_half_of_what_is_practised() -> None:
     starts, rehearsed = _starts(100), _about_balls(_starts(12, seed=8))
-    mixed = _add_rehearsed(starts, rehearsed, seed=2)
+    mixed = _add_requests(starts, rehearsed, seed=2)
     assert mixed is not None
     assert (~_asked(mixed)).sum() == 100
     assert 100 - 12 < _asked(mixed).sum() <= 100
@@ -99,11 +99,11 @@ def test_what_planners_asked_for_is_half_of_what_is_practised() -> None:
 
 def test_where_nothing_else_is_left_what_planners_asked_for_is_practised() -> None:
     rehearsed = _starts(12)
-    alone = _add_rehearsed(None, rehearsed, seed=2)
+    alone = _add_requests(None, rehearsed, seed=2)
     assert alone is not None
     assert np.array_equal(alone.memory.pose, rehearsed.memory.pose)
     starts = _starts(5)
-    assert _add_rehearsed(starts, None, seed=2) is starts
+    assert _add_requests(starts, None, seed=2) is starts
 
 
 def test_few_starts_judge_several_times_and_count_once() -> None:
@@ -129,7 +129,7 @@ def test_few_starts_judge_several_times_and_count_once() -> None:
 def test_what_chooses_a_policy_does_not_measure_it() -> None:
     judged = _starts(40)
     judged.targets[:, 3] = np.arange(40)
-    chosen_by, others = _halves(judged, HELD_OUT, _practice(None))
+    chosen_by, others = _split_judges(judged, HELD_OUT, _practice(None))
     assert others is not None
     numbers = [set(starts.targets[:, 3]) for starts in (chosen_by, others)]
     assert not numbers[0] & numbers[1]

@@ -8,7 +8,7 @@ from sdg.deduction.library_skills import learn_needs
 from sdg.envs.babyai.domain import BABYAI
 from sdg.induction.induce import Discovery
 from sdg.induction.library_builder import templates, without_a_skill
-from sdg.induction.translate import BATCH, translate
+from sdg.induction.translate import BATCH_SIZE, translate
 from sdg.llm.model import Completion
 from sdg.skills.practice.fresh_starts import ChainStep, Member
 from sdg.skills.subgoal import CheckFunction, Experience, SkillCall, Subgoal
@@ -79,7 +79,7 @@ def test_later_batches_are_told_the_names_of_earlier_ones() -> None:
             lines = messages[-1].content.rpartition("Subgoals to translate")[2].splitlines()
             return Completion("\n".join(f"{line.split('.')[0]}. spot | it" for line in lines if ". " in line), "x")
 
-    translate([f"spot thing {number}" for number in range(BATCH + 1)], domain=BABYAI, model=Listening())
+    translate([f"spot thing {number}" for number in range(BATCH_SIZE + 1)], domain=BABYAI, model=Listening())
     assert len(prompts) == 2
     assert "in use" not in prompts[0]
     assert "where the same is done: spot." in prompts[1]

@@ -10,7 +10,7 @@ from sdg.envs.babyai.cells import FORWARD
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.instructions import seeds
 from sdg.induction.induce import InduceSettings
-from sdg.induction.practice import PracticeJob, _in_its_place
+from sdg.induction.practice import PracticeJob, _settings_with_place
 from sdg.skills.learning import LEARNERS
 from sdg.skills.learning.train import TrainSettings
 from sdg.skills.practice.env import PracticeEnv
@@ -53,7 +53,7 @@ def test_what_is_true_here_counts() -> None:
 
 def _stays(argument: str) -> bool:
     members = (_member((FORWARD,), argument), _member((), argument))
-    return _in_its_place(PracticeJob(0, members, InduceSettings(), 1, {}, BABYAI, {}, {})).require_same_place
+    return _settings_with_place(PracticeJob(0, members, InduceSettings(), 1, {}, BABYAI, {}, {})).require_same_place
 
 
 def test_a_skill_about_its_place_is_practised_in_it() -> None:

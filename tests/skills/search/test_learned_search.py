@@ -14,7 +14,7 @@ from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.skills.learning.by_hand import check_that
 from sdg.skills.practice.env import ChainedPractice
 from sdg.skills.practice.starts import Starts, restore
-from sdg.skills.search.learned_search import LONGEST, PATIENT, LearnedSearch, SearchedRows
+from sdg.skills.search.learned_search import MAX_STRETCH, PATIENCE, LearnedSearch, SearchedRows
 from sdg.skills.search.trial import CountSearch, LearningSearch, RandomSearch, Searched, SearchSettings
 from sdg.skills.subgoal import CheckFunction, Subgoal
 from sdg.verification.verify import VerifySettings, verify
@@ -118,13 +118,13 @@ def test_a_way_that_does_the_task_is_kept_while_there_is_no_other(order: tuple[s
 
 def test_failed_attempts_take_longer_up_to_a_bound() -> None:
     rows = rows_of(NEARER)
-    for _ in range(PATIENT):
+    for _ in range(PATIENCE):
         rows.first[:] = True
         notice(rows, fired="0000", over="0000", won="0000", ended="1111")
-    assert (rows.env.horizon, rows.most) == (40 * LONGEST, 80 * LONGEST)
+    assert (rows.env.horizon, rows.most) == (40 * MAX_STRETCH, 80 * MAX_STRETCH)
     rows_lost = rows_of(NEARER)
     notice(rows_lost, fired="1000", over="0000", won="0000", ended="1000")
-    for _ in range(PATIENT):
+    for _ in range(PATIENCE):
         rows_lost.first[:] = True
         notice(rows_lost, fired="0000", over="0000", won="0000", ended="1111")
     assert rows_lost.env.horizon == 40

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sdg.sandbox.process.board import MOST, Board, digest
+from sdg.sandbox.process.board import MAX_DEPTH, Board, digest
 
 
 @pytest.fixture
@@ -86,5 +86,5 @@ def test_sources_deeper_than_the_page_do_no_harm(board: Board) -> None:
     def deeper(levels: int) -> str:
         return call(Code(f"at {levels}", lambda: deeper(levels - 1))) if levels else read_by_parent(board)
 
-    assert deeper(MOST + 20) == digest("at 1")
+    assert deeper(MAX_DEPTH + 20) == digest("at 1")
     assert read_by_parent(board) == ""
