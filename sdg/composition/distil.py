@@ -1,4 +1,4 @@
-"""What recurs in programs, and a model's composed skills for it; its programs rewritten over them."""
+"""Recurring calls in programs, a model's composed skills for them, and the programs rewritten over these."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -15,13 +15,13 @@ from sdg.prompts.sources import prune_source
 from sdg.sandbox.guard import Refused
 from sdg.skills.library.composed import ComposedSkill
 
-SHOWN = 12
+MAX_SHOWN = 12
 """Programs that a question shows, the shortest for each kind of instruction first."""
-REWRITTEN = 4
+MAX_REWRITTEN = 4
 """Programs that one question asks to rewrite."""
 REPAIRS = 2
-LONGEST, FREQUENT = 4, 3
-"""Calls in a row that are looked for, and in how many programs they must be."""
+MAX_CALLS, MIN_PROGRAMS = 4, 3
+"""Longest run of calls that is looked for, and the least number of programs that must have it."""
 
 ENTRY = "program"
 
@@ -30,7 +30,7 @@ ENTRY = "program"
 class Solved:
     """A program that carried out a practice instruction by itself.
 
-    `calls` are the names of its skill calls in order; `origin` says which line of which transcript it stands in.
+    `calls` are the names of its skill calls in order; `origin` is its transcript and line.
     """
 
     instruction: str
@@ -43,7 +43,7 @@ class Solved:
 
 @dataclass(frozen=True)
 class Author:
-    """The model that composes, with what its programs have: a domain and learned skills."""
+    """The model that composes, with the domain and the learned skills of its programs."""
 
     model: LanguageModel
     domain: Domain
@@ -52,9 +52,9 @@ class Author:
     sampling: Sampling = field(default_factory=lambda: Sampling(stage="compose"))
 
     def distil(self, programs: Sequence[Solved]) -> Admitted:
-        """Composed skills that keep the rules, and what was refused; a reply that breaks them is mended twice at most.
+        """Composed skills that keep the rules, and refusals; the model may repair its reply twice.
 
-        Raises what the model raises.
+        Raises the model's errors.
         """
         examples = pick_varied(programs)
         messages = list(self._request(examples))
@@ -63,26 +63,26 @@ class Author:
             reply = self.model.complete(messages, sampling=self.sampling)
             try:
                 result = admit(
-                    reply.text, learned=[each.name for each in self.skills], domain=self.domain, load=self.load
+                    reply.text, learned=[skill.name for skill in self.skills], domain=self.domain, load=self.load
                 )
             except Refused as refusal:
                 result = Admitted((), (Refusal("the answer", one_line(str(refusal))),))
             best = result if len(result.skills) >= len(best.skills) else best
             if not result.refusals:
                 break
-            problem = "\n".join(f"- {one_line(str(each))}" for each in result.refusals)
+            problem = "\n".join(f"- {one_line(str(refusal))}" for refusal in result.refusals)
             messages += [Message("assistant", tidy(reply.text) or "(nothing)")]
             messages += conversation("compose_repair", problem=problem)
-        origins = tuple(each.origin for each in examples)
+        origins = tuple(program.origin for program in examples)
         return replace(best, skills=tuple(replace(skill, origins=origins) for skill in best.skills))
 
     def rewrite(self, programs: Sequence[Solved], composed: Sequence[ComposedSkill]) -> Iterator[tuple[Solved, str]]:
         """Each program with its source over the composed skills; those that the reply lacks are left out.
 
-        Raises what the model raises.
+        Raises the model's errors.
         """
-        for start in range(0, len(programs), REWRITTEN):
-            batch = programs[start : start + REWRITTEN]
+        for start in range(0, len(programs), MAX_REWRITTEN):
+            batch = programs[start : start + MAX_REWRITTEN]
             message = text(
                 "compose_rewrite", **self._common_parts([*self.skills, *composed]), programs=_list_programs(batch)
             )
@@ -118,36 +118,36 @@ class Author:
 
 
 def recurrences(programs: Sequence[Solved]) -> list[tuple[tuple[str, ...], int]]:
-    """Runs of calls that at least FREQUENT programs have, with how many: the longest and most frequent first."""
+    """Runs of calls in at least MIN_PROGRAMS programs, with their number: the longest and most frequent first."""
     counts: Counter[tuple[str, ...]] = Counter()
     for program in programs:
-        calls_in_turn = [
-            name for name, before in zip(program.calls, ("", *program.calls), strict=False) if name != before
-        ]
+        calls = [name for name, previous in zip(program.calls, ("", *program.calls), strict=False) if name != previous]
         counts.update(
             {
-                tuple(calls_in_turn[n : n + size])
-                for size in range(2, LONGEST + 1)
-                for n in range(len(calls_in_turn) - size + 1)
+                tuple(calls[start : start + size])
+                for size in range(2, MAX_CALLS + 1)
+                for start in range(len(calls) - size + 1)
             }
         )
-    frequent = [(calls, count) for calls, count in counts.items() if count >= FREQUENT]
-    return sorted(frequent, key=lambda each: (-each[1] * len(each[0]), each))[:SHOWN]
+    frequent = [(calls, count) for calls, count in counts.items() if count >= MIN_PROGRAMS]
+    return sorted(frequent, key=lambda run: (-run[1] * len(run[0]), run))[:MAX_SHOWN]
 
 
-def pick_varied(programs: Sequence[Solved], most: int = SHOWN) -> list[Solved]:
-    """At most so many programs, of as many kinds of instructions as there are; the shortest of a kind first."""
+def pick_varied(programs: Sequence[Solved], most: int = MAX_SHOWN) -> list[Solved]:
+    """At most `most` programs, of as many kinds of instructions as possible; the shortest of a kind first."""
     kinds: dict[str, list[Solved]] = {}
-    for each in sorted(programs, key=lambda program: len(program.source)):
-        kinds.setdefault(kind_of(each.instruction), []).append(each)
+    for program in sorted(programs, key=lambda program: len(program.source)):
+        kinds.setdefault(kind_of(program.instruction), []).append(program)
     turns = max((len(group) for group in kinds.values()), default=0)
     return [group[turn] for turn in range(turns) for group in kinds.values() if turn < len(group)][:most]
 
 
 def kind_of(instruction: str) -> str:
-    """The words of an instruction that aren't about particular things: its first word and those that join parts."""
+    """The first word of an instruction, the words that join its parts, and those behind them."""
     words = instruction.replace(",", " ,").split()
-    return " ".join(word for n, word in enumerate(words) if n == 0 or word in _JOINTS or words[n - 1] in _JOINTS)
+    return " ".join(
+        word for index, word in enumerate(words) if index == 0 or word in _JOINTS or words[index - 1] in _JOINTS
+    )
 
 
 _JOINTS = frozenset({"and", "then", "after", "before", "you"})
@@ -155,7 +155,7 @@ _JOINTS = frozenset({"and", "then", "after", "before", "you"})
 
 def _list_programs(programs: Sequence[Solved]) -> str:
     return "\n\n".join(
-        f"### Program {number}\n\nIts instruction, and the program:\n\n{fence(one_line(each.instruction, 1000))}\n\n"
-        f"{fence(each.source, 'python')}"
-        for number, each in enumerate(programs, 1)
+        f"### Program {number}\n\nIts instruction, and the program:\n\n{fence(one_line(program.instruction, 1000))}\n\n"
+        f"{fence(program.source, 'python')}"
+        for number, program in enumerate(programs, 1)
     )

@@ -1,4 +1,4 @@
-"""What a composed skill must be, read out of a model's reply; nothing is run here.
+"""The rules for composed skills, checked in a model's reply; nothing is run here.
 
 A reply holds functions: for each skill NAME one with typed parameters and a docstring of three parts (what it does,
 `Needs:`, `After:`), `check_NAME` with the same parameters over perception alone, and helpers.
@@ -32,14 +32,14 @@ from sdg.skills.library.composed import (
 )
 
 KINDS = (THING, POSITION, NUMBER)
-"""What an argument may be in every domain."""
+"""Types of arguments in every domain."""
 
 CHECK = "check_"
 MAX_SKILLS = 8
 MAX_PARAMETERS = 3
 MAX_LINES = 400
-"""With the helpers that it calls; skills share helpers, and each is counted with all of them."""
-MAX_TOLD = 270
+"""Of a skill with all helpers that it calls, even those that it shares with other skills."""
+MAX_DOCSTRING = 270
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,14 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """What a reply came to."""
+    """The skills that were taken from a reply, and the refused ones."""
 
     skills: tuple[ComposedSkill, ...]
     refusals: tuple[Refusal, ...]
 
 
 def kinds_of(domain: Domain) -> tuple[str, ...]:
-    """What an argument may be in a domain."""
+    """Types of arguments in a domain."""
     return tuple(dict.fromkeys((*KINDS, *chain.from_iterable(domain.language.parts.values()))))
 
 
@@ -89,14 +89,14 @@ def admit(reply: str, *, learned: Collection[str], domain: Domain, load: Callabl
         }
         skills = [skill for skill in skills if skill not in dependants]
     for skill in skills:
-        if problem := _unloadable(skill, {each.name: each for each in skills}, load):
+        if problem := _load_problem(skill, {other.name: other for other in skills}, load):
             refusals[skill.name] = problem
     skills = [skill for skill in skills if not {skill.name, *skill.uses} & refusals.keys()]
     return Admitted(tuple(skills), tuple(Refusal(name, reason) for name, reason in refusals.items()))
 
 
-def _unloadable(skill: ComposedSkill, skills: Mapping[str, ComposedSkill], load: Callable[[str], object]) -> str:
-    """What the guard says of a program that calls the skill, "" where it admits it."""
+def _load_problem(skill: ComposedSkill, skills: Mapping[str, ComposedSkill], load: Callable[[str], object]) -> str:
+    """The guard's objection to a program that calls the skill, "" if it admits it."""
     program = f"def program():\n    {skill.name}({', '.join(['None'] * len(skill.arguments))})\n"
     try:
         load(program + linked_source(program, skills))
@@ -114,20 +114,21 @@ class _Reader:
     domain: Domain
 
     def faults(self, name: str) -> Iterator[str]:
-        """What is against a skill, the gravest first."""
+        """The faults of a skill, the gravest first."""
         function, check = self.functions[name], self.functions[CHECK + name]
-        taken = {*self.learned, *self.domain.perceivable.functions, *reserved_names(self.domain.perceivable.records)}
-        taken |= {"program", self.domain.forgets, REQUIRE, BEGIN, RESULT}
-        helpers, skills, told = self._needs(name), {*self.learned, *self.names}, _docstring_parts(function)
-        clash = min(self._clashes(name, {*taken, *self.names} - {name}), default="")
+        reserved = {*self.learned, *self.domain.perceivable.functions, *reserved_names(self.domain.perceivable.records)}
+        reserved |= {"program", self.domain.forgets, REQUIRE, BEGIN, RESULT}
+        helpers, skills = self._needs(name), {*self.learned, *self.names}
+        docstring_parts = _docstring_parts(function)
+        clash = min(self._clashes(name, {*reserved, *self.names} - {name}), default="")
         unstorable = storage_fault(self.skill(name))
         recursive = any(helper in self._needs(callee) for helper in helpers for callee in self._callees[helper])
-        loops = [node for each in helpers for node in ast.walk(self.functions[each]) if isinstance(node, ast.While)]
+        loops = [node for helper in helpers for node in ast.walk(self.functions[helper]) if isinstance(node, ast.While)]
         yield from (
             fault
             for holds, fault in (
                 (
-                    name in taken or name.startswith("_"),
+                    name in reserved or name.startswith("_"),
                     "its name is taken: a learned skill, a perception function or a word of Python has it",
                 ),
                 (
@@ -140,8 +141,11 @@ class _Reader:
                     "it has a loop that nothing ends: use for over a range",
                 ),
                 *((True, fault) for fault in self._faults_of_arguments(function, check)),
-                (not all(told), "its docstring doesn't say what it does, Needs: and After:"),
-                (sum(map(len, told)) > MAX_TOLD, f"its docstring has more than {MAX_TOLD} characters"),
+                (not all(docstring_parts), "its docstring doesn't say what it does, Needs: and After:"),
+                (
+                    sum(map(len, docstring_parts)) > MAX_DOCSTRING,
+                    f"its docstring has more than {MAX_DOCSTRING} characters",
+                ),
                 (not self._names_read(name) & skills - {name}, "it calls no skill"),
                 (
                     {*self._needs(CHECK + name), *loads(check)} & skills,
@@ -159,71 +163,72 @@ class _Reader:
         names = self._names_read(name)
         return ComposedSkill(
             name,
-            tuple(Parameter(each.arg, _kind(each)) for each in function.args.args),
+            tuple(Parameter(argument.arg, _kind(argument)) for argument in function.args.args),
             *_docstring_parts(function),
             self._source(name),
             calls=tuple(sorted(names & set(self.learned))),
-            uses=tuple(each for each in self.names if each in names and each != name),
+            uses=tuple(skill for skill in self.names if skill in names and skill != name),
         )
 
     def _faults_of_arguments(self, function: ast.FunctionDef, check: ast.FunctionDef) -> Iterator[str]:
         arguments, kinds = function.args, kinds_of(self.domain)
-        others = (arguments.posonlyargs, arguments.kwonlyargs, arguments.defaults, arguments.vararg, arguments.kwarg)
-        if any(others) or len(arguments.args) > MAX_PARAMETERS:
+        not_plain = (arguments.posonlyargs, arguments.kwonlyargs, arguments.defaults, arguments.vararg, arguments.kwarg)
+        if any(not_plain) or len(arguments.args) > MAX_PARAMETERS:
             yield f"it takes at most {MAX_PARAMETERS} plain arguments, none with a default"
-        for each in arguments.args:
-            if _kind(each) in ("str", "text"):
-                yield f"its argument {each.arg} is text: no skill takes an instruction, say what it is: {kinds[0]}"
-            elif _kind(each) not in kinds:
-                yield f"its argument {each.arg} has no type that is known: {', '.join(kinds[:8])}"
-        if [each.arg for each in check.args.args] != [each.arg for each in arguments.args]:
+        for argument in arguments.args:
+            if _kind(argument) in ("str", "text"):
+                yield f"its argument {argument.arg} is text: no skill takes an instruction, say what it is: {kinds[0]}"
+            elif _kind(argument) not in kinds:
+                yield f"its argument {argument.arg} has no type that is known: {', '.join(kinds[:8])}"
+        if [argument.arg for argument in check.args.args] != [argument.arg for argument in arguments.args]:
             yield f"{check.name} doesn't take the same arguments"
 
     @cached_property
     def _callees(self) -> dict[str, set[str]]:
-        """The functions of the reply that each of them names."""
+        """For each function of the reply, the others that it names."""
         return {name: self.functions.keys() & set(loads(node)) for name, node in self.functions.items()}
 
     def _names_read(self, name: str) -> set[str]:
-        """What a function and those that it needs read."""
-        return {each for helper in self._needs(name) for each in loads(self.functions[helper])}
+        """Names that a function and its helpers read."""
+        return {word for helper in self._needs(name) for word in loads(self.functions[helper])}
 
     def _needs(self, name: str) -> frozenset[str]:
         """Functions of the reply that one needs, itself included."""
         return reached_names(name, self._callees)
 
     def _parts(self, name: str) -> tuple[frozenset[str], list[ast.stmt], dict[str, str]]:
-        """All names that a skill reads, the definitions among them that it doesn't leave to other skills, and the names
-        that these get."""
+        """All names that a skill reads, the definitions of them that aren't another skill's, and the new names of
+        these."""
         needs = needed_names(name, self.body) | needed_names(CHECK + name, self.body)
-        foreign = {part for each in self.names if each != name for part in (each, CHECK + each)}
-        mine = [node for node in self.body if set(names_at_top(node)) & (needs - foreign)]
-        own = {part: f"{name}_{part}" for node in mine for part in names_at_top(node) if part != CHECK + name}
-        return needs, mine, own
+        skills = {*self.names} - {name}
+        foreign = skills | {CHECK + skill for skill in skills}
+        definitions = [node for node in self.body if set(names_at_top(node)) & (needs - foreign)]
+        words = [word for node in definitions for word in names_at_top(node) if word != CHECK + name]
+        return needs, definitions, {word: f"{name}_{word}" for word in words}
 
-    def _clashes(self, name: str, taken: Collection[str]) -> set[str]:
+    def _clashes(self, name: str, reserved: Collection[str]) -> set[str]:
         """Names that a skill's parts get although another skill's parts, the host or the parts' own code have them."""
-        _, mine, own = self._parts(name)
-        others = {
-            made for each in self.names if each != name for made in (CHECK + each, *self._parts(each)[2].values())
+        _, definitions, new_names = self._parts(name)
+        foreign = {
+            word for skill in {*self.names} - {name} for word in (CHECK + skill, *self._parts(skill)[2].values())
         }
-        inside = {word for node in mine for word in (*names_bound(node), *loads(node))} - own.keys()
-        return {*own.values()} & (inside | others | set(taken))
+        inside = {word for node in definitions for word in (*names_bound(node), *loads(node))} - new_names.keys()
+        return {*new_names.values()} & (inside | foreign | set(reserved))
 
     def _source(self, name: str) -> str:
         """The skill's definitions under names of its own, and the function that programs call."""
-        needs, mine, own = self._parts(name)
-        copies = [rename_definition(ast.parse(ast.unparse(node)).body[0], own) for node in mine]
-        parameters = [Parameter(each.arg, _kind(each)) for each in self.functions[name].args.args]
+        needs, definitions, new_names = self._parts(name)
+        copies = [rename_definition(ast.parse(ast.unparse(node)).body[0], new_names) for node in definitions]
+        parameters = [Parameter(argument.arg, _kind(argument)) for argument in self.functions[name].args.args]
         imports = [ast.unparse(node) for node in self.body if imports_of([node]).keys() & needs]
-        return "\n\n".join([*imports, _wrapper(name, parameters), *map(_plain, copies)]) + "\n"
+        return "\n\n".join([*imports, _wrapper(name, parameters), *map(_without_notes, copies)]) + "\n"
 
 
-def _plain(node: ast.stmt) -> str:
+def _without_notes(node: ast.stmt) -> str:
     """A definition without annotations and docstring, which the documentation has."""
     if isinstance(node, ast.FunctionDef):
-        for each in node.args.args:
-            each.annotation = None
+        for argument in node.args.args:
+            argument.annotation = None
         node.returns = None
         if ast.get_docstring(node) is not None:
             node.body = node.body[1:] or [ast.Pass()]
@@ -231,11 +236,11 @@ def _plain(node: ast.stmt) -> str:
 
 
 def _wrapper(name: str, parameters: Sequence[Parameter]) -> str:
-    arguments = ", ".join(each.name for each in parameters)
+    arguments = ", ".join(parameter.name for parameter in parameters)
     return "\n".join(
         [
             f"def {name}({arguments}):",
-            *(f"    {REQUIRE}({each.name}, {name!r}, {each.kind!r})" for each in parameters),
+            *(f"    {REQUIRE}({parameter.name}, {name!r}, {parameter.kind!r})" for parameter in parameters),
             f"    {BEGIN}({name!r}, {CHECK}{name}({arguments}))",
             "    try:",
             f"        said, after = {name}_{name}({arguments}), {CHECK}{name}({arguments})",
@@ -249,12 +254,12 @@ def _wrapper(name: str, parameters: Sequence[Parameter]) -> str:
 
 def _kind(argument: ast.arg) -> str:
     note = argument.annotation
-    word = note.value if isinstance(note, ast.Constant) else note.id if isinstance(note, ast.Name) else ""
-    return {"int": NUMBER, "float": NUMBER, "tuple": POSITION}.get(str(word).lower(), str(word).lower())
+    word = str(note.value if isinstance(note, ast.Constant) else getattr(note, "id", "")).lower()
+    return {"int": NUMBER, "float": NUMBER, "tuple": POSITION}.get(word, word)
 
 
 def _docstring_parts(function: ast.FunctionDef) -> tuple[str, str, str]:
-    """What a docstring says: what the skill does, what it needs, what holds afterwards; "" for what it doesn't say."""
+    """The parts of a docstring: what the skill does, what it needs, what holds afterwards; "" for a missing part."""
     does, _, rest = " ".join((ast.get_docstring(function) or "").split()).partition("Needs:")
     needs, _, after = rest.partition("After:")
     return does.strip(), needs.strip(), after.strip()

@@ -1,4 +1,4 @@
-"""What `sdg compose` does: read programs of a recorded run that solved practice instructions, distil, verify, keep."""
+"""`sdg compose`, step by step: read programs that solved practice instructions, distil skills, verify and keep them."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,8 +35,8 @@ from sdg.storage import read_description, read_rows
 
 PRACTICE = SPLITS["training"]
 JOURNALS = ("episodes", "rehearsals")
-ASKED = "## Instruction to carry out"
-"""Where the part of a prompt that all instructions share ends."""
+TASK_HEADING = "## Instruction to carry out"
+"""All prompts are equal up to this heading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ class Programs:
 def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
     """The programs of a recording (those of `cell`'s interface and perception) or of a run's rehearsals.
 
-    Raises UserError where there is none, RunFolderError for what is no recording and no run.
+    Raises UserError without such programs, RunFolderError for a folder that is no recording and no run.
     """
     config = read_description(folder)["config"]
     journals = filter(has_lines, (folder / f"{name}.jsonl" for name in JOURNALS))
-    rows = [each for journal in journals for each in read_rows(journal, Played)]
-    mine = [
+    rows = [row for journal in journals for row in read_rows(journal, Played)]
+    solved_rows = [
         row
         for row in rows
         if row.seed in PRACTICE
@@ -71,26 +71,26 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
         and row.interactions == 1
         and row.agent in (cell.agent, "rehearsals", "sdg")
     ]
-    place = next((each for each in (folder / "kept" / TRANSCRIPT, folder / TRANSCRIPT) if has_lines(each)), None)
-    if not mine or place is None:
+    transcript = next((path for path in (folder / "kept" / TRANSCRIPT, folder / TRANSCRIPT) if has_lines(path)), None)
+    if not solved_rows or transcript is None:
         raise UserError(
             f"there is nothing to compose of in {folder}: {len(rows)} episodes, none of them a practice instruction "
             f"that one program over {cell.interface} solved (record with --split training)"
         )
-    exchanges = _exchanges(place)
+    exchanges = _exchanges(transcript)
     solutions, rules = list[Solved](), set[str]()
-    for row in mine:
+    for row in solved_rows:
         line, prompt = exchanges.get(
             (Task(row.level, row.seed, row.repeat).random_seed % 2**31, row.instruction), (0, "")
         )
-        rules.add(prompt.partition(ASKED)[0].strip())
+        rules.add(prompt.partition(TASK_HEADING)[0].strip())
         solutions.append(
             Solved(
                 row.instruction,
                 row.level,
                 row.seed,
                 row.program,
-                tuple(call["name"] for part in row.trace for call in part["calls"]),
+                tuple(call["name"] for interaction in row.trace for call in interaction["calls"]),
                 origin=f"{folder.name} line {line}",
             )
         )
@@ -110,7 +110,7 @@ def _exchanges(path: Path) -> dict[tuple[int | None, str], tuple[int, str]]:
     exchanges: dict[tuple[int | None, str], tuple[int, str]] = {}
     for entry in entries(path):
         prompt = str(entry["messages"][-1]["content"])
-        instruction = prompt.partition(ASKED)[2].partition("```text\n")[2].partition("\n```")[0]
+        instruction = prompt.partition(TASK_HEADING)[2].partition("```text\n")[2].partition("\n```")[0]
         exchanges.setdefault((entry["sampling"].get("seed"), instruction), (int(entry["line"]), prompt))
     return exchanges
 
@@ -132,21 +132,30 @@ def compose(
     seed: int = 1,
     processes: int = 0,
 ) -> Iterator[dict[str, Any]]:
-    """Compose skills from up to `count` programs of a recording or a run, and keep those that help; a row for each that
-    was composed, and one for each that was refused. Each program is verified on `layouts` layouts, under `seed`.
+    """Compose skills from up to `count` programs of a recording or a run, and keep those that help; a row for each
+    composed skill, and one for each refusal. Each program is verified on `layouts` layouts, under `seed`.
 
-    What the folder holds isn't asked or played again. Raises UserError for programs that don't match the current
+    Replies and episodes in the folder are used again. Raises UserError for programs that don't match the current
     library, prompts or model, ModelError as the model does.
     """
-    place = find_library(library)
+    library_folder = find_library(library)
     programs = read_programs(source, cell=FigureKey(SKILLS, perception, ""))
     world = domain(programs.domain)
-    options: dict[str, Documented] = {**primitive_skills(world, beside_skills=True), **options_of(load_library(place))}
+    options: dict[str, Documented] = {
+        **primitive_skills(world, beside_skills=True),
+        **options_of(load_library(library_folder)),
+    }
     limits = config.deduce
     rules = Prompts(world).rules(tuple(options.values()), budget=limits.budget, attempts=limits.attempts).strip()
-    _require_same(config, source, programs, library=place, rules=rules)
-    question: dict[str, Any] = {"programs": str(source), "layouts": layouts, "count": count}
-    question |= {"library": library_checksum(place), "perception": perception, "model": model_identity(config)}
+    _require_same(config, source, programs, library=library_folder, rules=rules)
+    question: dict[str, Any] = {
+        "programs": str(source),
+        "layouts": layouts,
+        "count": count,
+        "library": library_checksum(library_folder),
+        "perception": perception,
+        "model": model_identity(config),
+    }
     with open_folder(folder, question, seed=seed) as run:
         guard = program_guard(
             options, world, {**world.perceivable.functions, **SIGNATURES}, budget=1, source_bytes=2**18
@@ -159,10 +168,10 @@ def compose(
             Sampling(config.model.temperature, seed, config.model.max_tokens, stage="compose"),
         )
         admission = author.distil(programs.solved)
-        yield from ({"skill": each.name, "kept": False, "why": each.reason} for each in admission.refusals)
+        yield from ({"skill": refusal.name, "kept": False, "why": refusal.reason} for refusal in admission.refusals)
         verify = partial(
             play,
-            library=place,
+            library=library_folder,
             domain=programs.domain,
             journal=run.journal("episodes"),
             layouts=layouts,
@@ -170,11 +179,11 @@ def compose(
             processes=processes,
         )
         sample, verdicts = pick_varied(programs.solved, count), list[Judged]()
-        for rejects, rest in _rounds(author, sample, admission.skills, verify):
+        for rejects, accepted in _rounds(author, sample, admission.skills, verify):
             yield from map(_row, rejects)
-            verdicts = rest
-    if skills := tuple(each.skill for each in verdicts if not each.reason):
-        _save(skills, programs, place, to)
+            verdicts = accepted
+    if skills := tuple(verdict.skill for verdict in verdicts if not verdict.reason):
+        _save(skills, programs, library_folder, to)
         progress().note(f"{len(skills)} composed skills: {to}")
     yield from map(_row, verdicts)
 
@@ -197,7 +206,7 @@ def _save(skills: tuple[ComposedSkill, ...], programs: Programs, library: Path, 
 def _rounds(
     author: Author, programs: Sequence[Solved], skills: Sequence[ComposedSkill], verify: Callable[..., Any]
 ) -> Iterator[tuple[list[Judged], list[Judged]]]:
-    """Per round, the dropped and the kept skills. A skill isn't blamed for what another did to a shared program: the
+    """Per round, the dropped and the kept skills. A skill isn't blamed for another's effect on a shared program: the
     programs are rewritten and played again without the skills that failed by themselves."""
     for _ in range(ROUNDS if skills else 0):
         rewritten = list(author.rewrite(programs, skills))
@@ -205,9 +214,10 @@ def _rounds(
             f"{len(skills)} composed skills, {len(rewritten)} of {len(programs)} programs rewritten over them"
         )
         verdicts = judge(skills, verify(rewritten, skills))
-        rejects = [each for each in verdicts if each.is_own_fault]
-        skills = [replace(each.skill, figures=Figures()) for each in verdicts if not each.is_own_fault]
-        yield rejects, [each for each in verdicts if not each.is_own_fault]
+        rejects = [verdict for verdict in verdicts if verdict.is_own_fault]
+        accepted = [verdict for verdict in verdicts if not verdict.is_own_fault]
+        skills = [replace(verdict.skill, figures=Figures()) for verdict in accepted]
+        yield rejects, accepted
         if not rejects or not skills:
             return
 

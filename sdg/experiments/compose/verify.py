@@ -21,9 +21,9 @@ from sdg.storage import Journal
 
 MIN_CALLS = 5
 MIN_DONE = 0.7
-FEW = 20
-"""A skill that at least halves programs may lose one episode in so many, because one loss proves nothing."""
-TRIED = 150
+EPISODES_PER_LOSS = 20
+"""A skill that at least halves programs may lose one episode in this many, because one loss proves nothing."""
+MAX_LAYOUTS = 150
 """Layouts that are searched for those in which an instruction makes sense."""
 
 
@@ -33,9 +33,9 @@ Pair = tuple[Played, Played]
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A composed skill with its figures, and why it isn't kept ("" where it is).
+    """A composed skill with its figures, and why it isn't kept ("" if it is).
 
-    `is_own_fault`: because of what it did itself, not of what happened to programs that it shares with others.
+    `is_own_fault`: because of its own calls, not because programs that it shares with other skills failed.
     """
 
     skill: ComposedSkill
@@ -77,26 +77,29 @@ def play(
 
 def _tasks(program: Solved, domain: str, layouts: int, seed: int) -> list[Task]:
     """Other practice layouts in which the program's instruction makes sense."""
-    others = (layout for layout in seeds("training", count=TRIED, seed=seed) if layout != program.seed)
-    tasks = (Task(program.level, each, instruction=program.instruction, domain_name=domain) for each in others)
+    layout_seeds = (layout for layout in seeds("training", count=MAX_LAYOUTS, seed=seed) if layout != program.seed)
+    tasks = (
+        Task(program.level, layout, instruction=program.instruction, domain_name=domain) for layout in layout_seeds
+    )
     return list(islice((task for task in tasks if is_judged(open_world(task)[1])), layouts))
 
 
 def _unit(kind: str, *sources: str) -> str:
-    """A name in the journal that changes with what is played."""
+    """A name in the journal that changes with the sources of the program."""
     return f"{kind}-{sha256(''.join(sources).encode()).hexdigest()[:12]}"
 
 
 def judge(skills: Sequence[ComposedSkill], played: Sequence[tuple[Solved, str, list[Pair]]]) -> list[Judged]:
-    """Every skill with its figures; it is kept if it does what it says and doesn't make instructions worse."""
+    """Every skill with its figures; it is kept if it keeps its promises and doesn't make instructions worse."""
     by_name = {skill.name: skill for skill in skills}
     verdicts = [_verdict_on(skill, by_name, played) for skill in skills]
-    while failures := {each.skill.name for each in verdicts if each.reason}:
-        dependents = [each for each in verdicts if not each.reason and failures & set(each.skill.uses)]
+    while failures := {verdict.skill.name for verdict in verdicts if verdict.reason}:
+        dependents = [verdict for verdict in verdicts if not verdict.reason and failures & set(verdict.skill.uses)]
         if not dependents:
             break
         verdicts = [
-            replace(each, reason="it uses a skill that isn't kept") if each in dependents else each for each in verdicts
+            replace(verdict, reason="it uses a skill that isn't kept") if verdict in dependents else verdict
+            for verdict in verdicts
         ]
     return verdicts
 
@@ -104,9 +107,10 @@ def judge(skills: Sequence[ComposedSkill], played: Sequence[tuple[Solved, str, l
 def _verdict_on(
     skill: ComposedSkill, by_name: Mapping[str, ComposedSkill], trials: Sequence[tuple[Solved, str, list[Pair]]]
 ) -> Judged:
-    using = [each for each in trials if f"def {skill.name}(" in linked_source(each[1], by_name)]
-    pairs = [pair for _, _, group in using for pair in group]
-    calls = [call for _, after in pairs for each in after.trace for call in each["composed"] if call[0] == skill.name]
+    using = [trial for trial in trials if f"def {skill.name}(" in linked_source(trial[1], by_name)]
+    pairs = [pair for _, _, pairs_of_program in using for pair in pairs_of_program]
+    interactions = [interaction for _, after in pairs for interaction in after.trace]
+    calls = [call for interaction in interactions for call in interaction["composed"] if call[0] == skill.name]
     direct_calls = [call for call in calls if not call[1]]
     figures = Figures(
         calls=len(direct_calls),
@@ -117,31 +121,35 @@ def _verdict_on(
         lines_with=sum(code_lines(source) for _, source, _ in using),
         lines_without=sum(code_lines(program.source) for program, _, _ in using),
     )
-    own = _own_fault(figures, calls)
-    return Judged(replace(skill, figures=figures), own or _no_help(figures), bool(own))
+    own_fault = _own_fault(figures, calls)
+    return Judged(replace(skill, figures=figures), own_fault or _no_help(figures), bool(own_fault))
 
 
 def _own_fault(figures: Figures, calls: Sequence[Sequence[object]]) -> str:
     """Why a skill isn't kept, "" for no reason; a check that lies is reported before a skill that fails."""
-    lies, many = sum(says is True and not after for _, _, says, after in calls), len(calls) >= MIN_CALLS
+    lies = sum(says is True and not after for _, _, says, after in calls)
+    has_many_calls = len(calls) >= MIN_CALLS
     fails = figures.calls >= MIN_CALLS and figures.done < MIN_DONE * figures.calls
     reasons = (
-        (many and not figures.calls, "its check never says no: it was true before every call"),
-        (many and 2 * lies > len(calls), "its check disagrees with its own code: nothing is learned from a lie"),
+        (has_many_calls and not figures.calls, "its check never says no: it was true before every call"),
+        (
+            has_many_calls and 2 * lies > len(calls),
+            "its check disagrees with its own code: nothing is learned from a lie",
+        ),
         (fails, f"its check held after {figures.done} of {figures.calls} calls"),
     )
     return next((reason for holds, reason in reasons if holds), "")
 
 
 def _no_help(figures: Figures) -> str:
-    """Why a skill isn't known to help, "" where it is."""
-    loss, lines, before = figures.without_it - figures.with_it, figures.lines_with, figures.lines_without
+    """Why a skill isn't known to help, "" if it is."""
+    loss = figures.without_it - figures.with_it
     reasons = (
         (figures.calls < MIN_CALLS, f"it was called {figures.calls} times, {MIN_CALLS} are needed to know it"),
         (
-            loss > 0 and (loss > figures.played // FEW or 2 * lines > before),
+            loss > 0 and (loss > figures.played // EPISODES_PER_LOSS or 2 * figures.lines_with > figures.lines_without),
             f"programs with it solved {figures.with_it} of {figures.played}, without it {figures.without_it}",
         ),
-        (loss == 0 and lines >= before, "programs with it are no better and no shorter"),
+        (loss == 0 and figures.lines_with >= figures.lines_without, "programs with it are no better and no shorter"),
     )
     return next((reason for holds, reason in reasons if holds), "")

@@ -29,7 +29,7 @@ def reserved_names(config: RunConfig) -> tuple[str, ...]:
 
 
 def library_of(run: Path, *, cycle: int, cycles: int) -> Path:
-    """Where a run keeps what a cycle learned: the last cycle's library is the run's, earlier ones stay beside it."""
+    """The folder of a cycle's library: the last cycle's library is the run's, earlier ones stay beside it."""
     return run / LIBRARY if cycle == cycles else run / f"{LIBRARY}-{cycle}"
 
 
@@ -60,7 +60,7 @@ def plan_of(config: RunConfig) -> Plan:
 
 
 def model_identity(config: RunConfig) -> dict[str, Any]:
-    """What of a model decides its replies, as folders of its answers are known by it."""
+    """The settings that decide a model's replies; folders of its answers are identified by them."""
     return {name: getattr(config.model, name) for name in ("kind", "name", "temperature", "max_tokens")}
 
 
@@ -88,12 +88,12 @@ def model_settings(config: RunConfig, folder: Path | None) -> ModelSettings:
 
 
 def _transcript(name: str) -> Path:
-    """The recording of that name, from here or else from beside the shipped configs."""
+    """The recording of that name, here or beside the shipped configs."""
     return Path(name) if has_lines(Path(name)) or not has_lines(CONFIGS / name) else CONFIGS / name
 
 
 def _is_trusted(model: ModelConfig) -> bool:
-    """Whether the user chose where the key may go, because a config file from elsewhere may name any address."""
+    """Whether the user chose the address that gets the key; a config file of others may name any address."""
     own = model.base_url is None or isinstance(model, TypedModelConfig) or is_loopback(model.base_url)
     return own or model.base_url in os.environ.get(TRUST_VARIABLE, "").split()
 
@@ -103,7 +103,7 @@ SUBGOALS = 3
 
 
 def expected_cost(config: RunConfig, *, until: str) -> str:
-    """A run's expected use of its model up to a stage, in a line; "" for a model that reaches no server."""
+    """A run's expected use of its model up to a stage, in a line; "" for a model that needs no server."""
     settings = model_settings(config, None)
     if not provider_of(settings.kind).network:
         return ""
@@ -123,7 +123,7 @@ def expected_cost(config: RunConfig, *, until: str) -> str:
 def planner_of(
     config: RunConfig, run: Path | None, library: Path, *, agent: str, stage: str = "solve"
 ) -> PlannerRecipe:
-    """The run's planner with the skills of a library folder, under a name; `stage` is what it is asked for."""
+    """The run's planner with the skills of a library folder, under a name; its questions belong to `stage`."""
     return PlannerRecipe(
         agent,
         library,
@@ -136,7 +136,7 @@ def planner_of(
 
 
 def explorers_of(config: RunConfig) -> Explorers:
-    """Makes a search use a library's skills, or leaves it as it is if the config doesn't want that."""
+    """A function that makes a search use a library's skills, or leaves it as it is without `verify.explorers`."""
     return lambda library, search: (
         SkillSearch(library, search, config.verify.search) if config.verify.explorers else search
     )
@@ -152,4 +152,5 @@ def search_of(config: RunConfig) -> Search:
         from sdg.skills.search.ppo_search import PPOSearch
 
         return PPOSearch(config.verify.search)
-    return (RandomSearch if config.verify.method == "random" else CountSearch)(config.verify.search)
+    search = RandomSearch if config.verify.method == "random" else CountSearch
+    return search(config.verify.search)

@@ -174,12 +174,12 @@ class BudgetConfig:
 
     @property
     def limits(self) -> BudgetLimits:
-        """What may be spent."""
+        """The limits of spending."""
         return BudgetLimits(tokens=self.tokens, money=self.money, minutes=self.minutes)
 
     @property
     def prices(self) -> Prices:
-        """What a million tokens cost."""
+        """The prices of a million tokens."""
         return Prices(self.prompt_price, self.completion_price, self.cached_price)
 
 
@@ -233,7 +233,7 @@ def load(path: Path, *, overlay: Iterable[str] = (), seed: int | None = None) ->
     try:
         text = read_file(path.resolve(), most=4 * MAX_CHARACTERS).decode("utf-8-sig")
     except FileNotFoundError:
-        shipped = ", ".join(sorted(each.stem for each in CONFIGS.glob("*.yaml")))
+        shipped = ", ".join(sorted(file.stem for file in CONFIGS.glob("*.yaml")))
         raise ConfigError(f"there is no config {path}; shipped are {shipped}, or give a path") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"can't read the config {path}: {error}") from None
@@ -255,8 +255,8 @@ def load(path: Path, *, overlay: Iterable[str] = (), seed: int | None = None) ->
 
 def find_config(name: str) -> Path:
     """A config by path, or by its name in configs/ here or in the repository."""
-    places = [Path(name), Path("configs") / f"{name}.yaml", CONFIGS / f"{name}.yaml"]
-    return next((place for place in places if place.is_file()), places[0])
+    paths = [Path(name), Path("configs") / f"{name}.yaml", CONFIGS / f"{name}.yaml"]
+    return next((path for path in paths if path.is_file()), paths[0])
 
 
 def check(document: Document) -> RunConfig:
@@ -268,8 +268,9 @@ def check(document: Document) -> RunConfig:
     except ValidationError as error:
         above = ("induce", "train", "ppo") if error.title == PPOSettings.__name__ else ()
         errors = error.errors()
-        faults = [_fault(document, {**each, "loc": (*above, *each["loc"])}) for each in errors[:MAX_FAULTS]]
-        faults += [f"{document.source}: and {len(errors) - MAX_FAULTS} more faults"] if len(errors) > MAX_FAULTS else []
+        faults = [_fault(document, {**details, "loc": (*above, *details["loc"])}) for details in errors[:MAX_FAULTS]]
+        if len(errors) > MAX_FAULTS:
+            faults.append(f"{document.source}: and {len(errors) - MAX_FAULTS} more faults")
         raise ConfigError("\n".join(faults)) from None
     except ValueError as error:
         raise ConfigError(f"{document.source}: {error}") from None
@@ -307,8 +308,8 @@ def _level_names(world: Domain, document: Document, levels: Iterable[str], *key:
 
 def _fault(document: Document, details: Mapping[str, Any]) -> str:
     path = tuple(details["loc"])
-    name = ".".join(str(part)[:80] for part in path)
-    place = document.place(path).partition("=")[0]  # not what was given: it may hold a key
+    name = ".".join(str(key)[:80] for key in path)
+    place = document.place(path).partition("=")[0]  # without the value, which may be a key
     if details["type"] == "unexpected_keyword_argument":
         return f"{place}: there is no key {name!r}{_hint(path)}"
     if details["type"] == "missing":
@@ -322,16 +323,17 @@ def _hint(path: tuple[str | int, ...]) -> str:
     *above, wrong = map(str, path)
     if "key" in wrong.lower() and path[0] == "model":
         return "; keys and passwords aren't written into configs, set OPENAI_API_KEY in the environment"
-    places = [*_places(RunConfig), *_places(PPOSettings, ("induce", "train", "ppo"))]
-    near = [place[-1] for place in places if list(place[:-1]) == above]
-    close = difflib.get_close_matches(wrong, near, n=2) or [".".join(each) for each in places if each[-1] == wrong]
-    return f"; did you mean {' or '.join(close)}?" if close else f"; there are {', '.join(near)}"
+    paths = [*_key_paths(RunConfig), *_key_paths(PPOSettings, ("induce", "train", "ppo"))]
+    siblings = [path[-1] for path in paths if list(path[:-1]) == above]
+    elsewhere = [".".join(path) for path in paths if path[-1] == wrong]
+    close = difflib.get_close_matches(wrong, siblings, n=2) or elsewhere
+    return f"; did you mean {' or '.join(close)}?" if close else f"; there are {', '.join(siblings)}"
 
 
-def _places(section: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def _key_paths(section: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """The path of every key."""
     kinds = get_type_hints(section)
-    for each in fields(section):
-        yield (*path, each.name)
-        if is_dataclass(kinds[each.name]):
-            yield from _places(kinds[each.name], (*path, each.name))
+    for key in fields(section):
+        yield (*path, key.name)
+        if is_dataclass(kinds[key.name]):
+            yield from _key_paths(kinds[key.name], (*path, key.name))

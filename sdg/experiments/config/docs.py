@@ -31,11 +31,11 @@ def _section(settings: Any, prefix: str) -> Iterator[str]:
     yield f"\n## {title}\n\n{inspect.getdoc(settings)}\n\n| key | default | meaning |\n|---|---|---|\n"
     inner: list[str] = []
     kinds = get_type_hints(settings)
-    for each in fields(settings):
-        if is_dataclass(kinds[each.name]):
-            inner += _section(kinds[each.name], f"{prefix}{each.name}.")
+    for key in fields(settings):
+        if is_dataclass(kinds[key.name]):
+            inner += _section(kinds[key.name], f"{prefix}{key.name}.")
         else:
-            yield f"| `{prefix}{each.name}` | {_default(each)} | {_meanings(settings)[each.name]} |\n"
+            yield f"| `{prefix}{key.name}` | {_default(key)} | {_meanings(settings)[key.name]} |\n"
     yield from inner
 
 
@@ -55,7 +55,7 @@ def _yaml(value: Any) -> str:
 def _meanings(settings: type) -> dict[str, str]:
     """The text below each field, in the source of a dataclass and of its base classes."""
     meanings: dict[str, str] = {}
-    for kind in reversed([each for each in settings.__mro__ if is_dataclass(each)]):
+    for kind in reversed(list(filter(is_dataclass, settings.__mro__))):
         (body,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
         assert isinstance(body, ast.ClassDef)
         for field, text in pairwise(body.body):

@@ -1,4 +1,4 @@
-"""YAML as a config needs it: every value knows its line, no key twice, `1e-4` is a number and `no` is a word.
+"""YAML for configs: every value knows its line, no key comes twice, `1e-4` is a number and `no` is a word.
 
 PyYAML follows YAML 1.1, which reads `1e-4` as text, `no` as false and 1:30 as ninety, and keeps the last of two equal
 keys. Here PyYAML finds the nodes and makes the values; YAML 1.2's core schema decides what a plain scalar means.
@@ -37,7 +37,9 @@ for _tag, _form, _first in (
     ("float", r"(?=.{1,39}$)[-+]?(\.[0-9]+|[0-9]+(_[0-9]+)*(\.[0-9]*)?)([eE][-+]?[0-9]+)?", "-+.0123456789"),
 ):
     _pattern = re.compile(rf"^(?:{_form})$")
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _pattern, ["" if c == "\0" else c for c in _first])
+    _Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_tag}", _pattern, ["" if letter == "\0" else letter for letter in _first]
+    )
 _Loader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: int(node.value))
 _Loader.add_constructor("tag:yaml.org,2002:float", lambda loader, node: float(node.value))
 _TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "seq", "map", "null", "bool", "int", "float")}
@@ -52,7 +54,7 @@ class Document:
     source: str = "config"
 
     def place(self, path: Path) -> str:
-        """Where the value at `path` was written, or the nearest thing around it."""
+        """Where the value at `path` was written, or else the nearest section around it."""
         while path and path not in self.places:
             path = path[:-1]
         return self.places.get(path, self.source) if path else self.source
@@ -78,7 +80,7 @@ class Document:
             raise ConfigError(f"{source}: nested too deep to be a config") from None
 
     def _note(self, node: yaml.Node, form: str, path: Path) -> None:
-        """Write down the place of a node and of all inside it, and refuse what has no meaning in a config."""
+        """Record the place of a node and of all inside it; refuse nodes that have no meaning in a config."""
         place = self.places[path] = form.replace("{line}", str(node.start_mark.line + 1))
         refuse(
             ConfigError,
@@ -95,15 +97,15 @@ class Document:
         lines: dict[str, int] = {}
         for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
             line = key.start_mark.line + 1
-            at = form.replace("{line}", str(line))
+            key_place = form.replace("{line}", str(line))
             if not isinstance(key, yaml.ScalarNode):
-                raise ConfigError(f"{at}: a key is a word, not a list or a mapping")
+                raise ConfigError(f"{key_place}: a key is a word, not a list or a mapping")
             if key.value in lines:
                 twice = f"the key {key.value[:80]!r} is there twice (first on line {lines[key.value]})"
-                raise ConfigError(f"{at}: {twice}; keep one of them")
+                raise ConfigError(f"{key_place}: {twice}; keep one of them")
             lines[key.value], key.tag = line, "tag:yaml.org,2002:str"
             self._note(value, form, (*path, key.value))
-            self.places[*path, key.value] = at
+            self.places[*path, key.value] = key_place
 
 
 def parse(text: str, *, source: str) -> Document:
@@ -125,15 +127,15 @@ def assign(document: Document, assignment: str) -> None:
     path = tuple(key.strip().split("."))
     if not equals or not all(path):
         raise ConfigError(f"{place}: write --set KEY=VALUE, such as --set verify.t_verify=3000")
-    value, inner = document.read(text, place, path), document.value
+    value, section = document.read(text, place, path), document.value
     for depth, name in enumerate(path[:-1], 1):
-        inner = inner.setdefault(name, {})
-        if not isinstance(inner, dict):
+        section = section.setdefault(name, {})
+        if not isinstance(section, dict):
             raise ConfigError(f"{place}: {'.'.join(path[:depth])} is a value, it has no keys inside")
-    inner[path[-1]] = value
+    section[path[-1]] = value
     document.places[path] = place
 
 
 def scalar(text: str) -> Any:
-    """What one value means, such as an unquoted word. Raises `ConfigError` for what isn't YAML."""
+    """The value of a YAML text, such as an unquoted word. Raises `ConfigError` for a text that isn't YAML."""
     return Document({}).read(text, "value", ())

@@ -1,6 +1,6 @@
-"""What a run folder holds, read with care: a run may be unfinished, and nothing in its files is trusted.
+"""The contents of a run folder, read with care: a run may be unfinished, and nothing in its files is trusted.
 
-Whatever is missing or broken becomes a line in `gaps` instead of an error, so that there is always a report.
+Missing and broken files become lines in `gaps` instead of errors, so that there is always a report.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 OURS = "sdg"
 """The agent whose episodes are shown."""
-MOST = 200
+MAX_NAMES = 200
 """Levels, and agents, that a report tells apart; there are about a hundred, and ten."""
 
 
@@ -51,21 +51,21 @@ READERS: Mapping[str, Callable[[Path], Any]] = {
 
 
 def read_run(path: Path) -> RunData:
-    """Read what is there. Raises `RunFolderError` only when `path` is no run of ours at all."""
+    """Read the files of a run that exist. Raises `RunFolderError` only when `path` is no run at all."""
     description = read_description(path)
     gaps = [f"There is no {name} (yet)." for name in READERS if not (path / name).exists()]
-    found: dict[str, Any] = {}
+    contents: dict[str, Any] = {}
     for file in filter(Path.exists, map(path.joinpath, READERS)):
         try:
-            found[file.stem] = READERS[file.name](file)
+            contents[file.stem] = READERS[file.name](file)
         except RunError as error:
             gaps.append(str(error))
     shown: dict[str, Any] = {
-        name: _first(rows, gaps) for name, rows in found.items() if name in ("verifications", "episodes")
+        name: _first(rows, gaps) for name, rows in contents.items() if name in ("verifications", "episodes")
     }
-    if rows := rows_of(found.get("results", {}), "rows"):
-        shown["results"] = {**found["results"], "rows": _first(rows, gaps)}
-    return RunData(path, description, gaps=gaps, **found | shown)
+    if rows := rows_of(contents.get("results", {}), "rows"):
+        shown["results"] = {**contents["results"], "rows": _first(rows, gaps)}
+    return RunData(path, description, gaps=gaps, **contents | shown)
 
 
 def domain_name_of(description: Row) -> str:
@@ -75,13 +75,13 @@ def domain_name_of(description: Row) -> str:
 
 
 def _first(rows: Sequence[Row], gaps: list[str]) -> Sequence[Row]:
-    """The rows of the first `MOST` levels and agents, because tables and plots grow with both; others are a gap."""
-    first = {key: list(dict.fromkeys(text(row, key) for row in rows))[:MOST] for key in ("level", "agent")}
+    """Rows of the first `MAX_NAMES` levels and agents, because tables and plots grow with both; others are a gap."""
+    first = {key: list(dict.fromkeys(text(row, key) for row in rows))[:MAX_NAMES] for key in ("level", "agent")}
     allowed = {(level, agent) for level in first["level"] for agent in first["agent"]}
-    kept = [row for row in rows if (text(row, "level"), text(row, "agent")) in allowed]
-    if len(kept) < len(rows):
-        gaps.append(f"{len(rows) - len(kept)} rows of more than {MOST} levels or agents aren't shown.")
-    return kept
+    allowed_rows = [row for row in rows if (text(row, "level"), text(row, "agent")) in allowed]
+    if len(allowed_rows) < len(rows):
+        gaps.append(f"{len(rows) - len(allowed_rows)} rows of more than {MAX_NAMES} levels or agents aren't shown.")
+    return allowed_rows
 
 
 def number(row: Row, key: str) -> float | None:
@@ -120,8 +120,9 @@ def success_rows(data: RunData) -> list[dict[str, Any]]:
         _summaries(
             counted,
             ("level", "agent"),
-            good="success",
-            names=("success_rate", "episodes"),
+            success_key="success",
+            rate_column="success_rate",
+            count_column="episodes",
             medians={"median_steps": "steps"},
         )
     )
@@ -133,8 +134,9 @@ def verification_rows(data: RunData) -> list[dict[str, Any]]:
         _summaries(
             data.verifications,
             ("level",),
-            good="verified",
-            names=("verified", "hypotheses"),
+            success_key="verified",
+            rate_column="verified",
+            count_column="hypotheses",
             medians={"searched": "searched_steps", "replayed": "replayed_steps"},
         )
     )
@@ -142,33 +144,34 @@ def verification_rows(data: RunData) -> list[dict[str, Any]]:
 
 def _summaries(
     rows: Sequence[Row],
-    by: tuple[str, ...],
+    group_keys: tuple[str, ...],
     *,
-    good: str,
-    names: tuple[str, str],
+    success_key: str,
+    rate_column: str,
+    count_column: str,
     medians: Mapping[str, str],
 ) -> Iterator[dict[str, Any]]:
-    """A row for each group `by` some texts: the share that is `good` with its 95 % Wilson interval and the number of
-    rows (under these two `names`), and `medians` of numbers by name."""
+    """A row for each group with equal `group_keys`: the share of successes with its 95 % Wilson interval and the number
+    of rows, and `medians` of numbers by name."""
     import pandas
 
     records = [
-        {key: text(row, key) for key in by}
-        | {"good": row.get(good) is True}
+        {key: text(row, key) for key in group_keys}
+        | {"good": row.get(success_key) is True}
         | {name: number(row, key) for name, key in medians.items()}
         for row in rows
     ]
-    frame = pandas.DataFrame(records, columns=[*by, "good", *medians]).astype(dict.fromkeys(medians, float))
-    for key, part in frame.groupby(list(by), sort=False):
-        rate = wilson_interval(int(part.good.sum()), len(part))
-        values = {name: value for name, value in part[list(medians)].median().items() if value == value}
-        about = {names[0]: rate.value, "low": rate.low, "high": rate.high, names[1]: len(part)}
-        yield dict(zip(by, key, strict=True)) | about | dict.fromkeys(medians) | values
+    frame = pandas.DataFrame(records, columns=[*group_keys, "good", *medians]).astype(dict.fromkeys(medians, float))
+    for key, group in frame.groupby(list(group_keys), sort=False):
+        rate = wilson_interval(int(group.good.sum()), len(group))
+        values = {name: value for name, value in group[list(medians)].median().items() if value == value}
+        interval = {rate_column: rate.value, "low": rate.low, "high": rate.high, count_column: len(group)}
+        yield dict(zip(group_keys, key, strict=True)) | interval | dict.fromkeys(medians) | values
 
 
-def beside(data: RunData, other: RunData) -> list[dict[str, Any]]:
-    """Every rate that either run has: what it is `of`, and its rows `here` and `there`, {} for a run without it."""
-    here, there = _rates(data), _rates(other)
+def beside(data: RunData, other_run: RunData) -> list[dict[str, Any]]:
+    """Every rate of either run: `of` names it, `here` and `there` are its rows, {} for a run without it."""
+    here, there = _rates(data), _rates(other_run)
     return [{"of": name, "here": here.get(name, {}), "there": there.get(name, {})} for name in here | there]
 
 
@@ -183,17 +186,17 @@ def _rates(run: RunData) -> dict[str, Row]:
     }
 
 
-def settings_apart(data: RunData, other: RunData) -> list[tuple[str, str, str]]:
+def settings_apart(data: RunData, other_run: RunData) -> list[tuple[str, str, str]]:
     """The settings in which two runs differ, by their dotted keys: as they are here and there."""
-    here, there = (dict(_flat(run.description["config"])) for run in (data, other))
+    here, there = (dict(_flat(run.description["config"])) for run in (data, other_run))
     keys = [key for key in {**here, **there} if here.get(key) != there.get(key)]
     return [(key, here.get(key, "–"), there.get(key, "–")) for key in keys]
 
 
 def _flat(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
-        for name, part in value.items():
-            yield from _flat(part, f"{key}.{name}" if key else str(name))
+        for name, item in value.items():
+            yield from _flat(item, f"{key}.{name}" if key else str(name))
     else:
         yield key, str(value)
 
@@ -236,7 +239,7 @@ CURVES = {"training": "train_success", "validation": "validation_success"}
 
 
 def calls(data: RunData) -> tuple[list[dict[str, Any]], list[tuple[str, int]]]:
-    """What our agent's programs called: a row for each skill, and the commonest reasons of refusals."""
+    """The calls of our agent's programs: a row for each skill, and the commonest reasons of refusals."""
     all_calls = [
         call
         for row in data.episodes

@@ -1,4 +1,4 @@
-"""What was asked of the model and what it said: tokens and money by stage, and an exchange of each kind to look at."""
+"""The model's exchanges in a report: tokens and money by stage, and an example of each kind."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,15 +12,15 @@ from sdg.llm.transcript import entries
 
 Row = Mapping[str, Any]
 
-MOST = 100
+MAX_NAMES = 100
 """Stages, and kinds of questions, that a report tells apart; a run has about ten."""
 
 REPAIRS = ("## Program that failed", "## Your answer could not be used", "## What was tried before")
-"""Prompts' words that ask for a repair (`sdg/prompts/debug.md`, `hypothesis_repair.md`, `hypothesis_feedback.md`)."""
+"""Headings of repair prompts (`sdg/prompts/debug.md`, `hypothesis_repair.md`, `hypothesis_feedback.md`)."""
 
 
 def exchanges(run: Path, gaps: list[str]) -> Iterator[Row]:
-    """The exchanges of a run's transcript, one at a time; what can't be read is a gap, told once."""
+    """The exchanges of a run's transcript, one at a time; an unreadable transcript is a gap, reported once."""
     path = run / "transcript.jsonl"
     try:
         yield from entries(path) if has_lines(path) else ()
@@ -28,12 +28,12 @@ def exchanges(run: Path, gaps: list[str]) -> Iterator[Row]:
         gaps.extend({str(error)}.difference(gaps))
 
 
-def spending(asked: Iterable[Row], prices: Prices) -> list[dict[str, Any]]:
+def spending(rows: Iterable[Row], prices: Prices) -> list[dict[str, Any]]:
     """Questions, tokens and money by stage, as they were answered; cached replies cost nothing."""
     stages: dict[str, Any] = {}
-    for row in asked:
+    for row in rows:
         name = str(row.get("stage") or "other")
-        name = name if name in stages or len(stages) < MOST else "other"
+        name = name if name in stages or len(stages) < MAX_NAMES else "other"
         reply = row.get("reply") or {}
         kinds = ("prompt_tokens", "completion_tokens", "cached_tokens")
         prompt, completion, cached = (token_count(reply.get(kind)) for kind in kinds)
@@ -42,14 +42,14 @@ def spending(asked: Iterable[Row], prices: Prices) -> list[dict[str, Any]]:
     return [{"stage": name, **counts} for name, counts in stages.items()]
 
 
-def samples(asked: Iterable[Row]) -> list[dict[str, str]]:
+def samples(rows: Iterable[Row]) -> list[dict[str, str]]:
     """The first exchange of each stage and the first repair: its last question, and the reply."""
     by_name: dict[str, dict[str, str]] = {}
-    for row in asked:
+    for row in rows:
         contents = [str(message["content"]) for message in row["messages"]]
         kind = "repair" if any(mark in contents[-1] for mark in REPAIRS) else "prompt"
         name = f"{row.get('stage') or 'other'}: the first {kind}"
-        if name not in by_name and len(by_name) < MOST:
+        if name not in by_name and len(by_name) < MAX_NAMES:
             reply = row["reply"]["text"] if "reply" in row else f"(no reply: {row.get('error')})"
             by_name[name] = {"name": name, "prompt": contents[-1], "reply": str(reply)}
     return list(by_name.values())

@@ -33,8 +33,8 @@ MAX_TEXT = 12_000
 def write(run: Path, out: Path | None = None, *, beside: Path | None = None) -> Path:
     """Write the report of the run in `run`; returns where it is. The run may still be under way.
 
-    With `beside`, another run, the figures of both stand side by side, too.
-    Raises `RunFolderError` when either is no run of ours, `RunError` when the file can't be written.
+    With `beside`, another run, its figures stand beside those of `run`.
+    Raises `RunFolderError` when either folder is no run, `RunError` when the file can't be written.
     """
     path = out or run / "report.html"
     atomic_write(path, page(read_run(run), read_run(beside) if beside else None))
@@ -105,8 +105,8 @@ def _facts(data: RunData) -> dict[str, str]:
         "seed": str(description["seed"]),
         "source": text(description, "git") or "unknown",
         "model": _model_kind(description),
-        "machine": ", ".join(f"{k} {v}" for k, v in value_of(description, "machine", dict).items()),
-        "versions": ", ".join(f"{k} {v}" for k, v in value_of(description, "versions", dict).items()),
+        "machine": ", ".join(f"{name} {value}" for name, value in value_of(description, "machine", dict).items()),
+        "versions": ", ".join(f"{name} {value}" for name, value in value_of(description, "versions", dict).items()),
         "resumed": f"{len(description['resumed'])} times" if description.get("resumed") else "",
     }
     return {key: value for key, value in facts.items() if value}
@@ -117,7 +117,7 @@ def _model_kind(description: Mapping[str, Any]) -> str:
 
 
 def _prices(description: Mapping[str, Any]) -> Prices:
-    """What tokens cost, by the run's own config; nothing if that has no usable prices."""
+    """The prices of tokens in the run's own config; 0 if it has no usable ones."""
     prices = value_of(description["config"], "budget", dict)
     return Prices(number(prices, "prompt_price") or 0.0, number(prices, "completion_price") or 0.0)
 
@@ -125,11 +125,12 @@ def _prices(description: Mapping[str, Any]) -> Prices:
 def _films(data: RunData, gaps: list[str]) -> list[dict[str, Any]]:
     films, world = [], data_of.domain_name_of(data.description)
     episodes = list(data_of.chosen_episodes(data))
-    for row in (*episodes, *(each for each in data_of.failures(data, most=FAILED_FILMS) if each not in episodes)):
+    episodes += [row for row in data_of.failures(data, most=FAILED_FILMS) if row not in episodes]
+    for row in episodes:
         try:
             film = episode_gif(Played.from_json(row), domain_name=world)
             films.append({"row": row, "uri": Markup(data_address("image/gif", film))})
-        except Exception as error:  # A row is data: whatever is wrong with it, the other levels are still shown.
+        except Exception as error:  # A bad row mustn't hide the films of other levels.
             gaps.append(f"The episode {text(row, 'unit')!r} can't be shown: {error}")
     return films
 
@@ -141,19 +142,19 @@ def _chosen_k(data: RunData) -> int | None:
 
 
 def _plots(data: RunData, gaps: list[str]) -> dict[str, Any]:
-    """Plots as data addresses, "" where there is nothing to draw, and the skills that were learned too quickly."""
+    """Plots as data addresses, "" without anything to draw, and the skills whose curves are too short to draw."""
 
-    def draw(what: str, content: Any, plot: Callable[[Any], bytes]) -> str:
+    def draw(name: str, content: Any, plot: Callable[[Any], bytes]) -> str:
         try:
             return Markup(data_address("image/svg+xml", plot(content))) if content else ""
-        except Exception as error:  # As above: one plot of odd numbers mustn't cost the page.
-            gaps.append(f"The plot of {what} can't be drawn: {error}")
+        except Exception as error:  # One plot of odd numbers mustn't cost the page.
+            gaps.append(f"The plot of {name} can't be drawn: {error}")
             return ""
 
     clusters = rows_of(data.induction, "clusters")
     points = {text(cluster, "name") or f"cluster {i}": data_of.points_of(cluster) for i, cluster in enumerate(clusters)}
     curves = data_of.curves(data)
-    long = {name: lines for name, lines in curves.items() if max(map(len, lines.values())) >= LEAST_POINTS}
+    long = {name: lines for name, lines in curves.items() if max(map(len, lines.values())) >= MIN_POINTS}
     return {
         "success": draw("success", data_of.success_rows(data), _success_plot),
         "calinski": draw(
@@ -165,7 +166,7 @@ def _plots(data: RunData, gaps: list[str]) -> dict[str, Any]:
     }
 
 
-LEAST_POINTS = 3
+MIN_POINTS = 3
 """Points that a learning curve needs to be drawn."""
 
 
@@ -207,4 +208,6 @@ def interval(row: Mapping[str, Any]) -> str:
 def amount(value: object) -> str:
     """A number with few digits, or a dash."""
     figure = number({"": value}, "")
-    return "–" if figure is None else f"{figure:,.4g}" if figure < 1e4 else f"{figure:,.0f}"
+    if figure is None:
+        return "–"
+    return f"{figure:,.4g}" if figure < 1e4 else f"{figure:,.0f}"

@@ -50,8 +50,8 @@ def cluster_plot(clusters: Mapping[str, Sequence[Point]]) -> bytes:
     """Members in the plane by t-SNE, a cluster a colour and marker (SDG, Fig. 9)."""
     axes = new_axes(width=6.4, height=4.0)
     for index, (name, points) in enumerate(clusters.items()):
-        own = style(index) | {"linestyle": "none", "markersize": 5, "alpha": 0.7}
-        axes.plot([x for x, _ in points], [y for _, y in points], label=label(name), **own)
+        look = style(index) | {"linestyle": "none", "markersize": 5, "alpha": 0.7}
+        axes.plot([x for x, _ in points], [y for _, y in points], label=label(name), **look)
     axes.set_axis_off()
     legend(axes, outside=True)
     return svg(axes.figure)
@@ -65,7 +65,7 @@ def new_axes(*, width: float, height: float) -> Axes:
 
 
 def quiet_grid(axes: Axes) -> None:
-    """Faint horizontal lines behind what is drawn."""
+    """Faint horizontal lines behind the plot."""
     axes.grid(visible=True, axis="y", color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
 
@@ -90,7 +90,7 @@ def style(index: int) -> dict[str, Any]:
 
 
 def legend(axes: Axes, *, outside: bool = False) -> None:
-    """A legend where there is anything to name."""
+    """A legend, if the plot has labels."""
     if axes.get_legend_handles_labels()[1]:
         where: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if outside else {"loc": "best"}
         axes.legend(frameon=False, fontsize=8, **where)
@@ -107,10 +107,11 @@ def success_plot(levels: Sequence[str], agents: Mapping[str, Sequence[Mark]]) ->
     for index, (name, marks) in enumerate(agents.items()):
         offset = (index - (len(agents) - 1) / 2) * 0.6 / max(len(agents), 2)
         xs, rates, lows, highs = zip(*marks, strict=True)
-        places, heights = [x + offset for x in xs], [100 * rate for rate in rates]
-        ends = [[100 * (a - b) for a, b in zip(*pair, strict=True)] for pair in ((rates, lows), (highs, rates))]
-        own = style(index) | {"linestyle": "none", "capsize": 3, "markersize": 4}
-        axes.errorbar(places, heights, yerr=ends, label=label(name), **own)
+        below = [100 * (rate - low) for rate, low in zip(rates, lows, strict=True)]
+        above = [100 * (high - rate) for rate, high in zip(rates, highs, strict=True)]
+        look = style(index) | {"linestyle": "none", "capsize": 3, "markersize": 4}
+        heights = [100 * rate for rate in rates]
+        axes.errorbar([x + offset for x in xs], heights, yerr=[below, above], label=label(name), **look)
     axes.set_ylim(-4, 104)
     axes.set_ylabel("success, %")
     axes.set_xticks(range(len(levels)), [label(level) for level in levels])
@@ -126,19 +127,19 @@ def curves_plot(skills: Mapping[str, Mapping[str, Sequence[Point]]]) -> bytes:
     width, height = 3.1, 2.5  # inches of a panel
     sheet = Figure(figsize=(max(width * columns, 4.5), height * rows + 0.9), layout="constrained")
     grid = sheet.subplots(rows, columns, sharey=True, squeeze=False)
-    for place in grid.flat[len(skills) :]:
-        place.set_axis_off()
-    for place, (name, curves) in zip(grid.flat, skills.items(), strict=False):
-        quiet_grid(place)
+    for panel in grid.flat[len(skills) :]:
+        panel.set_axis_off()
+    for panel, (name, curves) in zip(grid.flat, skills.items(), strict=False):
+        quiet_grid(panel)
         for index, (title, points) in enumerate(curves.items()):
-            own = style(index) | ({"marker": ""} if len(points) > TOO_MANY_MARKS else {"markersize": 4})
+            look = style(index) | ({"marker": ""} if len(points) > TOO_MANY_MARKS else {"markersize": 4})
             heights = [100 * rate for _, rate in points]
-            place.plot([steps for steps, _ in points], heights, label=title, linewidth=1.3, **own)
-        place.set_title(label(name, most=40), fontsize=9)
-        place.set_ylim(-4, 104)
-        place.set_xlabel("environment steps")
-        place.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
-        place.xaxis.set_major_formatter(EngFormatter(sep=""))
+            panel.plot([steps for steps, _ in points], heights, label=title, linewidth=1.3, **look)
+        panel.set_title(label(name, most=40), fontsize=9)
+        panel.set_ylim(-4, 104)
+        panel.set_xlabel("environment steps")
+        panel.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
+        panel.xaxis.set_major_formatter(EngFormatter(sep=""))
     sheet.supylabel("success, %", fontsize=9)
     sheet.supxlabel("the rounds of a skill follow one another", fontsize=8, color="#555555")
     names = grid.flat[0].get_legend_handles_labels()

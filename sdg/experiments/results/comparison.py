@@ -23,13 +23,13 @@ from sdg.skills.library.store import library_checksum, load_library
 from sdg.storage import Journal, Rows, RunFolder, RunSettings, atomic_write
 
 
-def open_folder(path: Path, asked: Mapping[str, Any], *, seed: int, may_change: Collection[str] = ()) -> RunFolder:
-    """Begin or resume the folder of a figure; what is `asked` must be the same, but for the keys that may change.
+def open_folder(path: Path, request: Mapping[str, Any], *, seed: int, may_change: Collection[str] = ()) -> RunFolder:
+    """Begin or resume the folder of a figure; its `request` must be the same, except for the keys that may change.
 
     Raises RunFolderError when it was begun with something else.
     """
-    about = RunSettings(dict(asked), json.dumps(asked, indent=1) + "\n", seed, ("sdg", *sys.argv[1:]))
-    return RunFolder.start(path, about, may_change=may_change)
+    settings = RunSettings(dict(request), json.dumps(request, indent=1) + "\n", seed, ("sdg", *sys.argv[1:]))
+    return RunFolder.start(path, settings, may_change=may_change)
 
 
 def run_missing_jobs(
@@ -64,7 +64,7 @@ def publish(run: RunFolder, rows: Sequence[Row]) -> None:
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -72,7 +72,7 @@ SHIPPED = Path(skills.__file__).resolve().parent / "shipped"
 """The library that comes with the package."""
 
 LIBRARIES = (Path("library"), SHIPPED, Path("runs/quickstart/library"))
-"""Where a library is looked for when none is named."""
+"""Folders that are searched for a library when none is named."""
 
 MAY_CHANGE = ("levels", "agents", "instructions", "repeats")
 """May differ when a folder is resumed, because no episode's row depends on how many others there are."""
@@ -85,7 +85,7 @@ def named_model(llm: str, base_url: str = "", *, folder: Path, budget: BudgetCon
     Raises RegistryError for an unknown kind.
     """
     values = parse_llm(llm)
-    kept: dict[str, Any] = {
+    files: dict[str, Any] = {
         "record": folder / "transcript.jsonl",
         "cache": folder / "replies.sqlite",
         "ledger": folder / "spent.json",
@@ -97,12 +97,12 @@ def named_model(llm: str, base_url: str = "", *, folder: Path, budget: BudgetCon
         transcript=Path(values["transcript"]) if "transcript" in values else None,
         limits=budget.limits,
         prices=budget.prices,
-        **(kept if provider_of(values["kind"]).network else {}),
+        **(files if provider_of(values["kind"]).network else {}),
     )
 
 
 def planner_identity(planner: PlannerRecipe, llm: str = "babylang", base_url: str = "") -> dict[str, Any]:
-    """What of the planners decides a comparison, as its folder is known by it."""
+    """The planners' settings that decide a comparison; its folder is identified by them."""
     return {
         "llm": llm,
         "base_url": base_url,
@@ -121,8 +121,8 @@ def compare(
     config: Mapping[str, Any],
     processes: int = 0,
 ) -> list[Summary]:
-    """Play what the folder lacks, write its table, return the rows of levels. `config` is what the folder is known by
-    beside levels, agents and the user's `seed`. `processes` 0 means one for each core.
+    """Play what the folder lacks, write its table, return the rows of levels. The folder is identified by `config`,
+    levels, agents and the user's `seed`. `processes` 0 means one for each core.
 
     The rows over all levels are printed and in the folder. Raises RunFolderError when the folder was begun with another
     library, model or limit.
@@ -130,7 +130,9 @@ def compare(
     levels = list(dict.fromkeys(task.level for task in tasks))
     settings: dict[str, Any] = {"levels": levels, "agents": [recipe.agent for recipe in chosen]}
     total = len({BOT, *settings["agents"]}) * len(tasks)
-    places = [recipe.library for recipe in chosen if isinstance(recipe, PlannerRecipe) and recipe.library is not None]
+    libraries = [
+        recipe.library for recipe in chosen if isinstance(recipe, PlannerRecipe) and recipe.library is not None
+    ]
     with open_folder(folder, settings | dict(config), seed=seed, may_change=MAY_CHANGE) as run:
         journal = run.journal("episodes")
         if cost := _expected_cost(chosen, episodes=len(tasks)):
@@ -142,7 +144,7 @@ def compare(
                 journal=journal,
                 processes=processes or cores(),
                 done=lambda row: stage.advance(steps=row.steps),
-                known=grounding_texts(load_library(places[0]).provenance) if places else None,
+                known=grounding_texts(load_library(libraries[0]).provenance) if libraries else None,
             )
         _write(table, levels, run=run)
     for row in (row for row in table if row["level"] == ALL):
@@ -154,30 +156,30 @@ def compare(
 
 def _expected_cost(recipes: Sequence[Recipe], *, episodes: int) -> str:
     """The agents' expected use of their model, in a line; "" if no agent asks a server."""
-    asking = [each for each in recipes if isinstance(each, PlannerRecipe | ChatRecipe)]
-    served = [each for each in asking if provider_of(each.model.kind).network]
-    work = [(EPISODE if isinstance(each, PlannerRecipe) else CHAT_EPISODE, episodes) for each in served]
-    models = [each.model for each in served]
+    asking = [recipe for recipe in recipes if isinstance(recipe, PlannerRecipe | ChatRecipe)]
+    served = [recipe for recipe in asking if provider_of(recipe.model.kind).network]
+    work = [(EPISODE if isinstance(recipe, PlannerRecipe) else CHAT_EPISODE, episodes) for recipe in served]
+    models = [recipe.model for recipe in served]
     return describe_cost(work, prices_of(models[-1]), concurrency=concurrency_of(models[-1])) if models else ""
 
 
-MOST_GROUNDED = 10_000
-"""Most grounding instructions that are made again, in a minute: a library's provenance may count any number."""
+MAX_GROUNDED = 10_000
+"""Most grounding instructions that are made again, which takes a minute; a provenance may count any number."""
 
 
 def grounding_texts(provenance: Mapping[str, Any]) -> frozenset[str] | None:
-    """Texts of the grounding instructions that a library's provenance counts; None where it says nothing usable, or
-    counts more than MOST_GROUNDED, which a note says."""
+    """Texts of the grounding instructions that a library's provenance counts; None if it can't be used or counts more
+    than MAX_GROUNDED, which a note says."""
     try:
         levels, seed = list(provenance["levels"]), int(provenance["seed"])
         count = int(provenance["instructions_per_level"])
-        if (total := len(levels) * max(1, count)) > MOST_GROUNDED:
-            progress().note(f"which instructions are new isn't told: the library counts {total}, over {MOST_GROUNDED}")
+        if (total := len(levels) * max(1, count)) > MAX_GROUNDED:
+            progress().note(f"which instructions are new isn't told: the library counts {total}, over {MAX_GROUNDED}")
             return None
-        parts = [instructions(level, split="grounding", count=count, seed=seed) for level in levels]
+        by_level = [instructions(level, split="grounding", count=count, seed=seed) for level in levels]
     except (KeyError, TypeError, ValueError):
         return None
-    return frozenset(each.text for part in parts for each in part)
+    return frozenset(mission.text for missions in by_level for mission in missions)
 
 
 def _write(table: Sequence[Summary], levels: Sequence[str], *, run: RunFolder) -> None:
@@ -191,11 +193,11 @@ def _write(table: Sequence[Summary], levels: Sequence[str], *, run: RunFolder) -
 
 def find_library(name: str = "") -> Path:
     """The folder of a library by its own or its run's name, or the first of LIBRARIES. Raises UserError without one."""
-    places = [Path(name)] if name else list(LIBRARIES)
-    folders = [folder for place in places for folder in (place, place / "library")]
-    if found := next((folder for folder in folders if (folder / "library.json").is_file()), None):
-        return found
+    parents = [Path(name)] if name else list(LIBRARIES)
+    folders = [folder for parent in parents for folder in (parent, parent / "library")]
+    if library := next((folder for folder in folders if (folder / "library.json").is_file()), None):
+        return library
     raise UserError(
-        f"there is no skill library in {', '.join(map(str, places))}: name the folder of a library or of a run, "
+        f"there is no skill library in {', '.join(map(str, parents))}: name the folder of a library or of a run, "
         "or train one with `sdg run`"
     )

@@ -10,7 +10,7 @@ Cell = Callable[[T], str]
 
 
 def markdown(rows: Sequence[T], columns: Mapping[str, Cell[T]]) -> str:
-    """A pipe table; `columns` maps each heading to what it shows of a row."""
+    """A pipe table; `columns` maps each heading to the function that makes its cells."""
     lines = [list(columns), ["---"] * len(columns), *_cells(rows, columns)]
     return "".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |\n" for line in lines)
 
@@ -26,7 +26,10 @@ def comma_separated(rows: Sequence[Mapping[str, Any]]) -> str:
     """CSV with every field of the rows, in the order of the first; nested fields as JSON."""
     import pandas
 
-    cells = [{key: json.dumps(v) if isinstance(v, dict | list | tuple) else v for key, v in r.items()} for r in rows]
+    cells = [
+        {key: json.dumps(value) if isinstance(value, dict | list | tuple) else value for key, value in row.items()}
+        for row in rows
+    ]
     return pandas.DataFrame(cells).to_csv(index=False, lineterminator="\n")
 
 

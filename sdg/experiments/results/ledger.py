@@ -8,14 +8,14 @@ from sdg.console import UserError
 
 
 def seeds_by_purpose(status: str) -> Mapping[str, list[int]]:
-    """What sets were used for -> their seeds; a status is "development", "published" or "screens"."""
+    """Purpose of sets -> their seeds; a status is "development", "published" or "screens"."""
     text = resources.files("sdg.experiments").joinpath("seeds.toml").read_text("utf-8")
     purposes: Mapping[str, list[int]] = tomllib.loads(text)[status]
     return purposes
 
 
 def used_seeds(status: str) -> Mapping[int, str]:
-    """Seed -> what it was used for; a seed that is listed more than once has all its purposes."""
+    """Seed -> its purposes, joined if it is listed more than once."""
     by_purpose = seeds_by_purpose(status)
     return {
         seed: "; ".join(purpose for purpose, seeds in by_purpose.items() if seed in seeds)

@@ -63,8 +63,8 @@ def run_table1(
     for recipe in recipes:
         # A planner with another preset of perception plays in another domain, which its tasks name.
         world = getattr(recipe, "domain", DEFAULT)
-        mine = [replace(task, domain_name=world) for task in tasks]
-        jobs = with_bot_steps(recipe, mine, journal=journal, processes=processes, done=done)
+        own_tasks = [replace(task, domain_name=world) for task in tasks]
+        jobs = with_bot_steps(recipe, own_tasks, journal=journal, processes=processes, done=done)
         episodes += run_jobs(jobs, journal=journal, processes=processes, done=done)
     return summarise(episodes, known=known)
 
@@ -72,8 +72,8 @@ def run_table1(
 def summarise(episodes: Sequence[Played], *, known: Collection[str] | None = None) -> list[Summary]:
     """Per level and agent in order of appearance, then per agent over all its levels."""
     groups: dict[tuple[str, str], list[Played]] = {}
-    for level, each in [*((each.level, each) for each in episodes), *((ALL, each) for each in episodes)]:
-        groups.setdefault((level, each.agent), []).append(each)
+    for level, episode in [*((row.level, row) for row in episodes), *((ALL, row) for row in episodes)]:
+        groups.setdefault((level, episode.agent), []).append(episode)
     return [_summary(level, agent, group, known) for (level, agent), group in groups.items()]
 
 
@@ -85,9 +85,11 @@ def _summary(level: str, agent: str, rows: Sequence[Played], texts: Collection[s
     with_bot = [(row, max(1, bot)) for row, bot in zip(rows, bots, strict=True) if bot is not None]
     ratios = [max(1, row.counted_steps) / bot for row, bot in with_bot]
     paths = [bot / max(bot, row.steps) if row.success else 0.0 for row, bot in with_bot]
-    within = [[bool(row.success) and row.steps <= most * bot for row, bot in with_bot] for most in (1.5, 2.0)]
+    within_15 = [bool(row.success) and row.steps <= 1.5 * bot for row, bot in with_bot]
+    within_20 = [bool(row.success) and row.steps <= 2 * bot for row, bot in with_bot]
+    bot_within_15 = [not row.success or bot <= 1.5 * row.steps for row, bot in with_bot]
     most = max(1, *(row.interactions for row in rows))
-    by_interaction = tuple(sum(row.interactions <= k for row in successes) for k in range(1, most + 1))
+    by_interaction = tuple(sum(row.interactions <= count for row in successes) for count in range(1, most + 1))
     return {
         "level": level,
         "agent": agent,
@@ -100,11 +102,9 @@ def _summary(level: str, agent: str, rows: Sequence[Played], texts: Collection[s
         "tokens": tokens,
         "steps_to_bot": statistics.median(ratios) if ratios else None,
         "spl": statistics.fmean(paths) if paths else None,
-        "within_15": statistics.fmean(within[0]) if with_bot else None,
-        "within_20": statistics.fmean(within[1]) if with_bot else None,
-        "bot_within_15": statistics.fmean(not row.success or bot <= 1.5 * row.steps for row, bot in with_bot)
-        if with_bot
-        else None,
+        "within_15": statistics.fmean(within_15) if with_bot else None,
+        "within_20": statistics.fmean(within_20) if with_bot else None,
+        "bot_within_15": statistics.fmean(bot_within_15) if with_bot else None,
         "success_at_one_interaction": by_interaction[0] / len(rows),
         "solved_by_interaction": by_interaction,
         "skill_calls": sum(row.skill_calls for row in rows),
@@ -130,12 +130,12 @@ COLUMNS: Mapping[str, Cell[Summary]] = {
     "LLM calls": lambda row: str(row["llm_calls"]),
     "tokens / solved": lambda row: format_number(row["tokens_per_solved"], ".0f"),
 }
-"""What the printed table shows, by heading."""
+"""Columns of the printed table, by heading."""
 
 
 def paper_table(rows: Sequence[Summary], levels: Sequence[str]) -> list[dict[str, Any]]:
-    """As in the paper: a row per agent, a column per level (success in %, None where it wasn't measured); the published
-    figures below."""
+    """The paper's table: a row per agent, a column per level (success in %, None if it wasn't measured), and the
+    published figures below."""
     rates = {(row["agent"], row["level"]): 100 * row["success_rate"] for row in rows}
     measured = [
         {"agent": agent} | {level: rates.get((agent, level)) for level in levels}

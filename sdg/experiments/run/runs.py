@@ -62,20 +62,20 @@ PROCESSOR = "cpu_seconds"
 def library_costs(run: Path, config: RunConfig, *, stages: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Environment steps (`steps`, by stage), model calls and tokens, processor seconds, of the run's library so far.
 
-    What only a table needs (the compared random search, unseen instructions) isn't included. Processor seconds are NaN
-    where a stage's are unknown.
+    The compared random search and unseen instructions, which only tables need, aren't included. Processor seconds are
+    NaN if a stage's are unknown.
     """
     steps = dict(_steps(run, config))
     # Each question counts once, because a killed run repeats those whose answers it had no time to use.
     transcript = run / "transcript.jsonl"
     names = ("prompt_tokens", "completion_tokens")
     exchanges = {
-        each["key"]: {name: token_count((each.get("reply") or {}).get(name)) for name in names}
-        for each in (entries(transcript) if has_lines(transcript) else ())
-        if each.get("stage") in GROUNDING
+        entry["key"]: {name: token_count((entry.get("reply") or {}).get(name)) for name in names}
+        for entry in (entries(transcript) if has_lines(transcript) else ())
+        if entry.get("stage") in GROUNDING
     }
     tokens = {name: sum(counts[name] for counts in exchanges.values()) for name in names}
-    seconds = [stage.get(PROCESSOR, math.nan) for name, stage in stages.items() if name.startswith(SPENT_IN)]
+    seconds = [stage.get(PROCESSOR, math.nan) for name, stage in stages.items() if name.startswith(LEARNING_STAGES)]
     return {
         "steps": steps,
         "all_steps": sum(steps.values()),
@@ -85,7 +85,7 @@ def library_costs(run: Path, config: RunConfig, *, stages: Mapping[str, Mapping[
     }
 
 
-SPENT_IN = ("hypothesize", "verify", "induce")
+LEARNING_STAGES = ("hypothesize", "verify", "induce")
 """Stages of a run that work on its library."""
 
 
@@ -114,14 +114,14 @@ def _steps(run: Path, config: RunConfig) -> Counter[str]:
 def rehearse(
     config: RunConfig, folder: RunFolder, progress: Progress, library: SkillLibrary, cycle: int
 ) -> Sequence[Mapping[str, Any]]:
-    """Play a run's rehearsals, which are rows of `rehearsals.jsonl`, so what was played isn't played again.
+    """Play those of a run's rehearsals that `rehearsals.jsonl` lacks.
 
-    Returns the rows of all episodes, in order. Raises what a model raises; finished episodes stay recorded.
+    Returns the rows of all episodes, in order. Raises the model's errors; finished episodes stay recorded.
     """
-    journal, place = folder.journal("rehearsals"), folder.path / f"{LIBRARY}-rehearsed-{cycle}"
-    if not (place / "library.json").exists():
-        save_library(library, place)
-    planner = planner_of(config, folder.path, place, agent=f"rehearsal-{cycle}", stage="induce")
+    journal, library_folder = folder.journal("rehearsals"), folder.path / f"{LIBRARY}-rehearsed-{cycle}"
+    if not (library_folder / "library.json").exists():
+        save_library(library, library_folder)
+    planner = planner_of(config, folder.path, library_folder, agent=f"rehearsal-{cycle}", stage="induce")
     first = config.induce.training_layouts
     layouts = seeds("training", count=first + config.induce.rehearsals, seed=config.seed)
     # The layouts before these are practised on, so requests on them couldn't be held out as unseen.
@@ -134,7 +134,7 @@ def rehearse(
         "rehearsals", total=len(jobs), unit="episode", done=sum(job.unit in journal for job in jobs)
     ) as stage:
         run_jobs(jobs, journal=journal, processes=config.processes, done=lambda row: stage.advance(steps=row.steps))
-    shutil.rmtree(place)
+    shutil.rmtree(library_folder)
     return [journal[job.unit] for job in jobs]
 
 
@@ -143,8 +143,8 @@ T = TypeVar("T")
 
 
 def run(config: RunConfig, folder: RunFolder, *, until: str, progress: Progress) -> Iterable[Row]:
-    """Do what is missing in the folder up to and including a stage; returns its table as rows."""
-    return _Run(config, folder, progress).until(until)
+    """Do what the folder lacks up to and including a stage; returns the stage's table as rows."""
+    return _Run(config, folder, progress).run_until(until)
 
 
 SHOWN = (
@@ -180,8 +180,8 @@ class _Run:
             rehearse=partial(rehearse, config, folder, progress) if config.induce.rehearsals else None,
         )
 
-    def until(self, stage: str) -> list[Row]:
-        """The rows of the stage asked for."""
+    def run_until(self, stage: str) -> list[Row]:
+        """The rows of the last stage."""
         hypotheses = self._time_stage("hypothesize", self.pipeline.attempts.hypothesize)
         if stage == "hypothesize":
             return [
@@ -232,14 +232,14 @@ class _Run:
         before = self.folder.read_json("results.json") or {}
         description = self.folder.read_json("run.json") or {}
         bans = Bans(self.folder.path / BANNED).report()
-        about: dict[str, Any] = {"banned": dict(bans)} if bans else {}
-        about |= {key: description.get(key) for key in ("seed", "command", "git", "versions")}
+        header: dict[str, Any] = {"banned": dict(bans)} if bans else {}
+        header |= {key: description.get(key) for key in ("seed", "command", "git", "versions")}
         rest = {key: value for key, value in before.items() if key != "schema"}
-        self.folder.write_json("results.json", rest | about | {"stages": self.stages} | results)
+        self.folder.write_json("results.json", rest | header | {"stages": self.stages} | results)
 
     def _induce(self, cycle: int) -> list[Row]:
-        place = library_of(self.folder.path, cycle=cycle, cycles=self.config.cycles)
-        if not (place / "library.json").exists():
+        library_folder = library_of(self.folder.path, cycle=cycle, cycles=self.config.cycles)
+        if not (library_folder / "library.json").exists():
             if not (experiences := self.pipeline.experiences(cycle)):
                 raise RunError(
                     "no subgoal was ever reached, so there is nothing to learn skills from; "
@@ -256,8 +256,8 @@ class _Run:
             costs = library_costs(self.folder.path, self.config, stages=stages)
             self._write({ACCOUNTS: costs})
             lasting = {name: value for name, value in costs.items() if name != PROCESSOR}
-            save_library(replace(library, provenance={**library.provenance, ACCOUNTS: lasting}), place)
-        return list(skill_rows(load_library(place)))
+            save_library(replace(library, provenance={**library.provenance, ACCOUNTS: lasting}), library_folder)
+        return list(skill_rows(load_library(library_folder)))
 
     def _solve(self, *, everyone: bool) -> list[Row]:
         config, journal = self.config, self.folder.journal("episodes")
@@ -291,30 +291,35 @@ def verification_rows(
     rows: Sequence[Verification], *, firsts: Sequence[Verification], compared: Sequence[Verification]
 ) -> Iterator[Row]:
     """Per level: hypotheses verified at first (beside random search) and at last, steps, check precision and recall."""
-    share = lambda part: sum(row.verified for row in part) / len(part) if part else None  # noqa: E731
     for level in dict.fromkeys(row.level for row in rows):
-        last, first, other = ([row for row in part if row.level == level] for part in (rows, firsts, compared))
+        last = [row for row in rows if row.level == level]
+        first = [row for row in firsts if row.level == level]
+        random = [row for row in compared if row.level == level]
         agreements = [row.agreement for row in last if row.agreement is not None]
-        both = sum(each.both for each in agreements)
-        check_count = both + sum(each.only_check for each in agreements)
-        world_count = both + sum(each.only_world for each in agreements)
+        both = sum(agreement.both for agreement in agreements)
+        check_count = both + sum(agreement.only_check for agreement in agreements)
+        world_count = both + sum(agreement.only_world for agreement in agreements)
         yield {
             "level": level,
             "instructions": len(last),
-            "verified": share(last),
-            "first_try": share(first),
-            "random_search": share(other),
+            "verified": _verified_share(last),
+            "first_try": _verified_share(first),
+            "random_search": _verified_share(random),
             "searched_steps": sum(row.searched_steps for row in first),
             "replayed_steps": sum(row.replayed_steps for row in first),
-            "random_search_steps": sum(row.searched_steps for row in other),
+            "random_search_steps": sum(row.searched_steps for row in random),
             "check_precision": both / check_count if check_count else None,
             "check_recall": both / world_count if world_count else None,
         }
 
 
+def _verified_share(rows: Sequence[Verification]) -> float | None:
+    return sum(row.verified for row in rows) / len(rows) if rows else None
+
+
 def _cpu_seconds() -> float:
-    """Processor seconds of this process and of its workers, those that live on for the next stage included; NaN outside
-    the main thread, because other runs are beside it there (`sdg sweep --at-once`)."""
+    """Processor seconds of this process and its workers, including those that live on for the next stage; NaN outside
+    the main thread, where other runs share the process (`sdg sweep --at-once`)."""
     if threading.current_thread() is not threading.main_thread():
         return math.nan
     times, alive = os.times(), 0

@@ -15,5 +15,5 @@ if __name__ == "__main__":
     world.reset(0)
     world.forget()  # the one kernel that no small run needs
     config = load(find_config("tiny"), overlay=["cycles=2"])
-    with tempfile.TemporaryDirectory() as place, RunFolder.start(Path(place, "run"), run_settings(config)) as folder:
+    with tempfile.TemporaryDirectory() as parent, RunFolder.start(Path(parent, "run"), run_settings(config)) as folder:
         list(run(config, folder, until="run", progress=progress(quiet=True)))

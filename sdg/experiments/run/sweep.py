@@ -22,7 +22,7 @@ AGENT, STUDY = "sdg", "study.log"
 
 @dataclass(frozen=True, slots=True)
 class SeedRow:
-    """What is read of a run's results for a level and an agent."""
+    """The figures of a run's results for a level and an agent that a sweep needs."""
 
     level: str
     agent: str
@@ -36,23 +36,26 @@ def sweep(
     """A row for each combination of the settings (`key=a,b`) and level, over the training `seeds`.
 
     Runs that are finished in `folder` aren't run again; others run `at_once` at a time. Raises, before any run,
-    ConfigError for an unknown setting, UserError for combinations that are the same run, and then what a run raises.
+    ConfigError for an unknown setting, UserError for combinations that are the same run, and then the errors of runs.
     """
-    combinations = [list(each) for each in itertools.product(*map(_choices, settings))]
+    combinations = [list(combination) for combination in itertools.product(*map(_choices, settings))]
     pairs = [(overlay, seed) for overlay in combinations for seed in seeds]
-    configs = [load(find_config(config), overlay=overlay, seed=seed) for overlay, seed in pairs]
-    if twin := next((i for i, each in enumerate(configs) if each in configs[:i]), 0):
+    run_configs = [load(find_config(config), overlay=overlay, seed=seed) for overlay, seed in pairs]
+    if twin := next((index for index, run_config in enumerate(run_configs) if run_config in run_configs[:index]), 0):
         raise UserError(f"--set {' '.join(pairs[twin][0])} is the same run as another setting: leave one of them out")
-    places = [folder / file_name(" ".join(overlay) or "as-it-is") / f"seed-{seed}" for overlay, seed in pairs]
+    folders = [folder / file_name(" ".join(overlay) or "as-it-is") / f"seed-{seed}" for overlay, seed in pairs]
     refuse_links(folder)
     with ThreadPoolExecutor(at_once) as threads:
         side_by_side = threads.map if at_once > 1 else map  # an interrupt ends what runs in the main thread at once
-        results = list(side_by_side(lambda each, place: _results(each, place, progress), configs, places))
+        results = list(
+            side_by_side(lambda run_config, path: _results(run_config, path, progress), run_configs, folders)
+        )
     for number, overlay in enumerate(combinations):
-        part = results[number * len(seeds) : (number + 1) * len(seeds)]
-        for level in dict.fromkeys(row["level"] for rows in part for row in rows if row["agent"] == AGENT):
-            same = [row for rows in part for row in rows if (row["level"], row["agent"]) == (level, AGENT)]
-            yield {"setting": " ".join(overlay) or "-", "level": level} | summarise_seeds(same)
+        results_of_seeds = results[number * len(seeds) : (number + 1) * len(seeds)]
+        agent_rows = [row for rows in results_of_seeds for row in rows if row["agent"] == AGENT]
+        for level in dict.fromkeys(row["level"] for row in agent_rows):
+            level_rows = [row for row in agent_rows if row["level"] == level]
+            yield {"setting": " ".join(overlay) or "-", "level": level} | summarise_seeds(level_rows)
 
 
 def search(config: str, settings: Sequence[str], *, trials: int, folder: Path, **rest: Any) -> Iterator[dict[str, Any]]:
@@ -85,7 +88,7 @@ def search(config: str, settings: Sequence[str], *, trials: int, folder: Path, *
     results: dict[str, list[dict[str, Any]]] = {}
     for _ in range(trials):
         trial = study.ask()
-        overlay = [str(trial.suggest_categorical(each[0].partition("=")[0], each)) for each in choices]
+        overlay = [str(trial.suggest_categorical(values[0].partition("=")[0], values)) for values in choices]
         rows = results[" ".join(overlay)] = list(sweep(config, overlay, folder=folder, **rest))
         study.tell(trial, sum(row["success_rate"] for row in rows) / max(1, len(rows)))
     yield from itertools.chain(*results.values())
@@ -119,10 +122,10 @@ def _choices(setting: str) -> list[str]:
     return [f"{key}={value}" for value in values]
 
 
-def _results(config: RunConfig, place: Path, progress: Progress) -> list[Mapping[str, Any]]:
-    with RunFolder.start(place, run_settings(config)) as folder:
+def _results(config: RunConfig, path: Path, progress: Progress) -> list[Mapping[str, Any]]:
+    with RunFolder.start(path, run_settings(config)) as folder:
         if (folder.read_json("results.json") or {}).get("rows") is None:
-            progress.note(f"run: {place}")
+            progress.note(f"run: {path}")
             list(run(config, folder, until="run", progress=progress))
         rows = {"rows": (folder.read_json("results.json") or {}).get("rows")}
-        return list(plain(of_file(dict[str, tuple[SeedRow, ...]], rows, path=place / "results.json")["rows"]))
+        return list(plain(of_file(dict[str, tuple[SeedRow, ...]], rows, path=path / "results.json")["rows"]))

@@ -32,15 +32,15 @@ _LEVEL = spaces.Dict(
 )
 _NAME = re.compile(r"(?:[-\w]{2,60}/){0,3}[-\w]{1,60}-v\d{1,9}")
 _Episode = tuple[Mapping[str, Any], Callable[[], Any], Sequence[Any]]
-"""A row of a journal, what makes its environment, and the actions."""
+"""A row of a journal, a function that makes its environment, and the actions."""
 
 
 def write_dataset(name: str, rows: Iterable[Played], *, root: Path | None = None) -> int:
     """Write episodes of BabyAI levels as the Minari dataset `name` ("sdg/episodes-v0"); returns their number.
 
     An observation has `image` u8 (7, 7, 3), `direction` 0 to 3 and `mission`; rewards and ends are the level's. `root`
-    is where Minari keeps datasets (its own place by default). Raises UserError for a row that can't be played again, a
-    name that is none or taken, and without the package minari.
+    is the folder of Minari's datasets (by default Minari's own). Raises UserError for a row that can't be played again,
+    for an unusable or used name, and without the package minari.
     """
     return _write(
         name,
@@ -65,7 +65,9 @@ def write_screens(name: str, rows: Iterable[Mapping[str, Any]], *, root: Path | 
     with Browser() as browser:
         episodes = [(row, partial(UIEnv, row["task"], browser=browser), screen_actions(row["past"])) for row in rows]
         env = UIEnv("click-test", browser=browser)  # all tasks have the same spaces
-        return _write(name, filter(lambda each: each[2], episodes), (env.observation_space, env.action_space), root)
+        return _write(
+            name, (episode for episode in episodes if episode[2]), (env.observation_space, env.action_space), root
+        )
 
 
 def screen_actions(past: Iterable[str]) -> list[dict[str, Any]]:
@@ -81,7 +83,7 @@ def screen_actions(past: Iterable[str]) -> list[dict[str, Any]]:
     return actions
 
 
-def _write(name: str, episodes: Iterable[_Episode], kinds: tuple[Any, Any], root: Path | None) -> int:
+def _write(name: str, episodes: Iterable[_Episode], dataset_spaces: tuple[Any, Any], root: Path | None) -> int:
     try:
         import minari
         from minari.storage import get_dataset_path
@@ -93,12 +95,12 @@ def _write(name: str, episodes: Iterable[_Episode], kinds: tuple[Any, Any], root
                 f"{name!r:.80} can't be written: choose a name such as sdg/mine-v0, that no data set has yet"
             )
         warnings.simplefilter("ignore")  # minari asks for an author and a link, which a local file lacks
-        buffers = [_play(number, *each) for number, each in enumerate(episodes)]
+        buffers = [_play(number, *episode) for number, episode in enumerate(episodes)]
         minari.create_dataset_from_buffers(
             name,
             buffers,
-            observation_space=kinds[0],
-            action_space=kinds[1],
+            observation_space=dataset_spaces[0],
+            action_space=dataset_spaces[1],
             description="Episodes of sdg (self-driven grounding).",
         )
     return len(buffers)
@@ -115,18 +117,21 @@ def read_dataset(name: str, *, root: Path | None = None) -> Any:
 def _play(number: int, row: Mapping[str, Any], make: Callable[[], Any], actions: Sequence[Any]) -> Any:
     from minari.data_collector.episode_buffer import EpisodeBuffer
 
-    steps: list[Any] = []
+    steps: list[tuple[float, bool, bool]] = []
     try:
         with closing(make()) as env:
             looks = [env.reset(seed=row["seed"])[0]]
-            while len(steps) < len(actions) and not (steps and (steps[-1][2] or steps[-1][3])):
-                steps.append(env.step(actions[len(steps)]))
-                looks.append(steps[-1][0])
-        if not steps or len(steps) != len(actions) or (steps[-1][2] and steps[-1][1] > 0) != row["success"]:
+            for action in actions:
+                look, reward, terminated, truncated, _ = env.step(action)
+                steps.append((reward, terminated, truncated))
+                looks.append(look)
+                if terminated or truncated:
+                    break
+        if not steps or len(steps) != len(actions) or (terminated and reward > 0) != row["success"]:
             raise ValueError(f"{len(steps)} of {len(actions)} actions")
     except (gymnasium.error.Error, AssertionError, LookupError, TypeError, ValueError) as error:
         raise UserError(f"the episode {row['unit']} can't be played again: {error}") from error
-    rewards, terminations, truncations = (np.array([each[at] for each in steps]) for at in (1, 2, 3))
+    rewards, terminations, truncations = map(np.array, zip(*steps, strict=True))
     truncations[-1] |= not terminations[-1]
     ends = rewards.astype(float), terminations, truncations
     return EpisodeBuffer(number, row["seed"], None, _stack(looks), _stack(actions), *ends, None)

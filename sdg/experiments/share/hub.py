@@ -25,20 +25,22 @@ from sdg.storage import atomic_write
 FILM, COMPOSED, CONFIG = "replay.gif", "composed.json", "config.json"
 
 
-def export_library(place: Path, folder: Path, *, licence: str = "apache-2.0", seed: int = 0) -> dict[str, object]:
-    """Write the library in `place` to `folder`; returns a row about it. The film is of the level's layout `seed`.
+def export_library(
+    library_folder: Path, folder: Path, *, licence: str = "apache-2.0", seed: int = 0
+) -> dict[str, object]:
+    """Write the library in `library_folder` to `folder`; returns a row about it. The film is of layout `seed`.
 
     Raises LibraryError for a library that can't be used and for a folder that holds other things, UserError without
     the package huggingface_hub.
     """
-    library = load_library(place)
-    composed = read_file(place / COMPOSED) if (place / COMPOSED).exists() else b""
-    composed_library = load_composed(place / COMPOSED) if composed else None
+    library = load_library(library_folder)
+    composed = read_file(library_folder / COMPOSED) if (library_folder / COMPOSED).exists() else b""
+    composed_library = load_composed(library_folder / COMPOSED) if composed else None
     card = model_card(library, composed_library, name=folder.name, licence=licence)
     save_library(library, folder, beside=(FILM, CONFIG, *([COMPOSED] if composed else [])))
     atomic_write(folder / CARD, card)
-    about = {"library_name": "sdg", "domain": library.domain, "skills": [skill.name for skill in library.skills]}
-    atomic_write(folder / CONFIG, json.dumps(about, indent=1) + "\n")
+    config = {"library_name": "sdg", "domain": library.domain, "skills": [skill.name for skill in library.skills]}
+    atomic_write(folder / CONFIG, json.dumps(config, indent=1) + "\n")
     if composed:
         atomic_write(folder / COMPOSED, composed)
     film = _film(library, folder, seed=seed)
@@ -75,7 +77,7 @@ def model_card(library: SkillLibrary, composed: ComposedLibrary | None, *, name:
         eval_results=results,
         tags=["reinforcement-learning", "options", "skills", library.domain.partition(":")[0]],
     )
-    checks = [_listing(skill.name, [each.check.source for each in skill.checks]) for skill in library.skills]
+    checks = [_listing(skill.name, [template.check.source for template in skill.checks]) for skill in library.skills]
     programs = [_listing(skill.name, [skill.source]) for skill in composed.skills] if composed else []
     body = [
         f"---\n{data.to_yaml()}\n---\n",
@@ -96,7 +98,7 @@ def _listing(name: str, sources: Sequence[str]) -> str:
 
 
 def _film(library: SkillLibrary, folder: Path, *, seed: int) -> bytes:
-    """An episode of the rule-based planner with these skills; nothing for worlds and levels that it doesn't know."""
+    """A film of the rule-based planner with these skills; empty for worlds and levels that it doesn't know."""
     if library.domain != DEFAULT:
         return b""
     levels = value_of(library.provenance, "levels", list) or domain(DEFAULT).levels()

@@ -21,7 +21,7 @@ from sdg.experiments.play.episodes import ALL
 from sdg.experiments.play.film import episode_gif
 from sdg.experiments.report import panels
 from sdg.experiments.report.data import (
-    MOST,
+    MAX_NAMES,
     beside,
     calls,
     chosen_episodes,
@@ -199,10 +199,10 @@ def test_levels_and_agents_without_end_are_a_gap(copy: Path, tmp_path: Path) -> 
     results = json.loads((copy / "results.json").read_text("utf-8"))
     (copy / "results.json").write_text(json.dumps(results | {"rows": rows}), "utf-8")
     data = read_run(copy)
-    assert [row["unit"] for row in examples(data)] == [str(n) for n in range(0, MOST, 2)]
-    assert len(success_rows(data)) == len(data.episodes) == MOST
+    assert [row["unit"] for row in examples(data)] == [str(n) for n in range(0, MAX_NAMES, 2)]
+    assert len(success_rows(data)) == len(data.episodes) == MAX_NAMES
     page = Page(write(copy, tmp_path / "r.html"))
-    assert f"{900 - MOST} rows of more than {MOST} levels or agents aren't shown" in page.text
+    assert f"{900 - MAX_NAMES} rows of more than {MAX_NAMES} levels or agents aren't shown" in page.text
 
 
 def test_of_each_level_the_first_of_the_best_is_chosen(copy: Path) -> None:
