@@ -111,10 +111,12 @@ def entered_text(now: Situation) -> RuleAnswer | None:
     return submit_form(now, fill(fields[0], text))
 
 
-def icon(now: Situation, name: str) -> SeenElement | None:
-    """An icon that stands for a word."""
+def icon(now: Situation, name: str, among: Sequence[SeenElement] | None = None) -> SeenElement | None:
+    """An icon that stands for a word, on the screen or among some of its elements."""
+    elements = now.elements if among is None else among
     look = ICONS.get(name.lower(), name.lower())
-    return next((element for element in now.of_kind("icon", "button") if look in element.look.split()), None)
+    icons = (element for element in elements if element.kind in ("icon", "button"))
+    return next((element for element in icons if look in element.look.split()), None)
 
 
 def clicked_in_order(now: Situation) -> RuleAnswer | None:
