@@ -101,7 +101,7 @@ def labelled_fields(now: Situation) -> RuleAnswer | None:
 
 
 def entered_text(now: Situation) -> RuleAnswer | None:
-    """Type what is quoted into the one field."""
+    """Type the quoted text into the only field."""
     fields = now.of_kind(*FIELDS)
     if not fields or not now.quotations or not re.search(r"\b(enter|type|write|input|put)\b", now.lower):
         return None
@@ -118,7 +118,7 @@ def icon(now: Situation, name: str) -> SeenElement | None:
 
 
 def clicked_in_order(now: Situation) -> RuleAnswer | None:
-    """Click what the task names, part by part."""
+    """Click the elements that the task names, step by step."""
     if not re.search(r"\b(click|press|close|hit|tap|push)\b", now.lower):
         return None
     targets = [_element_named(now, step) for step in re.split(r",?\s*\bthen\b\s*", now.task)]
