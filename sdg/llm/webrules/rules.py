@@ -34,11 +34,11 @@ def tick(now: Situation) -> RuleAnswer | None:
     match = re.match(r"(?:select|choose|check|tick)\s+(.+?)(?:\s+and\s+(?:click|press|hit)\b.*)?$", now.task, re.I)
     if not ticks or match is None:
         return None
-    labels = [(label_right(now, box), box) for box in ticks]
+    labels = [(label_right(now, checkbox), checkbox) for checkbox in ticks]
     commands = []
     wants_none = plain(match[1]) in ("nothing", "none")
     for words in wanted_names(now.task) if not wants_none else ():
-        scores = [(2.0 if text == words else likeness(text, words), box) for text, box in labels if text]
+        scores = [(2.0 if text == words else likeness(text, words), checkbox) for text, checkbox in labels if text]
         best = max(scores, key=lambda pair: pair[0], default=(0.0, None))
         if best[1] is not None and best[0] > 0.6 and not best[1].is_checked:
             commands.append(click(best[1]))
