@@ -44,7 +44,7 @@ class BatchWorld(Protocol):
 
     @property
     def memory(self) -> Any:
-        """What each row's agent has perceived; only the domain reads it."""
+        """The memory of each row's agent; only the domain reads it."""
         ...
 
     def __len__(self) -> int: ...
@@ -103,7 +103,7 @@ class BatchWorld(Protocol):
 
 
 class Inputs:
-    """What a domain's policies see, (n, size): it encodes what was perceived and the thing that a skill is about.
+    """The inputs of a domain's policies, (n, size): they encode perception and the thing that a skill is about.
 
     Inherit it and write `write_row`; the rest is for real numbers in one frame, of which no action is masked.
 

@@ -1,4 +1,4 @@
-"""What a domain is held to: tests to inherit, one class a domain.
+"""The contract of a domain: tests to inherit, one class a domain.
 
     from sdg.envs.contract import DomainContract
 
@@ -33,7 +33,7 @@ class DomainContract:
         return world
 
     def play_random(self, world: World, steps: int) -> list[Any]:
-        """Random actions that were taken, the same ones each time."""
+        """Take random actions, the same ones each time; returns them."""
         rng, actions = np.random.default_rng(0), []
         for _ in range(steps):
             action = self.draw(rng)
@@ -47,7 +47,7 @@ class DomainContract:
         return int(rng.integers(len(self.domain.actions)))
 
     def perceive(self, world: World) -> object:
-        """Everything that perception says of now."""
+        """All that can be perceived now."""
         return world.perception().describe(), [repr(element) for element in world.perception().elements()]
 
     def test_it_is_found_by_its_name_and_travels_by_reference(self) -> None:

@@ -18,7 +18,7 @@ from sdg.envs.world import Action, Perception, Shown, World
 
 
 class _Itself(Protocol):
-    """Equal to itself alone, so that what was worked out for it can be kept by it."""
+    """Equal to itself alone, so that results computed for it can be cached by it."""
 
     __hash__: Any = object.__hash__
 
@@ -93,7 +93,7 @@ class Language(_Itself, Protocol):
 
 
 class Persistence:
-    """When a body gives up a command: what a world can tell about an attempt that failed.
+    """When a body gives up a command: a world's knowledge about attempts that fail.
 
     Inherit it and say what your world knows better: here it is one place in full view, and nothing is given up early.
     """
@@ -122,12 +122,12 @@ class Persistence:
         return False
 
     def is_possible(self, perception: Any, argument: str) -> bool:
-        """False if what was perceived rules out that a command with this argument succeeds from here."""
+        """False if perception rules out that a command with this argument succeeds from here."""
         return True
 
 
 class Affordances:
-    """What a world can tell about a command: facts for the gate, only from what was perceived. Here it can tell none.
+    """Facts about a command for the gate, only from perception. This class knows none.
 
     `asks` are the questions of the skill's check (`sdg.skills.checks.shape.signature`); `argument` is the command's.
     """
@@ -137,7 +137,7 @@ class Affordances:
         return ""
 
     def features(self, asks: Set[str], argument: str, before: Any, after: Any = None) -> np.ndarray:
-        """f32 (k,): the same in numbers, for learned guards; with `after`, numbers about the change (another k).
+        """f32 (k,): facts in numbers, for learned guards; with `after`, numbers about the change (another k).
 
         k is 0 if the world can't tell anything.
         """
@@ -150,7 +150,7 @@ class Affordances:
 
 @dataclass(frozen=True, slots=True)
 class SearchHints:
-    """What a search starts with: hints about the world's actions, none about its tasks.
+    """The start of a search: hints about the world's actions, none about its tasks.
 
     `prior` are first preferences (logits) over the actions; `walks` is an action that is often worth repeating (-1:
     none); `hands` are actions that take or drop; `stroll` are actions that move without touching anything.
@@ -161,7 +161,7 @@ class SearchHints:
     hands: tuple[int, ...] = ()
     stroll: tuple[int, ...] = ()
     about_hands: tuple[str, ...] = ()
-    """Words by which a check is seen to ask what is, or was, in the hand."""
+    """Words in a check that ask about the hand, now or earlier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,13 +182,13 @@ class Perceivable:
     preset: Callable[[Any], Shown] | None = None
 
     def code_view(self, snapshot: Perception) -> Shown:
-        """What generated code and prompts see of a snapshot."""
+        """The view of a snapshot for generated code and prompts."""
         return snapshot if self.preset is None else self.preset(snapshot)
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a domain can do: save and restore a state, be practised in (policies), step so many rows side by side."""
+    """Abilities of a domain: to save and restore a state, to be practised in, to step `at_once` rows side by side."""
 
     restores: bool = True
     practises: bool = True
@@ -229,7 +229,7 @@ class Domain(_Itself, Protocol):
     name: str
     """The name by which `sdg.envs.domains` finds it."""
     can: Capabilities = Capabilities()
-    """What the domain can do."""
+    """The domain's abilities."""
     wait: int = -1
     """The number of an action that changes nothing in a `BatchWorld`."""
     perceivable: Perceivable
@@ -237,7 +237,7 @@ class Domain(_Itself, Protocol):
     language: Language
     """How arguments name things."""
     inputs: Inputs
-    """What policies see."""
+    """The inputs of policies."""
     column_reader: ColumnReader | None = None
     """How checks are evaluated on many rows at once; None: they are evaluated row by row."""
     persistence: Persistence = Persistence()
@@ -254,7 +254,7 @@ class Domain(_Itself, Protocol):
 
     @property
     def hints(self) -> SearchHints:
-        """What a search starts with."""
+        """Hints that a search starts with."""
         ...
 
     @property
@@ -291,7 +291,7 @@ class Domain(_Itself, Protocol):
         ...
 
     def snapshot(self, memory: Any, row: int) -> Perception:
-        """What row `row` of a memory knows."""
+        """A snapshot of row `row` of a memory."""
         ...
 
     def facts(self, snapshot: Any, argument: str) -> Mapping[str, bool]:

@@ -23,7 +23,7 @@ DOMAINS = Registry[Domain](
 )
 
 NEEDS = ("name", "can", "actions", "perceivable", "language", "texts", "levels", "level_name", "open", "snapshot")
-"""What every domain has."""
+"""The attributes that every domain has."""
 
 
 _names_in_use: set[str] = set()

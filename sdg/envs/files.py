@@ -15,7 +15,7 @@ from io import FileIO
 from pathlib import Path
 
 TEMPORARY_SUFFIX = ".part"
-"""Ends the name of a file that is being written; what a kill leaves behind under such a name is rubbish."""
+"""Ends the name of a file that is being written; a kill may leave one behind, which is rubbish."""
 MAX_FILE_BYTES = 1 << 30
 """Largest file that is read, compressed or not."""
 MAX_LINE_BYTES = 1 << 24
@@ -186,7 +186,7 @@ def lock_to_append(path: Path) -> Iterator[FileIO]:
 
 
 def strangers_below(folder: Path) -> Iterator[tuple[Path, str]]:
-    """What lies below a folder and is neither a regular file nor a folder, and why it isn't used; links aren't entered.
+    """Entries below a folder that are neither regular files nor folders, and why; links aren't entered.
 
     Raises OSError where a folder can't be listed.
     """

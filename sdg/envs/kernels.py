@@ -67,7 +67,7 @@ def row_kernel(function: _Function) -> _Function:
 
 
 def inner_kernel(function: _Function) -> _Function:
-    """What only other kernels call: compiled as part of them, without an entry for Python or a file of its own.
+    """A kernel that only other kernels call: compiled as part of them, without an entry for Python or its own file.
 
     To unpack the two dozen arrays of a memory takes more code than most kernels have, so that entries were half of what
     is compiled at the first call. Python may call one, and then it runs as the Python that it is written in.
@@ -90,7 +90,7 @@ unsaved: list[str] = []
 
 
 def cache_folder() -> Path:
-    """Where what is made once is kept: `$SDG_CACHE_DIR`, else `sdg` in the user's cache folder."""
+    """The folder of cached files: `$SDG_CACHE_DIR`, else `sdg` in the user's cache folder."""
     default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "sdg"
     return Path(os.environ.get("SDG_CACHE_DIR") or default).expanduser()
 

@@ -252,7 +252,7 @@ class GridLanguage(NamedThings):
 
 
 class GridPersistence(Persistence):
-    """What is in view is all that is known; a policy that comes back to the same view is stuck there."""
+    """Only the view is known; a policy that comes back to the same view is stuck there."""
 
     def is_known(self, perception: GridPerception, argument: str) -> bool:
         """Whether it is in view."""

@@ -1,4 +1,4 @@
-"""Worlds that MuJoCo moves: one step of the physics, moments that can be restored, what a broken simulation ends."""
+"""Worlds that MuJoCo moves: one step of the physics, moments that can be restored, the end by a broken simulation."""
 
 import gc
 import os
@@ -50,7 +50,7 @@ class PhysicsWorld(PlainWorld):
     data: Any
     frame_skip: int
     own: Any = ()
-    """What the world remembers beside the physics: an immutable value."""
+    """The world's state beside the physics: an immutable value."""
 
     def advance(self, action: Any) -> None:
         """Apply torques f32 (n,), clipped to the motors' ranges, for `frame_skip` steps of the physics."""
@@ -70,7 +70,7 @@ class PhysicsWorld(PlainWorld):
         return StepResult(0.0, terminated=True, truncated=False) if self.is_broken() else result
 
     def keep(self) -> Any:
-        """This moment: the physics, the clock, when the subgoal began, what is asked for, what the world remembers."""
+        """This moment: the physics, the clock, when the subgoal began, the instruction, the world's own state."""
         physics = np.empty(mujoco.mj_stateSize(self.model, STATE))
         mujoco.mj_getState(self.model, self.data, physics, STATE)
         return physics, self.steps, self.began, self.mission, self.max_steps, self.own

@@ -1,4 +1,4 @@
-"""Objects by name: what is shipped by its key, what a user has written by `module:attribute`.
+"""Objects by name: shipped ones by their keys, a user's own by `module:attribute`.
 
     GUARDS = Registry[object]("guard", {"rules": "sdg.gate.rules:RulesGuard", "open": "sdg.gate.executor:OpenGate"})
     GUARDS.get("rules")              # imported now, not when the table was made
@@ -33,7 +33,7 @@ class Registry(Generic[T]):
         self.what, self.entries, self.extras = what, dict(entries), extras
 
     def __iter__(self) -> Iterator[str]:
-        """The keys of what is shipped, in their order."""
+        """The keys of shipped objects, in their order."""
         return iter(self.entries)
 
     def get(self, name: str, *, needs: Sequence[str] = ()) -> T:
@@ -74,9 +74,9 @@ class Registry(Generic[T]):
             raise RegistryError(f"the {self.what} {name!r}: {reason}") from error
 
 
-def require(found: object, needs: Sequence[str], *, what: str) -> object:
-    """`found` itself. Raises RegistryError where it lacks one of the attributes `needs`."""
-    absent = [need for need in needs if not hasattr(found, need)]
+def require(value: object, needs: Sequence[str], *, what: str) -> object:
+    """`value` itself. Raises RegistryError where it lacks one of the attributes `needs`."""
+    absent = [need for need in needs if not hasattr(value, need)]
     if absent:
-        raise RegistryError(f"{what} ({type(found).__name__}) lacks {' and '.join(absent)}")
-    return found
+        raise RegistryError(f"{what} ({type(value).__name__}) lacks {' and '.join(absent)}")
+    return value

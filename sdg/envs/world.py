@@ -22,7 +22,7 @@ class Element(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is, in words."""
+        """Its name in words."""
         ...
 
     @property
@@ -32,7 +32,7 @@ class Element(Protocol):
 
 
 class Shown(Protocol):
-    """What generated code and prompts see of a snapshot; the methods that `api` names are its perception functions."""
+    """A snapshot as generated code and prompts see it; the methods that `api` names are its perception functions."""
 
     api: ClassVar[tuple[str, ...]] = ()
     __slots__ = ()
@@ -47,7 +47,7 @@ class Shown(Protocol):
 
 
 class Perception(Shown, Protocol):
-    """A read-only snapshot of what a robot knows from the views it has received so far."""
+    """A read-only snapshot of a robot's knowledge from the views it has received so far."""
 
     __slots__ = ()
 
@@ -58,7 +58,7 @@ class Perception(Shown, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a guard or a model is shown: never the environment itself, and not the gymnasium observation.
+    """A guard's or a model's view: never the environment itself, and not the gymnasium observation.
 
     `perception` is the snapshot that all of it was read from, for guards that know the kind of world.
     """
@@ -93,7 +93,7 @@ ActionValue = int | tuple[float, ...]
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What one step gave; `reward` is 0 unless the task is done (it may shrink with time, so success is reward > 0)."""
+    """One step's outcome; `reward` is 0 unless the task is done (it may shrink with time, so success is reward > 0)."""
 
     reward: float
     terminated: bool
@@ -128,7 +128,7 @@ class World(Protocol):
 
     @property
     def memory(self) -> Any:
-        """What was perceived so far, as one row; opaque outside the domain: policies' inputs are made of it."""
+        """The perceptions so far, as one row; opaque outside the domain: policies' inputs are made of it."""
         ...
 
     @property
@@ -155,7 +155,7 @@ class World(Protocol):
         ...
 
     def perception(self) -> Perception:
-        """A snapshot of what is known now; later steps don't change it."""
+        """A snapshot of present knowledge; later steps don't change it."""
         ...
 
     def begin_subgoal(self) -> None:
@@ -188,7 +188,7 @@ class SingleWorld(World, Protocol):
 
     @property
     def began(self) -> Any:
-        """What `begin_subgoal` noted last, as a value."""
+        """The last note of `begin_subgoal`, as a value."""
         ...
 
     def perception_since(self, began: Any) -> Perception:

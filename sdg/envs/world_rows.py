@@ -143,7 +143,7 @@ class WorldRows:
         return np.zeros(len(self), bool)
 
     def novelty(self, row: int) -> Hashable:
-        """What perception says of the moment, without the clock."""
+        """The description of the moment, without the clock."""
         return self.perception(row).describe().partition("\n")[2]
 
     def marks(self) -> list[Any]:
@@ -171,7 +171,7 @@ def world_of(memory: WorldRows | SingleWorld, row: int) -> SingleWorld:
 
 
 class SingleDomain(Domain, Protocol):
-    """What a domain without a batch of its own inherits: its batch is made of its single worlds."""
+    """The base of a domain without its own batch: its batch is made of its single worlds."""
 
     def layouts(self, level: str, seeds: Sequence[int], *, workers: int = 1) -> SeededLayouts:
         """The beginnings of a level under these seeds, in their order."""
@@ -195,5 +195,5 @@ class SingleDomain(Domain, Protocol):
         return WorldRows(self, [part.moment(i) for part in parts for i in range(len(part))])
 
     def snapshot(self, memory: WorldRows | SingleWorld, row: int) -> Perception:
-        """What row `row` of a batch, or a world, knows."""
+        """A snapshot of row `row` of a batch, or of a world."""
         return memory.perception(row) if isinstance(memory, WorldRows) else memory.perception()

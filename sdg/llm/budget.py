@@ -33,7 +33,7 @@ class Prices:
     cached: float | None = None
 
     def of(self, prompt_tokens: int, completion_tokens: int, *, cached_tokens: int = 0) -> float:
-        """What these tokens cost; the cached ones are among those of the prompt."""
+        """The money for these tokens; the cached ones are among those of the prompt."""
         from_cache = min(cached_tokens, prompt_tokens)
         cached_price = self.prompt if self.cached is None else self.cached
         money = (
@@ -83,7 +83,7 @@ class Budgeted:
 
     @property
     def spending(self) -> Spent:
-        """What was spent so far. Raises ModelError where the ledger can't be read."""
+        """Tokens and money spent so far. Raises ModelError where the ledger can't be read."""
         return self._spending if self._ledger is None else self._add(Spent())
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:

@@ -1,4 +1,4 @@
-"""What a kind of model is: how one is made from settings, and what that takes."""
+"""Kinds of models: how one is made from settings, and the settings that it needs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -39,9 +39,8 @@ def addresses(text: str) -> Iterator[Span]:
         street = _is_street(words)
         cue = _ADDRESS_CUES.search(text, max(0, run[0][0] - 25), run[0][0])
         numbers = [word for word in words if any(map(str.isdigit, word))]
-        has_long_number = any(number.isdigit() and len(number) > 6 for number in numbers)
-        is_list = len(numbers) > 1 and "," in words and len(words) > 4 and not has_long_number
-        if (street and len(words) > 1) or (cue and len(words) > 2) or is_list:
+        is_list = len(numbers) > 1 and "," in words and not any(len(n) > 6 and n.isdigit() for n in numbers)
+        if (street and len(words) > 1) or (cue and len(words) > 2) or (is_list and len(words) > 4):
             end = run[-1][1]
             if text[end - 1] == ".":
                 end -= 1

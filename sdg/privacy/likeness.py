@@ -19,7 +19,7 @@ PIECE = 3
 MISREAD = 5
 """A likeness may have one wrong letter for every `MISREAD` letters of the value."""
 OUTSIDE = "\0"
-"""Stands in a text for what can't be a part of a value."""
+"""Stands in a text for letters that can't belong to a value."""
 _LETTER = re.compile(rf"rn|vv|cl|[^\W_]|[|!()\[\]{{}}{OUTSIDE}]", re.IGNORECASE)
 _WORDS, _NUMBER = re.compile(r"\w+(?:\s+\w+)*"), re.compile(r"\d+")
 _ALIKE: Mapping[str, str] = {"rn": "m", "vv": "w", "cl": "d"} | {
@@ -47,7 +47,7 @@ def _fold_letter(letter: str) -> str:
 
 
 class Likeness:
-    """Finds what looks like one of these values: runs of `run` letters of theirs, or all of a shorter one. Values of
+    """Finds near copies of these values: runs of `run` letters of theirs, or all of a shorter one. Values of
     fewer letters than `shortest` aren't looked for."""
 
     def __init__(self, values: Mapping[str, str], run: int, *, shortest: int = SHORT) -> None:
@@ -101,8 +101,7 @@ class Likeness:
             for start in range(len(letters) - size + 1):
                 if name := self._runs.get(letters[start : start + size]):
                     yield start, start + size - 1, name
-        misread_values = self._values if misread else {}
-        for name, value in misread_values.items():
+        for name, value in (self._values if misread else {}).items():
             for last in _ends(value, letters, len(value) // MISREAD):
                 yield max(last - len(value), letters.rfind(OUTSIDE, 0, last)) + 1, last, name
 

@@ -46,7 +46,7 @@ class Placeholders:
         return iter(tuple(self._values))
 
     def name(self, name: str, value: str) -> None:
-        """Keep a value under a name that its user chose. Raises PrivacyError for what can't be a placeholder."""
+        """Keep a value under a name that its user chose. Raises PrivacyError if it can't be a placeholder."""
         self._keep(name, value)
         self._remask()
 
@@ -88,9 +88,8 @@ class Placeholders:
 
     def mask_lines(self, texts: Sequence[str]) -> list[str]:
         """Mask texts that are read together as `mask_parts` does; a value may be spread over them."""
-        masked = [self._mask(text) for text in texts]
+        masked, masked_parts = [self._mask(text) for text in texts], []
         outside = [_outside(text) for text in masked]
-        masked_parts = []
         for text, bare_text, spread in zip(masked, outside, self._spread_likeness.owners_of_all(outside), strict=True):
             owners = [own or joint for own, joint in zip(self._parts_likeness.owners(bare_text), spread, strict=True)]
             pieces = groupby(zip(owners, text, strict=True), key=lambda pair: pair[0])
@@ -191,7 +190,7 @@ def atomic_write_private(path: Path, data: bytes) -> None:
 
 
 def _read_private(path: Path, *, what: str) -> bytes:
-    """A file of the user's own that nobody else may read. Raises PrivacyError for any other."""
+    """The content of a file that belongs to the user and that no others may read. Raises PrivacyError for any other."""
     try:
         descriptor = open_regular(path, os.O_RDONLY)
         about = os.fstat(descriptor)

@@ -125,7 +125,7 @@ class ProtectedBody:
         self._body, self._protector = body, protector
 
     def observe(self) -> Observation:
-        """What the body observes, masked; unchanged while there is no value. Raises RuntimeError if it fails."""
+        """The body's observation, masked; unchanged while there is no value. Raises RuntimeError if it fails."""
         observation: Observation = self._try(self._body.observe)
         if not any(self._protector.memory):
             return observation

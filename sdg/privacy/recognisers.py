@@ -1,4 +1,4 @@
-"""Finds what is sensitive in a text: recognisers, each of which finds spans, and how overlaps are settled.
+"""Finds sensitive spans of a text: recognisers, each of which finds spans, and how overlaps are settled.
 
 Presidio's pattern recognisers know what has a format (cards, IBANs, e-mail, telephones), `sdg.privacy.rules` what only
 the context reveals (passwords, user names, addresses), `names` people; `tagger` has learned how to weigh all of these
@@ -18,7 +18,7 @@ MAX_CHARS = 4000
 
 
 class PrivacyError(SDGError, ValueError):
-    """Says what can't be protected and what to do, but never a value."""
+    """A value or text can't be protected; the message says why and what to do, but never holds a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def recognisers_of(own: str = "") -> tuple[Recogniser, ...]:
 
 
 def presidio(text: str) -> Iterable[Span]:
-    """What Presidio's pattern recognisers find. 7 s to import, a millisecond a text."""
+    """The spans that Presidio's pattern recognisers find. 7 s to import, a millisecond a text."""
     for recogniser in _presidio():
         for result in recogniser.analyze(text, recogniser.supported_entities, None):
             if result.score >= 0.4:

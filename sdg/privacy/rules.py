@@ -41,7 +41,7 @@ SECRETS = {
     "account_number": r"(?:(?:bank|savings|checking|current|my)\s+)?(?:account|acct|routing|sort|iban|card"
     r"|credit\s+card|debit\s+card|swift|bic)(?:\s+(?:number|no\.?|code|#))*",
 }
-"""What announces a secret, for each kind."""
+"""The words that announce a secret, by its kind."""
 
 _NEEDS_DIGIT = {"id_number", "account_number"}
 _PUT = (

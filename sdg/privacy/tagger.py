@@ -160,8 +160,7 @@ def spans_of(
             yield Span(start, end, _kind(text, start, end, rule_spans), score)
             end = 0
         if is_likely:
-            start, score = (start, max(chance, score)) if end else (a, chance)
-            end = b
+            start, end, score = (start, b, max(chance, score)) if end else (a, b, chance)
 
 
 def _kind(text: str, start: int, end: int, rule_spans: Sequence[Span]) -> str:

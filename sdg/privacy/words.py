@@ -19,7 +19,7 @@ LISTS: Mapping[str, frozenset[str]] = {
 }
 """The lists of words.txt by name."""
 _PLACES = frozenset({"cities", "city_names", "countries", "states", "provinces", "towns", "regions"})
-"""What providers of the package `faker` call their lists of places."""
+"""Names of the lists of places in providers of the package `faker`."""
 _WORD = re.compile(r"#?[^\W_]+(?:['’./-][^\W_]+)*\.?|,", re.UNICODE)
 STREET_STEMS = re.compile(
     r"(?:stra(?:ß|ss)e|str|weg|gasse|platz|allee|damm|ring|ufer|chaussee|gatan|gata|vägen|väg|gränd|stigen|torget|straat|laan"

@@ -90,8 +90,7 @@ def parts_of(source: str) -> list[SourcePart]:
     tree = parse_code(source)
     if tree is None or len(tree.body) > MAX_STATEMENTS:
         return []
-    lines, end = source.split("\n"), 0
-    parts: list[SourcePart] = []
+    lines, end, parts = source.split("\n"), 0, list[SourcePart]()
     for node in tree.body:
         last = node.end_lineno or node.lineno
         if last > end:

@@ -1,4 +1,4 @@
-"""What a run leaves behind: its folder, journals of finished units, metrics, and writes that survive a kill."""
+"""The records of a run: its folder, journals of finished units, metrics, and writes that survive a kill."""
 
 from sdg.storage.files import (
     Journal,

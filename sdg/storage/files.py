@@ -47,7 +47,7 @@ class RunFolderError(RunError):
 
 @contextlib.contextmanager
 def explaining(path: Path) -> Iterator[None]:
-    """Turn an operating-system error while writing a file into a RunError that says what a user can do."""
+    """Turn an operating-system error while writing a file into a RunError with advice for the user."""
     try:
         yield
     except OSError as error:
@@ -131,8 +131,7 @@ def _read(path: Path) -> tuple[dict[str, Row], int, str | None]:
     except OSError as error:
         raise RunFolderError(f"can't read {path}: {error.strerror or error}.") from error
     rows: dict[str, Row] = {}
-    line_count = len(lines) if lines[-1] else len(lines) - 1
-    end = 0
+    end, line_count = 0, len(lines) if lines[-1] else len(lines) - 1
     for number, text in enumerate(lines, 1):
         if len(text) > MAX_LINE_BYTES:
             raise RunFolderError(f"{path} line {number} has {len(text)} bytes, at most {MAX_LINE_BYTES} are read.")
@@ -273,12 +272,12 @@ class Rows(Generic[T]):
 
 
 def read_rows(path: Path, kind: type[T]) -> list[T]:
-    """The rows of a journal that someone may still be writing. Raises RunFolderError for what is none of this kind."""
+    """The rows of a journal that someone may still be writing. Raises RunFolderError for a row of another kind."""
     return [of_file(kind, row, path=path) for row in read_journal(path)]
 
 
 def of_file(kind: type[T], row: Mapping[str, Any], *, path: Path) -> T:
-    """A row or another object of a file as a value of this kind. Raises RunFolderError for what is none."""
+    """A row or another object of a file as a value of this kind. Raises RunFolderError if it is of another."""
     try:
         return decode(kind, row, place=f"unit {row[KEY]!r:.80}: row" if KEY in row else path.stem, extra="ignore")
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The ant as a domain: levels, what is perceived, how arguments name things, what policies see.
+"""The ant as a domain: its levels, perception functions, descriptions and policies' inputs.
 
 Policies see the body turned so that the asked direction is +x, in one of four equal frames. The ant's four legs are
 alike, so a body that is turned by a quarter is the same body with its legs numbered otherwise. A row is shown in the

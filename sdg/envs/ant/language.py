@@ -13,7 +13,7 @@ COMPASS = ("east", "northeast", "north", "northwest", "west", "southwest", "sout
 NOTHING, DIRECTION, CELL, SPOT = -1, 0, 1, 2
 
 Target = tuple[int, int]
-"""What kind of thing is meant, and which one: degrees, 100 * row + column, or an index of SPOTS."""
+"""The kind of thing (DIRECTION, CELL, ...), and which one: degrees, 100 * row + column, or an index of SPOTS."""
 
 _FORM = re.compile(
     rf"(?:the )?(?:(?P<spot>{'|'.join(SPOTS)})|cell (?P<row>\d\d?) (?P<column>\d\d?)"
@@ -22,7 +22,7 @@ _FORM = re.compile(
 
 
 def parse(description: str) -> Target:
-    """What a description means. Raises ValueError for anything that describes nothing here."""
+    """The target of a description. Raises ValueError for a text that describes nothing here."""
     match = _FORM.fullmatch(str(description).strip().lower())
     if match is None:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""What the ant perceives: its own place and pose, the maze's free cells, and spots. The map and the place are given by
+"""The ant's perception: its own place and pose, the maze's free cells, and spots. The map and the place are given by
 the simulator, which is a privilege that a robot with cameras alone would not have."""
 
 import math

@@ -1,4 +1,4 @@
-"""What BabyAI's robot can tell of a command before and after it, from what it has seen alone: facts for the gate.
+"""Facts for the gate about a command in BabyAI, before and after it, only from what the robot has seen.
 
 Skills are practised within a room. Over 3,900 recorded calls (2026-11-22) those about a thing of the room succeeded in
 99 %, those about one beyond the reach of `Surroundings` in none, searches of a room that was wholly seen in none.
@@ -73,10 +73,10 @@ class Surroundings:
 
 
 class RoomAffordances(Affordances):
-    """What speaks against a command, and whether it succeeded (`sdg.envs.domain.Affordances`)."""
+    """Obstacles to a command, and whether it succeeded (`sdg.envs.domain.Affordances`)."""
 
     def obstacle(self, asks: Set[str], argument: str, seen: BabyAIPerception) -> str:
-        """Why nothing that the robot does from here can answer what is asked; "" where nothing says so."""
+        """Why no command from here can fulfil the check; "" where nothing rules it out."""
         if not asks & {EXPLORED, NEW_ROOM} and not argument:
             return ""
         place, targets = Surroundings(seen), asked_about(asks, argument, seen)
@@ -235,8 +235,7 @@ def _nearest(targets: Sequence[Object], snapshot: BabyAIPerception, place: Surro
         return [0.0] * (len(TYPES) + len(STATUSES) + 12)
     ways = {thing.id: place.steps_to(thing) for thing in targets}
     thing = min(targets, key=lambda item: (not place.is_here(item), ways[item.id] < 0, ways[item.id], item.distance))
-    steps = ways[thing.id] if ways[thing.id] >= 0 else FAR
-    carried, (x, y) = snapshot.get_carried(), thing.position
+    steps, carried, (x, y) = ways[thing.id] if ways[thing.id] >= 0 else FAR, snapshot.get_carried(), thing.position
     sides = sum(snapshot.is_free(side) for side in ((x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)))
     return [
         *(thing.type == kind for kind in TYPES), *(thing.status == status for status in STATUSES),
@@ -254,7 +253,7 @@ DETOUR = 10
 
 
 class RoomPersistence(Persistence):
-    """What the robot's map says of an attempt (`sdg.envs.domain.Persistence`)."""
+    """When to give up an attempt, by the robot's map (`sdg.envs.domain.Persistence`)."""
 
     reasons: Mapping[str, str] = {
         "unseen": "nothing like it was ever seen, and no new place comes into view from here",
@@ -271,7 +270,7 @@ class RoomPersistence(Persistence):
         return perception.get_current_room()
 
     def is_known(self, perception: BabyAIPerception, argument: str) -> bool:
-        """Whether anything seen so far is what the argument names."""
+        """Whether the argument names anything that was seen so far."""
         return bool(perception.find_objects(argument))
 
     def is_possible(self, perception: BabyAIPerception, argument: str) -> bool:
@@ -288,7 +287,7 @@ class RoomPersistence(Persistence):
         return max(place.steps_to(thing) for thing in things) + DETOUR
 
     def is_elsewhere(self, perception: BabyAIPerception, argument: str) -> bool:
-        """Whether what the argument names was seen, in other rooms only. Doors are of two rooms at once."""
+        """Whether the argument names things that were seen in other rooms only. Doors belong to two rooms."""
         place, things = Surroundings(perception), perception.find_objects(argument)
         return bool(things) and not any(thing.held or place.is_here(thing) for thing in things)
 

@@ -26,7 +26,7 @@ COLOURS: tuple[str, ...] = tuple(sorted(COLOR_TO_IDX, key=COLOR_TO_IDX.__getitem
 """Colour names by their minigrid index."""
 
 TYPES: tuple[str, ...] = ("door", "key", "ball", "box")
-"""What missions can name, by the index that targets and perception use."""
+"""Types that missions can name, by the index that targets and perception use."""
 
 TYPE_OF_KIND = np.full(16, -1, np.int8)
 """Kind -> index into TYPES, or -1 for what missions cannot name."""

@@ -1,4 +1,4 @@
-"""Baby Language from text: what a user types becomes the verifier's own instruction objects.
+"""Baby Language from text: a user's words become the verifier's own instruction objects.
 
     go to D | open D | pick up D | put D next to D
     joined by ' and ' (two clauses), then by ', then ' or ' after you '
@@ -21,7 +21,7 @@ from sdg.envs.babyai.cells import COLOURS, TYPES
 from sdg.envs.babyai.perception.description import ANY, parse as parse_description
 
 BY_HAND = "said_by_hand.json"
-"""The missions that somebody said in words of their own; `BossLevel:by-hand` plays them."""
+"""Missions that people said in their own words; `BossLevel:by-hand` plays them."""
 
 _LOCATIONS = (None, "left", "right", "front", "behind")
 _MAX_LENGTH = 500

@@ -1,4 +1,4 @@
-"""The table as a domain: what policies see of a pair of things, when nothing can be done any more, its prompts."""
+"""The table as a domain: policies' inputs about a pair of things, when a block is lost, its prompts."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ class TablePersistence(Persistence):
         return int(world_of(memory, 0).steps) // 100
 
     def is_known(self, perception: TablePerception, argument: str) -> bool:
-        """Whether what is named is on the table."""
+        """Whether the named things are on the table."""
         return bool(TableLanguage().resolve(argument, perception.elements()))
 
     def is_possible(self, perception: TablePerception, argument: str) -> bool:

@@ -22,7 +22,7 @@ _FORM = re.compile(rf"(?:the )?(?:(?P<first>{_THING}) (?P<word>to|from) (?:the )
 
 
 def parse(description: str) -> Target:
-    """What a description means. Raises ValueError for anything that describes nothing here."""
+    """The target of a description. Raises ValueError for a text that describes nothing here."""
     match = _FORM.fullmatch(str(description).strip().lower())
     if match is None or match["first"] == match["second"]:
         raise ValueError(
@@ -57,7 +57,7 @@ class TableLanguage(Language):
         return list(phrases)
 
     def kind(self, argument: str) -> Hashable:
-        """Blocks, spots, pairs by their word and by what the second is, and nothing."""
+        """Blocks, spots, pairs (by their word and by whether the second is a block), and nothing."""
         how, _, second = self.row(argument).tolist()
         return how, second in BLOCKS
 
@@ -101,9 +101,8 @@ def actions_of(sentence: str) -> tuple[TableGoal, ...]:
     """The actions that an instruction asks for, in their order; () for words that aren't understood."""
     plain = sentence.strip().lower()
     first, after, rest = plain.partition(" after you ")
-    clauses = [rest, first] if after else plain.split(", then ")
-    actions = [action for clause in clauses if (action := _action(clause)) is not None]
-    return tuple(actions) if len(actions) == len(clauses) else ()
+    actions = list(map(_action, [rest, first] if after else plain.split(", then ")))
+    return tuple(action for action in actions if action is not None) if None not in actions else ()
 
 
 def _action(clause: str) -> TableGoal | None:

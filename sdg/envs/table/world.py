@@ -1,4 +1,4 @@
-"""The table: Pusher's arm with blocks and spots in place of its one object and goal, and what was asked for."""
+"""The table: Pusher's arm with blocks and spots in place of its one object and goal, and its instructions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -136,7 +136,7 @@ class TablePerception(PlainPerception):
 
 
 class Table(PhysicsWorld):
-    """One table. `own` has the actions, what is on the table, and how many of the actions are done."""
+    """One table. `own` has the actions, the layout of blocks and spots, and how many of the actions are done."""
 
     frame_skip = 5
 
@@ -148,7 +148,7 @@ class Table(PhysicsWorld):
         self._tip = self.model.body("tips_arm").id
 
     def reset(self, seed: int) -> None:
-        """Begin the episode of this seed: an instruction of its split, then places for what it names and the rest."""
+        """Begin the episode of this seed: an instruction of its split, then places for blocks and spots."""
         rng = np.random.default_rng([seed, self.blocks])
         mujoco.mj_resetData(self.model, self.data)
         self.data.qvel[:7] = rng.uniform(-0.005, 0.005, 7)

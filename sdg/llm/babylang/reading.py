@@ -21,7 +21,7 @@ _SIGNATURE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function that a prompt offers: its name, how many arguments it takes, and what the prompt says it does."""
+    """A function that a prompt offers: its name, the number of its arguments, and its description."""
 
     name: str
     arity: int

@@ -116,14 +116,13 @@ class OpenAIModel:
         except openai.APIStatusError as error:
             return error.status_code, error.response.headers, _body_of(error), math.inf
         except ModelError as error:
-            error.billed = _completion_so_far(bytes(body))
+            error.billed = _partial_answer(bytes(body))
             raise
         except Exception as error:
             # The client doesn't translate what the HTTP library raises while the body is read.
             cause = error.__cause__ or error if isinstance(error, openai.APIConnectionError) else error
             # A question that was read whole is billed, however the answer ends.
-            was_sent = status == 200 or type(cause).__name__ in _SENT_FAILURES
-            billed = _completion_so_far(bytes(body)) if was_sent else None
+            billed = _partial_answer(bytes(body)) if status == 200 or type(cause).__name__ in _SENT_FAILURES else None
             if isinstance(cause, TimeoutError):
                 raise Unavailable(
                     f"{self._server_name()} did not finish within {self._limit():g} s: raise model.reply_seconds "
@@ -323,7 +322,7 @@ def read_answer(body: bytes, *, until: float = math.inf) -> Completion:
     return answer
 
 
-def _completion_so_far(body: bytes) -> Completion:
+def _partial_answer(body: bytes) -> Completion:
     """The beginning of a lost answer, as far as it can be read."""
     try:
         return read_answer(body)

@@ -62,7 +62,7 @@ class _Backend(httpcore2.NetworkBackend):
 
 
 class _Stream:
-    """A connection (`httpcore2.NetworkStream`); all but what is read goes through as it is."""
+    """A connection (`httpcore2.NetworkStream`) whose reads end at the deadline; everything else goes through."""
 
     def __init__(self, stream: httpcore2.NetworkStream) -> None:
         self._stream = stream

@@ -153,11 +153,10 @@ def _fill(now: PhonePrompt) -> Iterator[Act]:
         value = value_for(element.label, now.task)
         if not value or element.beside == value:
             continue
-        is_focused = "focused" in element.states
         was_typed = "password" in element.states and any(row.startswith("Type(") for row in now.past)
-        if is_focused and not any(f"Type({value!r})" in row for row in now.past[-1:]):
+        if "focused" in element.states and not any(f"Type({value!r})" in row for row in now.past[-1:]):
             yield "Type", {"text": value}
-        if not is_focused and not was_typed:
+        if "focused" not in element.states and not was_typed:
             yield "Tap", {"element": element.number}
 
 
@@ -178,7 +177,7 @@ def value_for(label: str, task: str) -> str:
 
 
 def _press_named(now: PhonePrompt) -> Iterator[Act]:
-    """Press what the task names, by the longest name; a switch only if its state isn't the wanted one."""
+    """Press the element that the task names, by the longest name; a switch only if its state isn't the wanted one."""
     task = f" {plain(now.task)} "
     is_off = bool(re.search(r"\boff\b|doesn t", task))
     for element in sorted(now.live, key=lambda element: -len(plain(element.label))):

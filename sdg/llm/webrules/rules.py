@@ -34,11 +34,11 @@ def tick(now: Situation) -> RuleAnswer | None:
     match = re.match(r"(?:select|choose|check|tick)\s+(.+?)(?:\s+and\s+(?:click|press|hit)\b.*)?$", now.task, re.I)
     if not ticks or match is None:
         return None
-    labels = [(label_right(now, box), box) for box in ticks]
+    labels = [(label_right(now, checkbox), checkbox) for checkbox in ticks]
     commands = []
     wants_none = plain(match[1]) in ("nothing", "none")
     for words in wanted_names(now.task) if not wants_none else ():
-        scores = [(2.0 if text == words else likeness(text, words), box) for text, box in labels if text]
+        scores = [(2.0 if text == words else likeness(text, words), checkbox) for text, checkbox in labels if text]
         best = max(scores, key=lambda pair: pair[0], default=(0.0, None))
         if best[1] is not None and best[0] > 0.6 and not best[1].is_checked:
             commands.append(click(best[1]))
@@ -101,7 +101,7 @@ def labelled_fields(now: Situation) -> RuleAnswer | None:
 
 
 def entered_text(now: Situation) -> RuleAnswer | None:
-    """Type what is quoted into the one field."""
+    """Type the quoted text into the only field."""
     fields = now.of_kind(*FIELDS)
     if not fields or not now.quotations or not re.search(r"\b(enter|type|write|input|put)\b", now.lower):
         return None
@@ -120,7 +120,7 @@ def icon(now: Situation, name: str, among: Sequence[SeenElement] | None = None) 
 
 
 def clicked_in_order(now: Situation) -> RuleAnswer | None:
-    """Click what the task names, part by part."""
+    """Click the elements that the task names, step by step."""
     if not re.search(r"\b(click|press|close|hit|tap|push)\b", now.lower):
         return None
     targets = [_element_named(now, step) for step in re.split(r",?\s*\bthen\b\s*", now.task)]

@@ -117,8 +117,8 @@ def within(line: SeenElement, words: str) -> SeenElement | None:
     for first in range(len(matches) - len(wanted) + 1):
         stretch = matches[first : first + len(wanted)]
         if all(alike(match[0], word) for match, word in zip(stretch, wanted, strict=True)):
-            first_x, last_x = stretch[0].start() * letter_width, stretch[-1].end() * letter_width
-            return replace(line, text=words, place=(left + round(first_x), top, left + round(last_x), bottom))
+            begin, end = round(stretch[0].start() * letter_width), round(stretch[-1].end() * letter_width)
+            return replace(line, text=words, place=(left + begin, top, left + end, bottom))
     return None
 
 

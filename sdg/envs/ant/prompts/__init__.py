@@ -1,1 +1,1 @@
-"""What prompts say of the ant's worlds."""
+"""The texts about the ant's worlds in prompts."""

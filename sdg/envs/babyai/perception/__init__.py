@@ -1,1 +1,1 @@
-"""What the robot has seen, remembered from its views alone, and the perception functions that say it."""
+"""The robot's memory of its views, and the perception functions that read it."""

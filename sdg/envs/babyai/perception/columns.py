@@ -1,4 +1,4 @@
-"""What perception says, as numbers: compiled accessors over memory rows, in the start frame.
+"""Perception in numbers: compiled accessors over memory rows, in the start frame.
 
 `BabyAIPerception` makes its records from `fill_table`, and checks over many rows (`practice/batch_world.py`) read it,
 so both say the same by construction. `i` is a memory row and `k` an object's id; colours and types are
@@ -25,7 +25,7 @@ FACTS: tuple[str, ...] = (
     "n_objects", "x", "y", "front_x", "front_y", "room", "carried", "facing", "visited", "visited_before", "steps",
     "began_at", "n_rooms", "unseen",
 )  # fmt: skip
-"""What is true of the robot, in order; `visited` and `visited_before` have a bit per room *number*."""
+"""Facts about the robot, in order; `visited` and `visited_before` have a bit per room *number*."""
 
 
 @inner_kernel
@@ -87,7 +87,7 @@ def is_free_cell(cells: np.ndarray, start: np.ndarray, x: int, y: int) -> bool:
 
 @inner_kernel
 def fill_row(memory: Memory, i: int, k: int, row: np.ndarray) -> None:
-    """Write the FIELDS of object k to `row` (i16[20]); what is carried lies where the robot stands."""
+    """Write the FIELDS of object k to `row` (i16[20]); a carried object lies where the robot stands."""
     code, pitch = memory.code[i, k], int(memory.pitch[i])
     x, y, door = int(memory.at[i, k, 0]), int(memory.at[i, k, 1]), is_door(code)
     robot_x, robot_y, front = int(memory.pose[i, 0]), int(memory.pose[i, 1]), front_cell(memory, i)
@@ -138,7 +138,7 @@ def fill_facts(memory: Memory, i: int, facts: np.ndarray) -> None:
 
 @row_kernel
 def take_snapshot(memory: Memory, i: int, table: np.ndarray, located: np.ndarray, facts: np.ndarray) -> int:
-    """What perception may be asked of row i beside its map: the number of rows written to `table` and `located`.
+    """Write the facts of row i beside its map; returns the number of rows written to `table` and `located`.
 
     `located` (u8[MAX_OBJECTS]) has a bit per location word that holds: 1 left, 2 right, 4 front, 8 behind.
     """

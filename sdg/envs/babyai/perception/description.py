@@ -32,7 +32,7 @@ _GRAMMAR = re.compile(
 
 
 class Target(NamedTuple):
-    """What a description asks for: indices into TYPES, COLOURS and LOCATIONS and an object's id; -1 matches any."""
+    """The target of a description: indices into TYPES, COLOURS and LOCATIONS and an object's id; -1 matches any."""
 
     type: int = ANY
     color: int = ANY

@@ -1,4 +1,4 @@
-"""What the robot has seen: a map, objects with identity, and the rooms it has been in, from views alone.
+"""The robot's memory: a map, objects with identity, and the rooms it has been in, from views alone.
 
 `begin` and `observe` are given what the robot itself is given (its view, its heading, the action it took) and never the
 world, so what perception says of a memory is honest by construction. Movement is dead reckoning; what was picked up,

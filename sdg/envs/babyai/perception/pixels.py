@@ -42,7 +42,7 @@ class PixelWorld(BabyAIWorld):
     """A level that is seen through a camera."""
 
     def picture(self) -> np.ndarray:
-        """What the camera sees: the cells before the robot, RGB u8[56, 56, 3], dark where walls hide them."""
+        """The camera's picture: the cells before the robot, RGB u8[56, 56, 3], dark where walls hide them."""
         return self.inner.get_pov_render(tile_size=TILE)
 
     def _view(self, image: np.ndarray) -> np.ndarray:

@@ -40,7 +40,7 @@ room and the pose in which the mission began, and stay with an object when it is
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """What is known of a thing in every API."""
+    """The attributes of a thing in every API."""
 
     id: int
     name: str
@@ -69,7 +69,7 @@ class Object(Thing):
 
 
 class BabyAIPerception(Perception):
-    """What the robot of memory row `row` knows now; later steps of the memory don't change it.
+    """The knowledge of the robot of memory row `row` now; later steps of the memory don't change it.
 
     It is honest by construction: a memory is made of views alone. Records are built when they are asked for.
     """
@@ -230,10 +230,10 @@ class BabyAIPerception(Perception):
 
 
 FOR_CHECKS = frozenset({"get_rooms_visited_before", "get_start_steps"})
-"""Those that tell of the current subgoal."""
+"""Perception functions about the current subgoal."""
 
 FUNCTIONS: Mapping[str, Callable[..., object]] = BabyAIPerception.__new__(BabyAIPerception).functions()
-"""The perception functions of no snapshot at all: only their signatures and docstrings can be read."""
+"""Perception functions without a snapshot, for their signatures and docstrings."""
 
 
 def _numbers(bits: int) -> list[int]:

@@ -120,7 +120,7 @@ def _take(memory: Memory, i: int, k: int) -> None:
 
 @inner_kernel
 def recall_carried(memory: Memory, i: int, code: int) -> None:
-    """What is held although nothing was picked up: the one like thing remembered, or something new.
+    """The thing in the hand that was never picked up: the only like thing remembered, or a new one.
 
     In PutNext*Carrying the first view shows the object in its cell although the robot carries it already.
     """
@@ -139,7 +139,7 @@ def recall_carried(memory: Memory, i: int, code: int) -> None:
 
 @inner_kernel
 def follow_hand(memory: Memory, i: int, view: np.ndarray, action: int, front_x: int, front_y: int) -> None:
-    """Tell from the hand, cell (3, 6) of the view, what was picked up or put down."""
+    """Note the thing that was picked up or put down, told from the hand, cell (3, 6) of the view."""
     in_hand, k = view[3, 6], int(memory.carried[i])
     if k < 0:
         there = int(memory.ids[i, front_x, front_y]) - 1

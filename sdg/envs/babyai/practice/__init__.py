@@ -1,1 +1,1 @@
-"""BabyAI as skills are practised in it: rows of engine and memory, what a policy sees of them, what it may do."""
+"""BabyAI as skills are practised in it: rows of engine and memory, the inputs of a policy, and its actions."""

@@ -62,12 +62,12 @@ NO_TARGET = (-1, -1, 0, 99)
 NEVER = np.float32(-1e9)
 """Logit of an action that isn't taken."""
 AS_IT_IS, MIRRORED = 1, -1
-"""Sides: what a row's distances to the right are multiplied by."""
+"""Sides: factors of a row's distances to the right."""
 
 FAR = 7
 """Radius of the planes that say where to go: a whole 8x8 room from any of its cells."""
 NEAR = 4
-"""Radius of the planes that say what is in the way."""
+"""Radius of the planes of obstacles."""
 FAR_SIDE, NEAR_SIDE = 2 * FAR + 1, 2 * NEAR + 1
 FAR_PLANES, NEAR_PLANES, SCALARS, HEADINGS = 3, 5, 4, 4
 
@@ -164,13 +164,13 @@ def swap_turns(actions: np.ndarray, frames: np.ndarray) -> np.ndarray:
 
 
 def swap_logits(logits: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """The same for logits (n, 6), as a new array."""
+    """The logits (n, 6) with left and right turns swapped in rows that `frames` mirror; a new array."""
     return np.where((frames == MIRRORED)[:, None], logits[:, [RIGHT, LEFT, FORWARD, PICKUP, DROP, TOGGLE]], logits)
 
 
 @kernel
 def mask_noop_actions(memory: Memory, row: int, logits: np.ndarray) -> None:
-    """Set the logits (6,) of actions that would change nothing in a row to NEVER, judged by what is remembered of the
+    """Set the logits (6,) of actions that would change nothing in a row to NEVER, judged by the memory of the
     cell ahead and of the hand; turning always changes something."""
     x, y = front_cell(memory, row)
     code = code_at(memory, row, x, y, WALL)
@@ -192,7 +192,7 @@ def mask_noop_actions(memory: Memory, row: int, logits: np.ndarray) -> None:
 
 @kernel
 def mask_noop_actions_of_rows(memory: Memory, logits: np.ndarray) -> None:
-    """The same for all rows: logits (n, 6)."""
+    """Set the logits (n, 6) of actions that would change nothing to NEVER, in all rows."""
     for i in range(logits.shape[0]):
         mask_noop_actions(memory, i, logits[i])
 
@@ -208,13 +208,13 @@ class MapInputs(Inputs):
     mask_noops_row = staticmethod(mask_noop_actions)
 
     def write_row(self, memory: Memory, row: int, target: np.ndarray, out: np.ndarray) -> int:
-        """The same for one row and `out` u8 (size,); the frame is returned."""
+        """Write the inputs of one row to `out` u8 (size,); returns the frame."""
         side = int(side_of(memory, row, target, FAR))
         write_features(memory, row, target, side, out)
         return side
 
     def to_world_row(self, logits: np.ndarray, frame: int) -> None:
-        """The same for one row, in place: logits f32 (6,)."""
+        """Swap the turns of one row's logits f32 (6,) in place, if its frame mirrors them."""
         if frame == MIRRORED:
             logits[LEFT], logits[RIGHT] = logits[RIGHT], logits[LEFT]
 
@@ -248,12 +248,12 @@ def numbers_of(text: str) -> tuple[int, ...]:
 
 
 def pad_texts(texts: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Word numbers i64 (t, longest) of texts, filled up with 0, and how many there are in each, i64 (t,)."""
+    """Word numbers i64 (t, longest) of texts, filled up with 0, and the length of each, i64 (t,)."""
     numbers = [numbers_of(text) for text in texts]
-    lengths = np.array([len(each) for each in numbers], np.int64)
+    lengths = np.array([len(words) for words in numbers], np.int64)
     out = np.zeros((len(texts), int(lengths.max(initial=1))), np.int64)
-    for row, each in zip(out, numbers, strict=True):
-        row[: len(each)] = each
+    for row, words in zip(out, numbers, strict=True):
+        row[: len(words)] = words
     return out, lengths
 
 

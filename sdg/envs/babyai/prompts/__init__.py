@@ -1,1 +1,1 @@
-"""What prompts say of BabyAI (`sdg.envs.domain.TEXTS`)."""
+"""The texts about BabyAI in prompts (`sdg.envs.domain.TEXTS`)."""

@@ -1,1 +1,1 @@
-"""What prompts say of the table."""
+"""The texts about the table in prompts."""
