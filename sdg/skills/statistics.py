@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 RESAMPLES = 2000
-"""Draws of a bootstrap."""
+"""Resamples of a bootstrap."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -348,7 +348,7 @@ def leaves(node: ast.AST, in_loop: bool = False) -> bool:
 
 
 def count_copied(node: ast.Try) -> int:
-    """Nodes of a finally times its copies: it is compiled anew for each statement that leaves the block before it."""
+    """Nodes of a finally times its copies: it is compiled again for each statement that leaves the block before it."""
     exits = sum(isinstance(part, ast.Return | ast.Break | ast.Continue) for part in ast.walk(node))
     return exits * sum(1 for final in node.finalbody for _ in ast.walk(final))
 
