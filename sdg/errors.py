@@ -4,18 +4,18 @@ from collections.abc import Iterable
 
 
 class SDGError(Exception):
-    """Whatever sdg raises for reasons of its own: `except sdg.SDGError`. The message is for the reader.
+    """The base of sdg's own exceptions: `except sdg.SDGError`. The message is for the reader.
 
-    Most are ValueError or RuntimeError as well. `UserError`, `ConfigError`, `RegistryError`: what was asked for makes
-    no sense. `RunError`: a run can't go on. `LibraryError`, `CheckError`: a library or a check can't be used.
-    `ModelError`: no usable reply; `BudgetExceeded` is one. `PrivacyError`: what can't be protected.
+    Most are ValueError or RuntimeError as well. `UserError`, `ConfigError`, `RegistryError`: the request makes no
+    sense. `RunError`: a run can't go on. `LibraryError`, `CheckError`: a library or a check can't be used.
+    `ModelError`: no usable reply; `BudgetExceeded` is one. `PrivacyError`: values can't be protected.
     """
 
 
 def refuse(kind: type[Exception], faults: Iterable[tuple[object, str]]) -> None:
-    """Raise an error of this kind in the words of the first fault that is there, if any is."""
-    for is_there, words in faults:
-        if is_there:
+    """Raise an error of this kind with the words of the first fault that holds, if any does."""
+    for holds, words in faults:
+        if holds:
             raise kind(words)
 
 
@@ -23,4 +23,4 @@ class UserError(SDGError, ValueError):
     """The user asked for something unknown or senseless; the message says what would work."""
 
     exit_code = 2
-    """Of the command that it ends."""
+    """The exit code of a command that it ends."""
