@@ -51,7 +51,7 @@ _HOMES = {
     "sb3_skill": "sdg.api.sb3",
     "train": "sdg.api.training",
 }
-"""Where each name is; imported when it is asked for, so that `import sdg` takes no time."""
+"""The module of each name; it is imported on first use, so that `import sdg` takes no time."""
 
 __all__ = [
     "Desktop",

@@ -1,4 +1,4 @@
-"""What a command shows: one-line errors with an exit code, progress with time left, tables of rows.
+"""The output of commands: one-line errors with an exit code, progress with time left, tables of rows.
 
 Exit codes: 0 done, 1 failed, 2 usage error, 130 interrupted (the same command resumes). Errors and progress go to
 stderr, rows alone to stdout, so that `--json` can be piped.
@@ -34,7 +34,7 @@ class ReaderLeft(Exception):
 
 
 def run_guarded(act: Callable[[], int | None]) -> int:
-    """Run a command and turn whatever it raises into a message on stderr and an exit code."""
+    """Run a command and turn its exceptions into a message on stderr and an exit code."""
     try:
         code = act() or DONE  # typer turns KeyboardInterrupt into 130.
     except KeyboardInterrupt:
@@ -52,7 +52,7 @@ def run_guarded(act: Callable[[], int | None]) -> int:
 
 
 def message(error: BaseException) -> str:
-    """One clear message. Our own errors explain themselves; anything else is reported as a fault of ours."""
+    """The message for an exception: SDG's own errors as they are, others as errors of SDG."""
     from typer.exceptions import TyperException
 
     if isinstance(error, TyperException):
@@ -72,10 +72,10 @@ def message(error: BaseException) -> str:
 
 def readable(text: str, *, most: int = 4000) -> str:
     """Text that can't steer a terminal: control characters are shown, not sent; very long text is cut."""
-    part = text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+    shown = text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
     return "".join(
-        c if c == "\n" or (c.isprintable() and not "\ud800" <= c <= "\udfff") else c.encode("unicode_escape").decode()
-        for c in part
+        character if character == "\n" or character.isprintable() else character.encode("unicode_escape").decode()
+        for character in shown
     )
 
 
@@ -108,7 +108,10 @@ class Lines:
         if done == total:  # An earlier run did it all: there is nothing to report.
             yield Quiet()
             return
-        show: Callable[[ProgressMeter], None] = lambda meter: self.note(meter.text())  # noqa: E731
+
+        def show(meter: ProgressMeter) -> None:
+            self.note(meter.text())
+
         meter = ProgressMeter(name, show, every=SECONDS_BETWEEN_LINES, total=total, unit=unit, done=done)
         try:
             yield meter
@@ -149,17 +152,17 @@ class ProgressMeter:
     def rates(self) -> str:
         seconds = max(time.monotonic() - self._start, 1e-9)
         rate = (self.done - self.already) / seconds
-        parts = [f"{rate:.3g} {self.unit}/s" if rate >= 1 or not rate else f"{1 / rate:.3g} s each"]
+        figures = [f"{rate:.3g} {self.unit}/s" if rate >= 1 or not rate else f"{1 / rate:.3g} s each"]
         if self.steps:
-            parts.append(f"{self.steps / seconds:,.0f} steps/s")
-        parts.append(str(timedelta(seconds=round(seconds))))
+            figures.append(f"{self.steps / seconds:,.0f} steps/s")
+        figures.append(str(timedelta(seconds=round(seconds))))
         if self.total is not None and rate and self.done < self.total:
-            parts.append(f"{timedelta(seconds=round((self.total - self.done) / rate))} left")
-        return ", ".join(parts)
+            figures.append(f"{timedelta(seconds=round((self.total - self.done) / rate))} left")
+        return ", ".join(figures)
 
     def text(self) -> str:
-        of = f"/{self.total}" if self.total is not None else ""
-        return f"{self.name}: {self.done}{of} {self.unit} ({self.rates()})"
+        total = f"/{self.total}" if self.total is not None else ""
+        return f"{self.name}: {self.done}{total} {self.unit} ({self.rates()})"
 
 
 class Bars:
@@ -211,7 +214,7 @@ RATES = {"success_rate": "success %", "verified": "verified %", "area": "area %"
 
 
 class Output:
-    """Where a command's results go."""
+    """Prints a command's results as tables or JSON."""
 
     def __init__(self, stream: TextIO, *, as_json: bool) -> None:
         self._stream = stream
@@ -243,7 +246,7 @@ class Output:
             self._write("")
 
     def text(self, text: str) -> None:
-        """Print a line for people; as JSON nothing, because rows say it all."""
+        """Print a line for people; as JSON nothing, because the rows hold everything."""
         if not self.as_json:
             self._write(readable(text))
 
@@ -253,9 +256,9 @@ class Output:
             self._stream.flush()
         except BrokenPipeError:
             # Closing the stream flushes its buffer, which must go somewhere.
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self._stream.fileno())
-            os.close(nowhere)
+            devnull = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(devnull, self._stream.fileno())
+            os.close(devnull)
             raise ReaderLeft from None
         return 1
 
@@ -265,10 +268,10 @@ def output(*, as_json: bool) -> Iterator[Output]:
     """Stdout for rows alone: other output meanwhile (of libraries, worker processes) goes to stderr."""
     sys.stdout.flush()
     try:
-        real = sys.stdout.fileno() == 1
+        is_real_stdout = sys.stdout.fileno() == 1
     except (io.UnsupportedOperation, ValueError):
-        real = False
-    if not real:
+        is_real_stdout = False
+    if not is_real_stdout:
         stream = sys.stdout
         with contextlib.redirect_stdout(sys.stderr):
             yield Output(stream, as_json=as_json)
@@ -332,15 +335,15 @@ def cell(value: Any) -> str:
 def _whole(value: Any, indent: str = "") -> str:
     """A value with all its items, nested ones indented and texts of several lines unchanged."""
     if isinstance(value, Mapping):
-        parts = [(f"{key}:", item) for key, item in value.items()]
+        items = [(f"{key}:", item) for key, item in value.items()]
     elif isinstance(value, list | tuple) and any(isinstance(item, Mapping) for item in value):
-        parts = [("-", item) for item in value]
+        items = [("-", item) for item in value]
     elif isinstance(value, str):
         return f"\n{value}".replace("\n", f"\n{indent}") if "\n" in value else value
     else:
         return cell(value) if not isinstance(value, list | tuple) else ", ".join(map(str, value))
     inner = f"{indent}    "
-    return "".join(f"\n{indent}{head} {_whole(item, inner)}" for head, item in parts)
+    return "".join(f"\n{indent}{head} {_whole(item, inner)}" for head, item in items)
 
 
 def with_interval(row: Row) -> dict[str, Any]:

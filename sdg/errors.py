@@ -23,4 +23,4 @@ class UserError(SDGError, ValueError):
     """The user asked for something unknown or senseless; the message says what would work."""
 
     exit_code = 2
-    """Of the command that it ends."""
+    """The exit code of a command that it ends."""

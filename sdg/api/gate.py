@@ -52,18 +52,18 @@ class Gate:
         self._protector.mask = self._protector.memory.mask_parts  # what an executor shows may be cut
         self._lock, self._call = threading.RLock(), partial(_Call, executor, commands, reads)
         self._last = call = self._call()
-        asked = {} if model is None else {"model": as_model(model)}
-        known = {"confirm": confirm, "about": about} | asked
+        models = {} if model is None else {"model": as_model(model)}
+        settings = {"confirm": confirm, "about": about} | models
         self._guards = [
             ConfirmGuard(confirm, call.press_of),
-            *(make(each, known) if isinstance(each, str) else each for each in guards),
-            *(LlmGuard(each, about) for each in asked.values()),
+            *(make(guard, settings) if isinstance(guard, str) else guard for guard in guards),
+            *(LlmGuard(language_model, about) for language_model in models.values()),
         ]
         chain_of(self._guards)
 
     @property
     def result(self) -> str:
-        """What the executor returned last, values masked."""
+        """The executor's last returned text, values masked."""
         return self._protector.mask(self._last.result)
 
     def admit(self, instruction: str) -> str:
@@ -88,20 +88,21 @@ class Gate:
 
 
 class _Call:
-    """The executor behind the gate in one call, and the guard that knows what it showed and the known commands."""
+    """The executor behind the gate in one call, and a guard with the known commands and the last observations."""
 
     kind = "rules"
 
     def __init__(self, executor: Any, commands: Sequence[str], reads: Sequence[str]) -> None:
-        self._executor, self._commands, self._reads, self.result = executor, commands, reads, ""
-        self._seen, self.acted, self._held = (Observation(""), Observation("")), False, False
+        self._executor, self._commands, self._reads = executor, commands, reads
+        self.result, self.acted, self._held_already = "", False, False
+        self._last_two = (Observation(""), Observation(""))
 
     def observe(self) -> Observation:
         """What the executor observes; text becomes an Observation."""
         observation = self._executor.observe()
-        seen = observation if isinstance(observation, Observation) else Observation(str(observation))
-        self._seen = (self._seen[1], seen)
-        return seen
+        shown = observation if isinstance(observation, Observation) else Observation(str(observation))
+        self._last_two = (self._last_two[1], shown)
+        return shown
 
     def perform(self, command: Command) -> SkillResult:
         """Carry out a command, ungated. It counts as done unless a returned SkillResult says otherwise."""
@@ -109,27 +110,27 @@ class _Call:
         result = self._executor.perform(command)
         self.result = "" if result is None or isinstance(result, SkillResult) else str(result)
         done = result if isinstance(result, SkillResult) else SkillResult(True, 1, 1)
-        self._held = done.steps == 0
+        self._held_already = done.steps == 0
         return done
 
     def press_of(self, command: Command) -> Press:
         """A command's name as a button: "makePayment" and "sendmail" say what they do as "pay" and "send" would."""
         words = words_of(command.name.replace("_", " "))
-        begun = [each for each in FINAL if len(each) > 2 and any(word.startswith(each) for word in words)]
-        words += sorted(begun)[:1] if FINAL.isdisjoint(words) else []
+        beginnings = [verb for verb in FINAL if len(verb) > 2 and any(word.startswith(verb) for word in words)]
+        words += sorted(beginnings)[:1] if FINAL.isdisjoint(words) else []
         return Press() if command.name in self._reads else Press("button", " ".join(words))
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses an unknown command."""
-        known = not self._commands or command.name in self._commands
-        return Verdict(known, "it is known" if known else f"{command} is none of {', '.join(self._commands)}")
+        is_known = not self._commands or command.name in self._commands
+        return Verdict(is_known, "it is known" if is_known else f"{command} is none of {', '.join(self._commands)}")
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
         """Doubts a command that changed nothing, unless it only reads."""
-        if command.name in self._reads or self._held:
-            return Verdict(True, "it held already" if self._held else "it reads")
-        was, now = self._seen  # what the executor showed: values and pictures are missing in what guards see
-        changed = (was.text, was.elements) != (now.text, now.elements) or not np.array_equal(
-            cast(Any, was.image), cast(Any, now.image)
+        if command.name in self._reads or self._held_already:
+            return Verdict(True, "it held already" if self._held_already else "it reads")
+        first, last = self._last_two  # unmasked: the observations of guards lack values and pictures
+        changed = (first.text, first.elements) != (last.text, last.elements) or not np.array_equal(
+            cast(Any, first.image), cast(Any, last.image)
         )
         return Verdict(changed, "something changed" if changed else f"{command} changed nothing that can be seen")

@@ -22,17 +22,17 @@ class Results:
     skills: pd.DataFrame
 
     def __repr__(self) -> str:
-        rows = ", ".join(f"{each.name} {len(getattr(self, each.name))}" for each in fields(self)[1:])
+        rows = ", ".join(f"{table.name} {len(getattr(self, table.name))}" for table in fields(self)[1:])
         return f"Results({self.run}; rows: {rows})"
 
 
 def results(run: str | Path) -> Results:
     """The tables of a run folder, also of an unfinished run. Raises RunFolderError for a folder without a run, or
-    with a file that is none of a run's."""
+    with a damaged file."""
     run = Path(run)
     read_description(run)
-    place = run / "results.json"
-    found = {"rows": read_artefact(place).get("rows", ()) if place.exists() else ()}
-    summary = of_file(dict[str, tuple[dict[str, Any], ...]], found, path=place)["rows"]
-    journals = {each.name: pd.DataFrame(read_journal(run / f"{each.name}.jsonl")) for each in fields(Results)[2:]}
+    path = run / "results.json"
+    content = {"rows": read_artefact(path).get("rows", ()) if path.exists() else ()}
+    summary = of_file(dict[str, tuple[dict[str, Any], ...]], content, path=path)["rows"]
+    journals = {table.name: pd.DataFrame(read_journal(run / f"{table.name}.jsonl")) for table in fields(Results)[2:]}
     return Results(run, pd.DataFrame(list(summary)), **journals)

@@ -50,8 +50,8 @@ def train(
     `domain` is a key of `sdg.envs.domains` or module:attribute. `learner` is "ppo" (where the world's inputs are bits),
     "sb3" (its default elsewhere) or module:attribute.
 
-    The result's success rate is measured on 400 further layouts that decided nothing. Raises CheckError for what can't
-    be a check, ValueError for an unknown level.
+    The result's success rate is measured on 400 further layouts that decided nothing. Raises CheckError for a function
+    or text that can't be a check, ValueError for an unknown level.
     """
     world = domains.domain(domain)
     level = world.level_name(level)

@@ -30,7 +30,7 @@ AGENT = "sdg"
 def load(place: str | Path | None = None) -> SkillLibrary:
     """The library in a library's or a run's folder; without `place`, the one that comes with the package.
 
-    Raises UserError where there is none, LibraryError for one that can't be used.
+    Raises UserError without a library, LibraryError for one that can't be used.
     """
     from sdg.experiments.results.comparison import SHIPPED, find_library
 
@@ -50,15 +50,15 @@ class Done:
         return self.success
 
     def __repr__(self) -> str:
-        why = f": {self.reason}" if self.reason else ""
-        return f"{self.call} -> {self.success} after {self.steps} steps{why}"
+        reason = f": {self.reason}" if self.reason else ""
+        return f"{self.call} -> {self.success} after {self.steps} steps{reason}"
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The result of `World.solve`. `success` is the level's own verdict, None where the level can't judge the words.
+    """The result of `World.solve`. `success` is the level's own verdict, None if the level can't judge the words.
 
-    `program` is the last one tried, `calls` are those of all programs, `tokens` is what the model read and wrote.
+    `program` is the last program, `calls` are those of all programs, `tokens` counts the prompts' and the replies'.
     """
 
     instruction: str
@@ -74,9 +74,10 @@ class Solution:
 
     def __repr__(self) -> str:
         verdict = {True: "solved", False: "failed", None: "not judged"}[self.success]
-        why = f" ({self.reason})" if self.reason else ""
+        reason = f" ({self.reason})" if self.reason else ""
         return (
-            f"{self.instruction!r} {verdict} in {self.steps} steps, {len(self.calls)} calls, {self.tokens} tokens{why}"
+            f"{self.instruction!r} {verdict} in {self.steps} steps, {len(self.calls)} calls, "
+            f"{self.tokens} tokens{reason}"
         )
 
 

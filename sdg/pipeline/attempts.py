@@ -29,13 +29,13 @@ from sdg.verification.verify import Verification, VerifySettings, verify
 
 @dataclass(frozen=True)
 class Help:
-    """What a cycle begins with: how subgoals are searched, and what the prompt says about existing skills."""
+    """The use of earlier skills in a cycle: a search for subgoals, and the prompt's text about the skills."""
 
     search: Search
     skills: str = ""
 
 
-WORTH_AN_ATTEMPT = 0.2
+MIN_SHARE_LEFT = 0.2
 """Share of T_verify that has to be left for another attempt in the same cycle, after the first cycle."""
 
 
@@ -79,11 +79,12 @@ class Attempts:
         """Verify the hypotheses that the journal lacks, by `search` or else their cycle's; returns the rows of all, in
         order."""
         new_rows = [row for row in rows if row.unit not in journal]
-        n_done = len(rows) - len(new_rows)
         jobs = [self._job(row, search) for row in new_rows if row.subgoals]
         learns = any(isinstance(job.search, LearningSearch) for job in jobs)
-        outcomes = self._one_after_the_other(jobs) if learns else self.run.parallel(_verify, jobs)
-        with self.run.progress.stage(title, total=len(rows), unit="hypothesis", done=n_done) as stage:
+        outcomes = self._verify_in_turn(jobs) if learns else self.run.parallel(_verify, jobs)
+        with self.run.progress.stage(
+            title, total=len(rows), unit="hypothesis", done=len(rows) - len(new_rows)
+        ) as stage:
             for row in new_rows:
                 if not row.subgoals:
                     journal.append(
@@ -97,7 +98,7 @@ class Attempts:
                 stage.advance(steps=result.searched_steps)
         return [journal[row.unit] for row in rows]
 
-    def _one_after_the_other(self, jobs: Sequence[_Job]) -> Iterator[tuple[_Job, _Outcome]]:
+    def _verify_in_turn(self, jobs: Sequence[_Job]) -> Iterator[tuple[_Job, _Outcome]]:
         """Verify each with what the search learned in those before; its policy is kept in the run folder."""
         search, folder = copy(jobs[0].search), self.run.folder.path
         assert isinstance(search, LearningSearch)
@@ -133,8 +134,7 @@ class Attempts:
     def _title(self, name: str, attempt: int) -> str:
         cycle = self.plan.cycle_of(attempt)
         number = attempt - self.plan.first_attempt(cycle) + 1
-        parts = [name, *([f"cycle {cycle}"] if cycle > 1 else []), *([f"round {number}"] if number > 1 else [])]
-        return ", ".join(parts)
+        return name + (f", cycle {cycle}" if cycle > 1 else "") + (f", round {number}" if number > 1 else "")
 
     def _hypothesis(self, level: str, seed: int, attempt: int) -> HypothesisRow:
         instruction = self.worlds.mission(level, seed)
@@ -160,7 +160,7 @@ class Attempts:
         return replace(row, subgoals=tuple(goals))
 
     def _feedback(self, level: str, seed: int, attempt: int) -> Feedback | None:
-        """What the model is given about the last attempt or, after the first cycle, the one that got furthest."""
+        """Feedback for the model on the last attempt or, after the first cycle, on the one that got furthest."""
         rows = self._earlier(level, seed, range(attempt))[::-1]
         earlier = rows[0] if rows else None
         if self.plan.cycle_of(attempt) > 1:
@@ -177,8 +177,8 @@ class Attempts:
         )
 
     def _job(self, row: HypothesisRow, search: Search | None) -> _Job:
-        """A job with this search or the cycle's; later cycles replay what reached the same checks in earlier
-        attempts."""
+        """A job with this search or the cycle's; later cycles replay the actions that reached the same
+        checks in earlier attempts."""
         level, seed, attempt = row.level, row.seed, int(row.unit.rpartition("/")[2])
         cycle, settings = self.plan.cycle_of(attempt), self.plan.verify
         search = self.help_of(cycle).search if search is None else search
@@ -200,7 +200,7 @@ class Attempts:
         rows = self._earlier(level, seed, range(attempt) if begins_cycle else range(attempt - 1, attempt))
         if attempt == 0 or not rows or rows[-1].verified:
             return attempt == 0
-        reserve = 0 if cycle == 1 else WORTH_AN_ATTEMPT * self.plan.verify.t_verify
+        reserve = 0 if cycle == 1 else MIN_SHARE_LEFT * self.plan.verify.t_verify
         return begins_cycle or self._steps_spent(level, seed, attempt) + reserve < self.plan.verify.t_verify
 
     def _steps_spent(self, level: str, seed: int, attempt: int) -> int:
@@ -224,7 +224,7 @@ def _replays(rows: Sequence[Verification]) -> dict[CheckFunction, tuple[tuple[Ac
 
 
 _Outcome = tuple[Verification, Any]
-"""What became of a hypothesis, and what its search has learned by then: None where it doesn't learn."""
+"""The verification of a hypothesis, and what its search has learned by then: None if it doesn't learn."""
 
 
 @dataclass(frozen=True)
@@ -246,17 +246,17 @@ class _Job:
         return tuple(goal.check.source for goal in self.hypothesis.subgoals)
 
     def receive(self, outcome: Any) -> _Outcome:
-        """What its worker sent. Raises ValueError where that isn't a row for its hypothesis."""
+        """Its worker's outcome. Raises ValueError unless it is a row for this hypothesis."""
         result, learned = outcome
         row = decode(Verification, plain(result))
-        mine = (self.unit, self.level, self.seed, self.hypothesis.instruction)
+        expected = (self.unit, self.level, self.seed, self.hypothesis.instruction)
         fits = isinstance(result, Verification) and isinstance(learned, tuple | None)
-        if (row.unit, row.level, row.seed, row.instruction) != mine or not fits:
+        if (row.unit, row.level, row.seed, row.instruction) != expected or not fits:
             raise ValueError(f"a row of {row.unit!r:.80}, not {self.unit!r:.80}")
         return result, learned
 
     def on_lost(self, reason: str) -> _Outcome:
-        """What became of the hypothesis when its worker hung or died."""
+        """The outcome if its worker hung or died."""
         cause = f"worker lost: {reason}"
         return _row_without_search(self.unit, self.level, self.seed, self.hypothesis.instruction, cause), None
 

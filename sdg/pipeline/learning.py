@@ -1,4 +1,4 @@
-"""Stage 3 over a run folder: clusters of what was grounded, and a skill from each, learned in two or three rounds.
+"""Stage 3 over a run folder: clusters of grounded subgoals, and a skill from each, learned in two or three rounds.
 
 A cycle after the first begins with the skills of the one before: a cluster that matches one of them
 (`inherited_skills`) takes over its policy, is judged first, and learns on only if it falls short.
@@ -67,27 +67,27 @@ class Learning:
             self.run.progress.note(discovery.doubt)
         return discovery
 
-    def practise(self, found: Discovery) -> dict[int, SkillRow]:
+    def practise(self, discovery: Discovery) -> dict[int, SkillRow]:
         """The rounds of skill learning before rehearsals; rows of `skills.jsonl` by cluster number."""
         rows: dict[int, SkillRow] = {}
         for number in ROUNDS[: self.plan.induce.rounds]:
-            rows |= self._round(number, found, earlier=rows)
+            rows |= self._round(number, discovery, earlier=rows)
         return rows
 
-    def learn(self, found: Discovery, *, reserved: Collection[str]) -> SkillLibrary:
-        """Practise every cluster and put what was learned into a library. Raises RunError when nothing was."""
-        rows = self.practise(found)
+    def learn(self, discovery: Discovery, *, reserved: Collection[str]) -> SkillLibrary:
+        """Practise every cluster and put the learned skills into a library. Raises RunError if there are none."""
+        rows = self.practise(discovery)
         if not rows:
             raise RunError("no skill could be learned: nothing that was grounded leaves anything to be done")
-        for name, reason in without_a_skill(found, rows, self.plan.domain.language).items():
+        for name, reason in without_a_skill(discovery, rows, self.plan.domain.language).items():
             self.run.progress.note(f"no skill {name}: {reason}")
-        skill_library = self._library(found, rows, reserved=reserved)
+        skill_library = self._library(discovery, rows, reserved=reserved)
         if self.run.rehearse is None or self.plan.induce.rounds < AFTER_REHEARSALS:
             return skill_library
-        labels = [label for label in sorted(rows) if templates(found.members[label], self.plan.domain.language)]
+        labels = [label for label in sorted(rows) if templates(discovery.members[label], self.plan.domain.language)]
         requests = collect_requests(skill_library, labels, self.run.rehearse(skill_library, self.cycle))
-        rows |= self._round(AFTER_REHEARSALS, found, earlier=rows, requests=requests)
-        return self._library(found, rows, reserved=reserved)
+        rows |= self._round(AFTER_REHEARSALS, discovery, earlier=rows, requests=requests)
+        return self._library(discovery, rows, reserved=reserved)
 
     def _library(
         self, discovery: Discovery, rows: Mapping[int, SkillRow], *, reserved: Collection[str]
@@ -109,17 +109,17 @@ class Learning:
         return {label: records.load_policy(path, row.unit, domain, learner) for label, row in rows.items()}
 
     def _provenance(self) -> dict[str, Any]:
-        about = {
+        provenance = {
             "levels": list(self.plan.levels),
             "instructions_per_level": self.plan.instructions,
             "seed": self.plan.seed,
             "model": self.run.model.name,
             "searched_steps": sum(row.searched_steps for row in records.verifications(self.run.folder)),
         }
-        return about if self.plan.cycles == 1 else about | {"cycle": self.cycle}
+        return provenance if self.plan.cycles == 1 else provenance | {"cycle": self.cycle}
 
     def _names(self, *names: object) -> tuple[object, ...]:
-        """The names that a seed comes from: later cycles have seeds of their own."""
+        """The names that a seed comes from; each later cycle adds its own."""
         return names if self.cycle == 1 else (*names, f"cycle {self.cycle}")
 
     def _unit(self, number: int, label: int) -> str:
@@ -201,7 +201,7 @@ class Learning:
         )
 
     def _keep(self, unit: str, name: str, *, result: Trained | str | None) -> SkillRow:
-        """Save the weights, then make the row that refers to them; a text says why there are none."""
+        """Save the weights, then make the row that refers to them; a text as `result` is the reason for no weights."""
         if result is None or isinstance(result, str):
             return SkillRow(unit, name, result or "no start leaves anything to be done", 0)
         records.save_policy(self.run.folder.path, unit, result.weights)
@@ -226,30 +226,30 @@ class Learning:
 
         Without such starts success isn't measured: 0 episodes, and the rate on the starts that chose the policy.
         """
-        best, figures = row.best, row.measured
+        best, evaluation = row.best, row.measured
         assert best is not None, "rows that were skipped have no library"
-        rate, episodes = (best.validation_success, 0) if figures is None else (figures.success_rate, figures.episodes)
-        sure = wilson_interval(round(rate * episodes), episodes) if episodes else None
+        rate, episodes = (evaluation.success_rate, evaluation.episodes) if evaluation else (best.validation_success, 0)
+        interval = wilson_interval(round(rate * episodes), episodes) if episodes else None
         journal = records.skills(self.run.folder)
         units = [self._unit(number, label) for number in (*ROUNDS, AFTER_REHEARSALS)]
         inherited = inherited_skills(discovery, self.earlier).get(label)
-
+        horizon = horizon_of(best, self.plan.induce.train)
         return {
             "success_rate": rate,
-            "low": sure.low if sure else 0.0,
-            "high": sure.high if sure else 1.0,
+            "low": interval.low if interval else 0.0,
+            "high": interval.high if interval else 1.0,
             "episodes": episodes,
-            "success_known": figures.success_known if figures else None,
-            "left_out": figures.left_out if figures else 0,
+            "success_known": evaluation.success_known if evaluation else None,
+            "left_out": evaluation.left_out if evaluation else 0,
             "environment_steps": sum(journal[unit].environment_steps for unit in units if unit in journal)
             + (inherited.skill.environment_steps if inherited else 0),
-            "horizon": (horizon := horizon_of(best, self.plan.induce.train)),
+            "horizon": horizon,
             "mean_steps": min(best.validation_steps, horizon),
         }
 
 
 def _with_order(skill_library: SkillLibrary, discovery: Discovery, *, labels: Sequence[int]) -> SkillLibrary:
-    """The library with how often which skill followed which in hypotheses, for a search that chains skills."""
+    """The library with counts of which skill followed which in hypotheses, for a search that chains skills."""
     language = domain_of_data(skill_library.domain).language
     with_checks = [label for label in labels if templates(discovery.members[label], language)]
     names = {label: skill.name for label, skill in zip(with_checks, skill_library.skills, strict=True)}

@@ -41,22 +41,22 @@ class Pipeline(Run):
         """Stage 3 of a cycle."""
         return Learning(self, cycle, self._libraries.get(cycle))
 
-    def seed_cycle_with_library(self, place: Path, *, cycle: int) -> None:
-        """Give a cycle the library in `place`: to hypothesize with, to search with, and to go on learning from.
+    def seed_cycle_with_library(self, folder: Path, *, cycle: int) -> None:
+        """Give a cycle the library in `folder`: to hypothesize with, to search with, and to go on learning from.
 
         Raises LibraryError for a library that can't be used.
         """
-        library = load_library(place)
+        library = load_library(folder)
         if library.domain != self.plan.domain.name:
             raise LibraryError(
-                f"the library {place} is of {library.domain!r}, this run is of {self.plan.domain.name!r}"
+                f"the library {folder} is of {library.domain!r}, this run is of {self.plan.domain.name!r}"
             )
         skills_text = "\n".join(describe_skill(option) for option in options_of(library).values())
         left_out = library.provenance.get(LEFT_OUT)
         for name, reason in left_out.items() if isinstance(left_out, Mapping) else ():
             skills_text += f"\n# There is no skill {name}: {reason}."
         self._libraries[cycle] = library
-        self._help[cycle] = Help(self.explorers(place, self.search), skills_text)
+        self._help[cycle] = Help(self.explorers(folder, self.search), skills_text)
 
     def ground(self, cycle: int = 1) -> list[Verification]:
         """Stages 1 and 2 of a cycle with all their rounds; returns every instruction's result, in order."""
@@ -70,4 +70,4 @@ class Pipeline(Run):
     def experiences(self, cycle: int = 1) -> list[Experience]:
         """Experiences up to a cycle, without those that take longer than one skill's horizon."""
         experiences = [experience for row in self.ground(cycle) for experience in row.experiences()]
-        return [each for each in experiences if len(each.actions) <= self.plan.induce.train.horizon]
+        return [experience for experience in experiences if len(experience.actions) <= self.plan.induce.train.horizon]

@@ -1,4 +1,4 @@
-"""What a run does and what it works with: the plan with its seeds, layouts, progress callbacks, parallel jobs."""
+"""The plan of a run with its seeds, its layouts, progress callbacks and parallel jobs."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
@@ -63,7 +63,7 @@ def one_by_one(function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run does: `instructions` grounding instructions a level, each with up to `retries` new hypotheses.
+    """The plan of a run: `instructions` grounding instructions a level, each with up to `retries` new hypotheses.
 
     Each later cycle (of `cycles`) retries what is not verified yet with the skills of the cycle before. The attempts at
     an instruction are numbered across cycles: those of cycle c begin at `first_attempt(c)`. `concurrency` questions to
@@ -154,9 +154,9 @@ def _row_of(layouts: Layouts, seed: int) -> int:
 
 @dataclass(frozen=True)
 class Run:
-    """A plan, the folder that it is carried out in, and what the stages work with.
+    """A plan, the folder of its run, and the objects that the stages share.
 
-    `kind_of` gives a subgoal's true kind where that is known: clusterings are then scored against it.
+    `kind_of` gives a subgoal's true kind if that is known: clusterings are then scored against it.
     """
 
     plan: Plan

@@ -30,7 +30,7 @@ from sdg.storage import read_rows
 PAGE = Path(__file__).parent / "page"
 KINDS = {"/": "index.html", "/page.js": "page.js", "/page.css": "page.css"}
 LOOPBACK = ("127.0.0.1", "localhost")
-MOST_BYTES = 1 << 16
+MAX_BYTES = 1 << 16
 """Longest request."""
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'",
@@ -40,14 +40,14 @@ HEADERS = {
 
 
 class Playground:
-    """The page's requests: each method takes and returns plain values. Raises our errors, whose messages are shown."""
+    """The page's requests: each method takes and returns JSON values. The page shows the messages of SDG's errors."""
 
     def __init__(self, library: Path, run: Path | None = None) -> None:
         self.place, self.run, self._turn = library, run, threading.Lock()
         self.library: SkillLibrary = load_library(library)
         self._progress: dict[str, Any] = {"points": [], "done": True}
 
-    def about(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def about(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The levels, the skills with their checks, members and success in use, and the run's episodes."""
         rows = read_rows(self.run / "episodes.jsonl", Played) if self.run else []
         calls, successes = Counter[str](), Counter[str]()
@@ -57,35 +57,42 @@ class Playground:
         skills = [{
             "name": skill.name, "description": skill.description, "success": skill.success_rate,
             "interval": skill.success_interval, "episodes": skill.episodes, "members": skill.members[:12],
-            "checks": [each.check.source for each in skill.checks[:3]], "used": calls[skill.name],
+            "checks": [template.check.source for template in skill.checks[:3]], "used": calls[skill.name],
             "worked": successes[skill.name],
         } for skill in self.library.skills]  # fmt: skip
         columns = ("level", "seed", "agent", "instruction", "success", "steps", "cause")
         return {
             "levels": domain(DEFAULT).levels(),
             "functions": [
-                f"{name}{inspect.signature(each)}: {str(inspect.getdoc(each)).splitlines()[0]}"
-                for name, each in domain(DEFAULT).perceivable.functions.items()
+                f"{name}{inspect.signature(function)}: {str(inspect.getdoc(function)).splitlines()[0]}"
+                for name, function in domain(DEFAULT).perceivable.functions.items()
             ],
             "skills": skills,
             "episodes": [{name: getattr(row, name) for name in columns} for row in rows[-200:]],
             "run": str(self.run or ""),
         }
 
-    def look(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """A level before any action: its own instruction, and a picture of all that is in it."""
-        world = domain(DEFAULT).open(str(asked["level"]))
-        world.reset(int(asked["seed"]))
+    def look(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """A level before any action: its own instruction, and a picture of the whole level."""
+        world = domain(DEFAULT).open(str(request["level"]))
+        world.reset(int(request["seed"]))
         return {"instruction": world.mission, "picture": data_address("image/png", png(world.render()))}
 
-    def instruct(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def instruct(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Solve a level's own instruction, or the user's words: the program, its calls with verdicts, the film."""
         with self._turn:
-            row, episode = solve(str(asked["level"]), int(asked["seed"]), instruction=str(asked.get("instruction", "")),
-                                recipe=PlannerRecipe("sdg", self.place))  # fmt: skip
-        return row | {"calls": [call for part in episode.trace for call in part["calls"]], "film": _picture(episode)}
+            row, episode = solve(
+                str(request["level"]),
+                int(request["seed"]),
+                instruction=str(request.get("instruction", "")),
+                recipe=PlannerRecipe("sdg", self.place),
+            )
+        return row | {
+            "calls": [call for interaction in episode.trace for call in interaction["calls"]],
+            "film": _film_address(episode),
+        }
 
-    def train(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def train(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Begin to learn a skill from a check; `curve` reports progress. Raises UserError while another one learns."""
         progress: dict[str, Any] = {"points": [], "done": False}
 
@@ -94,9 +101,9 @@ class Playground:
                 try:
                     progress["skill"] = repr(
                         sdg.train(
-                            str(asked["level"]),
-                            str(asked["check"]),
-                            seed=int(asked["seed"]),
+                            str(request["level"]),
+                            str(request["check"]),
+                            seed=int(request["seed"]),
                             on_evaluation=lambda point: progress["points"].append(asdict(point)),
                         )
                     )
@@ -109,7 +116,7 @@ class Playground:
             threading.Thread(target=work, daemon=True).start()
         return self._progress
 
-    def curve(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def curve(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The learning curve of the skill being learned, and the result."""
         return self._progress
 
@@ -126,7 +133,10 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
         def do_GET(self) -> None:
             name = KINDS.get(self.path, "")
             kind = str(mimetypes.guess_type(name)[0])
-            self._answer(200, (PAGE / name).read_bytes(), kind) if name else self._answer(404, b"no such page")
+            if name:
+                self._answer(200, (PAGE / name).read_bytes(), kind)
+            else:
+                self._answer(404, b"no such page")
 
         def do_POST(self) -> None:
             answers: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
@@ -134,8 +144,8 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
                 "/train": playground.train, "/curve": playground.curve,
             }  # fmt: skip
             length = str(self.headers.get("Content-Length"))
-            size = int(length) if length.isdecimal() and len(length) < 9 else MOST_BYTES + 1
-            if not self._is_ours() or self.path not in answers or size > MOST_BYTES:
+            size = int(length) if length.isdecimal() and len(length) < 9 else MAX_BYTES + 1
+            if not self._is_ours() or self.path not in answers or size > MAX_BYTES:
                 self._answer(403, b"not from here")
                 return
             try:
@@ -145,26 +155,26 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
             self._answer(200, json.dumps(reply).encode(), "application/json")
 
         def _is_ours(self) -> bool:
-            """Whether our own page asks, by this machine's name, because another site's name may lead here too."""
+            """Whether our own page asks by this machine's name, because another site's name may lead here, too."""
             host_header = str(self.headers.get("Host"))
             local = host not in LOOPBACK or host_header.partition(":")[0] in LOOPBACK
             return local and self.headers.get("Origin") == f"http://{host_header}"
 
         def _answer(self, status: int, body: bytes, kind: str = "text/plain") -> None:
             self.send_response(status)
-            about = {"Content-Type": f"{kind}; charset=utf-8", "Content-Length": str(len(body))}
-            for key, value in (HEADERS | about).items():
+            headers = HEADERS | {"Content-Type": f"{kind}; charset=utf-8", "Content-Length": str(len(body))}
+            for key, value in headers.items():
                 self.send_header(key, value)
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *about: Any) -> None:
+        def log_message(self, *values: Any) -> None:
             """Log nothing: the page shows what happens."""
 
     return ThreadingHTTPServer((host, port), Handler)
 
 
-def _picture(episode: Played) -> str:
+def _film_address(episode: Played) -> str:
     """The film as a data address; "" where the episode can't be played again."""
     try:
         return data_address("image/gif", episode_gif(episode, domain_name=DEFAULT))

@@ -38,10 +38,13 @@ def printing(benchmark: Benchmark) -> Any:
 
     # A partial has the hints of what it calls.
     hints = get_type_hints(getattr(benchmark, "func", benchmark), include_extras=True)
-    own = [each.replace(annotation=hints[each.name]) for each in inspect.signature(benchmark).parameters.values()]
+    options = [
+        parameter.replace(annotation=hints[parameter.name])
+        for parameter in inspect.signature(benchmark).parameters.values()
+    ]
     extra = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JsonOption)
-    vars(command)["__signature__"] = inspect.Signature([*own, extra])
-    command.__annotations__ = {each.name: each.annotation for each in (*own, extra)}
+    vars(command)["__signature__"] = inspect.Signature([*options, extra])
+    command.__annotations__ = {option.name: option.annotation for option in (*options, extra)}
     return command
 
 

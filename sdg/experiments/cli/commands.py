@@ -19,28 +19,28 @@ LOCAL = "local"
 def workers_of(address: str, *, shard: str | None = None, folder: Path) -> Iterator[None]:
     """In this context, the workers at an address (`local` or `dask://HOST:PORT`) run all jobs, or only a shard's.
 
-    Raises UserError for workers that aren't there and for a folder of another shard.
+    Raises UserError if no workers answer and for a folder of another shard.
     """
     from sdg.experiments.workers.cluster import connect
     from sdg.experiments.workers.shards import SHARD, parse_shard
     from sdg.experiments.workers.workers import ShardFinished, use_workers
     from sdg.storage import SCHEMA, atomic_write, line, read_artefact
 
-    part = parse_shard(shard) if shard else None
-    if part is not None:
-        about = {"schema": SCHEMA, "number": part[0], "of": part[1]}
+    own_shard = parse_shard(shard) if shard else None
+    if own_shard is not None:
+        label = {"schema": SCHEMA, "number": own_shard[0], "of": own_shard[1]}
         shard_file = folder / SHARD
-        if shard_file.exists() and read_artefact(shard_file) != about:
+        if shard_file.exists() and read_artefact(shard_file) != label:
             raise UserError(f"{folder} is another shard than {shard}: name another --out")
     engine = None if address == LOCAL else connect(address)
     try:
-        with use_workers(engine=engine, shard=part):
+        with use_workers(engine=engine, shard=own_shard):
             yield
     except ShardFinished as error:
         print(f"sdg: shard {shard} of this stage is done ({error}): `sdg merge` it with the others", file=sys.stderr)
     finally:
-        if part is not None and (folder / "run.json").exists():
-            atomic_write(folder / SHARD, line(about) + "\n")
+        if own_shard is not None and (folder / "run.json").exists():
+            atomic_write(shard_file, line(label) + "\n")
         if engine is not None:
             engine.client.close()
 
@@ -79,13 +79,13 @@ def sweep(
 
     The table has intervals across seeds. It resumes.
     """
-    from sdg.experiments.run import sweep as runs
+    from sdg.experiments.run import sweep as sweep_runs
 
     folder = out or Path("runs") / f"sweep-{Path(config).stem}"
     with output(as_json=as_json) as lines, workers_of(workers, folder=folder):
-        how = partial(runs.search, trials=trials) if trials else runs.sweep
+        run_all = partial(sweep_runs.search, trials=trials) if trials else sweep_runs.sweep
         lines.rows(
-            how(
+            run_all(
                 config,
                 assignments or (),
                 seeds=range(first_seed, first_seed + seeds),
@@ -147,7 +147,10 @@ def skills(
             return
         cli_show.refuse_other_options({"--hub": hub, "--minari": minari}, why="belongs to `sdg skills export`")
         library, name = cli_show.library_and_skill(run, name)
-        lines.details([cli_show.skill(library, name)]) if name else lines.rows(skill_rows(library))
+        if name:
+            lines.details([cli_show.skill(library, name)])
+        else:
+            lines.rows(skill_rows(library))
 
 
 def _export(run: str | None, *, hub: Path | None, minari: str | None, agent: str, licence: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Is this machine ready? Each check is a row: what was checked, its state, and what to do about it."""
+"""Is this machine ready? Each check is a row: its name, the state, the finding, and advice."""
 
 import os
 import platform
@@ -50,21 +50,21 @@ def checks(*, runs: Path) -> Iterator[dict[str, str]]:
 
 
 def pins(path: Path = ROOT / "constraints.txt") -> dict[str, str]:
-    """Package -> pinned version; empty where there is no constraints file (an installed copy)."""
+    """Package -> pinned version; empty without a constraints file (an installed copy)."""
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
     return dict(line.split("==", 1) for line in lines if "==" in line and not line.startswith("#"))
 
 
 def _packages() -> tuple[str, str, str]:
     pinned = {key.lower().replace("_", "-"): value for key, value in pins().items()}
-    found = {name: version.split("+")[0] for name, version in versions().items() if name not in ("python", "sdg")}
-    if missing := [name for name, version in found.items() if version == MISSING]:
+    installed = {name: version.split("+")[0] for name, version in versions().items() if name not in ("python", "sdg")}
+    if missing := [name for name, version in installed.items() if version == MISSING]:
         return BAD, f"missing: {', '.join(missing)}", INSTALL
-    pairs = [(name, version, pinned.get(name.lower(), version)) for name, version in found.items()]
-    other = [f"{name} {version} (pinned: {pin})" for name, version, pin in pairs if version != pin]
+    pairs = [(name, version, pinned.get(name.lower(), version)) for name, version in installed.items()]
+    deviations = [f"{name} {version} (pinned: {pin})" for name, version, pin in pairs if version != pin]
     return (
-        NOTE if other else GOOD,
-        ", ".join(other) or f"{len(found)} as pinned",
+        NOTE if deviations else GOOD,
+        ", ".join(deviations) or f"{len(installed)} as pinned",
         "figures were measured with the pinned versions (constraints.txt)",
     )
 

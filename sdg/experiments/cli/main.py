@@ -52,7 +52,7 @@ LlmOption = Annotated[
 FreshOption = Annotated[bool, typer.Option("--fresh", help="move an earlier run in the folder aside and start over")]
 
 
-def _add_stage(until: Until, about: str) -> None:
+def _add_stage(until: Until, help_text: str) -> None:
     def command(
         config: ConfigOption = None,
         out: OutOption = None,
@@ -73,7 +73,7 @@ def _add_stage(until: Until, about: str) -> None:
         with workers_of(workers, shard=shard, folder=folder):
             run_stages(until, run_config, folder, fresh=fresh, as_json=as_json, quiet=quiet)
 
-    app.command(until, help=about)(command)
+    app.command(until, help=help_text)(command)
 
 
 _add_stage("hypothesize", "Stage 1: split instructions into subgoals with checks.")
@@ -204,7 +204,8 @@ def show(
             raise UserError(f"there is no folder {what}: name a run folder, or a level such as GoToLocal")
         else:
             rows = cli_show.instructions_of(what, split=split, count=count, seed=seed, layout=layout)
-            lines.rows(rows) if layout is None else lines.details(rows)
+            show = lines.rows if layout is None else lines.details
+            show(rows)
 
 
 @app.command("config")
@@ -373,7 +374,7 @@ def run_stages(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_j
                 lines.text("\nhypotheses verified, share of the grounding instructions:")
                 lines.rows(results.get("verification", ()))
             reporter.note(f"report: {write(path)}")
-        seconds = {stage: each.get("seconds", 0.0) for stage, each in results.get("stages", {}).items()}
+        seconds = {stage: times.get("seconds", 0.0) for stage, times in results.get("stages", {}).items()}
         reporter.note(f"seconds: {', '.join(f'{name} {value:.1f}' for name, value in seconds.items()) or 'none'}")
         reporter.note(f"run folder: {path} (sdg show {path}, sdg report {path})")
 

@@ -29,7 +29,7 @@ JOURNALS = ("hypotheses", "verifications", "skills", "episodes")
 
 
 def instructions_of(level: str, *, split: str, count: int, seed: int, layout: int | None) -> Iterator[Row]:
-    """Instructions of a level under the user's seed; with `layout`, its own and what the robot perceives at its start.
+    """Instructions of a level under the user's seed; with `layout`, its own and the robot's perception at its start.
 
     Raises UserError for an unknown level, split or seed.
     """
@@ -37,10 +37,10 @@ def instructions_of(level: str, *, split: str, count: int, seed: int, layout: in
         selection = instructions(level, split=split, count=count, seed=seed)
     else:
         selection = [instruction(level_name(level), layout, split=split)]
-    for each in selection:
-        row = {"level": each.level, "split": each.split, "seed": each.seed, "instruction": each.text}
+    for mission in selection:
+        row = {"level": mission.level, "split": mission.split, "seed": mission.seed, "instruction": mission.text}
         if layout is not None:
-            world = BabyAIWorld(each.level)
+            world = BabyAIWorld(mission.level)
             world.reset(layout)
             row |= {"max_steps": world.max_steps, "perceived": world.perception().describe()}
         yield row
@@ -51,13 +51,13 @@ def units(run: Path, *, kind: str = "", failed: bool = False) -> Iterator[Row]:
     if kind and kind not in JOURNALS:
         raise UserError(f"there are no {kind} in a run; there are {', '.join(JOURNALS)}")
     for name, row in _rows(run):
-        about = row.get("instruction") or row.get("name") or ""
+        subject = row.get("instruction") or row.get("name") or ""
         good = row.get("success", row.get("verified"))
-        if (not kind or name == kind) and not (failed and good is not False):
-            yield {"kind": name, "unit": row["unit"], "good": good, "about": about, "cause": row.get("cause") or ""}
+        if kind in ("", name) and (good is False or not failed):
+            yield {"kind": name, "unit": row["unit"], "good": good, "about": subject, "cause": row.get("cause") or ""}
 
 
-def print_run(lines: Output, run: Path, found: Sequence[Row], *, most: int) -> None:
+def print_run(lines: Output, run: Path, unit_rows: Sequence[Row], *, most: int) -> None:
     """Print a run's summary and the first units of each kind."""
     results = read_artefact(run / "results.json") if (run / "results.json").exists() else {}
     names = ("success_rate", "low", "high", "episodes", "median_steps", "tokens")
@@ -66,11 +66,12 @@ def print_run(lines: Output, run: Path, found: Sequence[Row], *, most: int) -> N
         | {name: None if number(row, name) is None else row[name] for name in names}
         for row in rows_of(results, "rows")
     )
-    for kind, many in Counter(row["kind"] for row in found).items():
-        mine = [row for row in found if row["kind"] == kind]
-        bad = sum(row["good"] is False for row in mine)
-        lines.text(f"\n{many} {kind}" + (f", {bad} failed" if bad else "") + (f"; {most} shown" if many > most else ""))
-        lines.rows({key: row[key] for key in ("unit", "good", "about", "cause")} for row in mine[:most])
+    for kind, count in Counter(row["kind"] for row in unit_rows).items():
+        rows = [row for row in unit_rows if row["kind"] == kind]
+        bad = sum(row["good"] is False for row in rows)
+        failures, limit = f", {bad} failed" if bad else "", f"; {most} shown" if count > most else ""
+        lines.text(f"\n{count} {kind}{failures}{limit}")
+        lines.rows({key: row[key] for key in ("unit", "good", "about", "cause")} for row in rows[:most])
     lines.text(f"\n`sdg show {run} UNIT` shows one whole; --kind, --failed and --count choose among them")
 
 
@@ -92,10 +93,10 @@ def _rows(run: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             yield kind, row
 
 
-def traces(run: Path, found: Sequence[Row]) -> Iterator[str]:
+def traces(run: Path, unit_rows: Sequence[Row]) -> Iterator[str]:
     """Write a GIF of each episode among the rows to RUN/traces; a line for each, also for one that can't be played."""
     world = domain_name_of(read_description(run))
-    for row in (row for row in found if row["kind"] == "episodes"):
+    for row in (row for row in unit_rows if row["kind"] == "episodes"):
         path = run / "traces" / (re.sub(r"[^A-Za-z0-9._-]+", "-", row["unit"])[:120] + ".gif")
         try:
             refuse_links(run)
@@ -106,42 +107,42 @@ def traces(run: Path, found: Sequence[Row]) -> Iterator[str]:
             yield f"trace: {path}"
 
 
-def library_and_skill(place: Path | None, name: str | None) -> tuple[SkillLibrary, str | None]:
-    """The library in a run's or a library's folder, the shipped one where none is named, and the skill that is meant.
+def library_and_skill(folder: Path | None, name: str | None) -> tuple[SkillLibrary, str | None]:
+    """The library in a run's or a library's folder, the shipped one if none is named, and the name of the skill.
 
-    `sdg skills collect` means a skill of the shipped library. Raises UserError where there is no library.
+    `sdg skills collect` means a skill of the shipped library. Raises UserError without a library.
     """
-    if place is not None and name is None and not place.exists() and (comparison.SHIPPED / "library.json").is_file():
+    if folder is not None and name is None and not folder.exists() and (comparison.SHIPPED / "library.json").is_file():
         library = load_library(comparison.SHIPPED)
-        if any(skill.name == str(place) for skill in library.skills):
-            return library, str(place)
-    for folder in (place / "library", place) if place is not None else (comparison.SHIPPED,):
-        if (folder / "library.json").is_file():
-            return load_library(folder), name
-    if place is None:
+        if any(skill.name == str(folder) for skill in library.skills):
+            return library, str(folder)
+    for candidate in (folder / "library", folder) if folder is not None else (comparison.SHIPPED,):
+        if (candidate / "library.json").is_file():
+            return load_library(candidate), name
+    if folder is None:
         raise UserError("no library is shipped here. `sdg run` trains one; then `sdg skills runs/NAME` lists it")
-    if not place.is_dir():
-        raise UserError(f"{place} is no folder. Name a run folder, or a library folder.")
-    raise UserError(f"{place} has no skills yet: `sdg induce --out {place}` learns them")
+    if not folder.is_dir():
+        raise UserError(f"{folder} is no folder. Name a run folder, or a library folder.")
+    raise UserError(f"{folder} has no skills yet: `sdg induce --out {folder}` learns them")
 
 
 def skill(library: SkillLibrary, name: str) -> Row:
     """One skill whole: its checks, members and figures. Raises UserError for an unknown name."""
-    by_name = {each.name: each for each in library.skills}
+    by_name = {skill.name: skill for skill in library.skills}
     if name not in by_name:
         close = difflib.get_close_matches(name, by_name, n=2) or list(by_name)
         raise UserError(f"the library has no skill {name!r}; did you mean {' or '.join(close)}?")
-    each, (low, high) = by_name[name], by_name[name].success_interval
+    shown_skill, (low, high) = by_name[name], by_name[name].success_interval
     return {
-        "name": each.name,
-        "description": each.description,
-        "argument": ", ".join(each.argument_examples),
-        "success": f"{each.success_rate:.3f} [{low:.3f}, {high:.3f}]",
-        "episodes": each.episodes,
-        "environment_steps": each.environment_steps,
-        "horizon": each.horizon,
-        "members": "\n".join(("", *textwrap.wrap("; ".join(sorted(set(each.members))), 100))),
-        "checks": "\n".join(("", *(check.check.source for check in each.checks))),
+        "name": shown_skill.name,
+        "description": shown_skill.description,
+        "argument": ", ".join(shown_skill.argument_examples),
+        "success": f"{shown_skill.success_rate:.3f} [{low:.3f}, {high:.3f}]",
+        "episodes": shown_skill.episodes,
+        "environment_steps": shown_skill.environment_steps,
+        "horizon": shown_skill.horizon,
+        "members": "\n".join(("", *textwrap.wrap("; ".join(sorted(set(shown_skill.members))), 100))),
+        "checks": "\n".join(("", *(check.check.source for check in shown_skill.checks))),
     }
 
 
@@ -149,12 +150,12 @@ SHOWN = (
     *("level", "seed", "instruction", "library", "program", "calls", "outcome", "note", "cause", "error"),
     *("steps", "max_steps", "interactions", "skill_calls", "llm_calls", "tokens", "film"),
 )
-"""What is printed for people, with the verdict near the end, where it is read; JSON has everything."""
+"""Columns that are printed for people, the verdict near the end, where it is read; JSON has everything."""
 
 
-def refuse_other_options(given: Mapping[str, object], *, why: str) -> None:
-    """Raises UserError for a given option that means nothing here."""
-    if names := [name for name, value in given.items() if value not in (None, False)]:
+def refuse_other_options(options: Mapping[str, object], *, why: str) -> None:
+    """Raises UserError for an option that was used and means nothing here."""
+    if names := [name for name, value in options.items() if value not in (None, False)]:
         raise UserError(f"{' and '.join(names)} {why}")
 
 
@@ -195,9 +196,9 @@ def solve_one(
         if not as_json and row["program"]:
             # The program itself with line numbers; of the helpers above it, only the number of lines.
             source = row["program"].split("\n")
-            begins = next((number for number, line in enumerate(source) if line.startswith(f"def {ENTRY}(")), 0)
-            head = [f"     ({begins} lines of helpers; --json has all)"] if begins else []
-            program_lines = (f"{number:4} {line}" for number, line in enumerate(source[begins:], begins + 1))
+            start = next((number for number, line in enumerate(source) if line.startswith(f"def {ENTRY}(")), 0)
+            head = [f"     ({start} lines of helpers; --json has all)"] if start else []
+            program_lines = (f"{number:4} {line}" for number, line in enumerate(source[start:], start + 1))
             details["program"] = "\n".join(["", *head, *program_lines])
         lines.details([details])
     if row["cause"] == NO_PROGRAM and not row["calls"]:  # no reply of the model held a program

@@ -141,12 +141,13 @@ def compose(
     library_folder = find_library(library)
     programs = read_programs(source, cell=FigureKey(SKILLS, perception, ""))
     world = domain(programs.domain)
-    options: dict[str, Documented] = {
-        **primitive_skills(world, beside_skills=True),
-        **options_of(load_library(library_folder)),
-    }
-    limits = config.deduce
-    rules = Prompts(world).rules(tuple(options.values()), budget=limits.budget, attempts=limits.attempts).strip()
+    learned = options_of(load_library(library_folder))
+    options: dict[str, Documented] = {**primitive_skills(world, beside_skills=True), **learned}
+    rules = (
+        Prompts(world)
+        .rules(tuple(options.values()), budget=config.deduce.budget, attempts=config.deduce.attempts)
+        .strip()
+    )
     _require_same(config, source, programs, library=library_folder, rules=rules)
     question: dict[str, Any] = {
         "programs": str(source),

@@ -24,7 +24,7 @@ Job = TypeVar("Job", bound=Unit)
 Row = TypeVar("Row", bound=Unit)
 
 _PATIENCE_SECONDS = 900.0
-"""A player that is silent for so long is given up with the episodes it was playing; one that waits for its model
+"""A player that is silent for longer is given up with the episodes it was playing; one that waits for its model
 reports more often (`BEAT_SECONDS`)."""
 
 
@@ -47,13 +47,13 @@ def play_in_processes(
     players = [_Player(play, lost, jobs[n::count], setting) for n in range(count)]
     try:
         while players:
-            first = min(each.heard_at for each in players) + patience_seconds
-            ready = wait([each.line for each in players], timeout=max(first - time.monotonic(), 0))
-            late = time.monotonic() - patience_seconds
+            first_deadline = min(player.heard_at for player in players) + patience_seconds
+            ready = wait([player.line for player in players], timeout=max(first_deadline - time.monotonic(), 0))
+            latest_report = time.monotonic() - patience_seconds
             for player in players:
-                if player.line in ready or player.heard_at <= late:
+                if player.line in ready or player.heard_at <= latest_report:
                     yield from player.listen(silent=player.line not in ready)
-            players = [each for each in players if each.left]
+            players = [player for player in players if player.jobs_left]
     finally:
         for player in players:
             player.stop()
@@ -63,20 +63,20 @@ class _Player(Generic[Job, Row]):
     def __init__(
         self, play: Callable[..., Iterator[Row]], lost: Callable[[Job, str], Row], jobs: Sequence[Job], setting: Any
     ) -> None:
-        self.left = {job.unit: job for job in jobs}
-        self.at: set[str] = set()
+        self.jobs_left = {job.unit: job for job in jobs}
+        self.playing: set[str] = set()
         self.play, self.lost, self.setting = play, lost, setting
         self._start()
 
     def _start(self) -> None:
-        here = multiprocessing.get_context("spawn")
-        self.line, far = here.Pipe(duplex=False)
-        self.process = here.Process(
-            target=_serve, args=(far, self.play, tuple(self.left.values()), self.setting), daemon=True
+        context = multiprocessing.get_context("spawn")
+        self.line, far_end = context.Pipe(duplex=False)
+        self.process = context.Process(
+            target=_serve, args=(far_end, self.play, tuple(self.jobs_left.values()), self.setting), daemon=True
         )
         self.process.start()
         self.heard_at = time.monotonic()
-        far.close()
+        far_end.close()
 
     def listen(self, *, silent: bool) -> Iterator[Row]:
         self.heard_at = time.monotonic()
@@ -88,22 +88,22 @@ class _Player(Generic[Job, Row]):
             yield from self._lose("fell silent" if silent else "died")
             return
         if kind == "begun":
-            self.at.add(value)
+            self.playing.add(value)
         elif kind == "error":
             raise value
         elif kind == "row":
-            self.at.discard(value.unit)
-            del self.left[value.unit]
-            if not self.left:
+            self.playing.discard(value.unit)
+            del self.jobs_left[value.unit]
+            if not self.jobs_left:
                 self.stop()
             yield value
 
     def _lose(self, how: str) -> Iterator[Row]:
         self.stop()
-        for unit in sorted(self.at) or list(self.left)[:1]:
-            yield self.lost(self.left.pop(unit), how)
-        self.at.clear()
-        if self.left:
+        for unit in sorted(self.playing) or list(self.jobs_left)[:1]:
+            yield self.lost(self.jobs_left.pop(unit), how)
+        self.playing.clear()
+        if self.jobs_left:
             self._start()
 
     def stop(self) -> None:
@@ -118,10 +118,14 @@ def _serve(line: Connection, play: Callable[..., Iterator[Any]], jobs: Sequence[
     """A player's process: it and its browser end with the parent."""
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    beat = lambda: line.send(("waiting", ""))  # noqa: E731
     with suppress(BrokenPipeError):  # the parent stopped listening, such as after another player's error
         try:
-            for row in play(jobs, setting, begun=lambda job: line.send(("begun", job.unit)), waiting=beat):
+            for row in play(
+                jobs,
+                setting,
+                begun=lambda job: line.send(("begun", job.unit)),
+                waiting=lambda: line.send(("waiting", "")),
+            ):
                 line.send(("row", row))
         except Exception as error:
             line.send(("error", error))

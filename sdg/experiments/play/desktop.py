@@ -36,7 +36,7 @@ from sdg.screen_agent.agent import MAX_COMPLETIONS, BrokenDesktop, ScreenBody, n
 FORMS = (
     '"args" is {"coords": [x, y]} with each _COORDS, {"key": "<Enter>"} with PRESS_KEY, {"text": "..."} with TYPE_TEXT'
 )
-"""What the arguments of commands look like, said once because every question pays for it."""
+"""The arguments of commands, described once because every question pays for the text."""
 COMMANDS: Mapping[str, str] = {
     "MOVE_COORDS": "move the mouse",
     "CLICK_COORDS": "click",
@@ -48,13 +48,13 @@ COMMANDS: Mapping[str, str] = {
     "PRESS_KEY": f"press a key: {', '.join(KEYS)}",
     "TYPE_TEXT": "type text where the focus is (an open dropdown takes the first letters of an entry)",
 }
-"""What each command does, as a prompt says it."""
-MOST_LETTERS = 50_000
+"""Each command and its description in prompts."""
+MAX_LETTERS = 50_000
 """Letters of a page's texts in which values are looked for; a screen shows fewer."""
 
 
 @contextlib.contextmanager
-def broken() -> Iterator[None]:
+def translate_page_errors() -> Iterator[None]:
     """Turn a page's error into a BrokenDesktop."""
     try:
         yield
@@ -63,7 +63,7 @@ def broken() -> Iterator[None]:
 
 
 class LazyObservation(Observation):
-    """A screenshot that is parsed on first use, so that gates that only look at pixels needn't wait."""
+    """A screenshot that is parsed on first use, so that gates that only look at pixels don't wait for the parser."""
 
     def __init__(self, picture: np.ndarray, parser: Callable[[np.ndarray], Screen]) -> None:
         object.__setattr__(self, "image", picture)
@@ -73,12 +73,11 @@ class LazyObservation(Observation):
     @cached_property
     def screen(self) -> Screen:
         """The parsed screenshot."""
-        found: Screen = self._parse()  # type: ignore[attr-defined]
-        return found
+        return cast(Screen, self._parse())  # type: ignore[attr-defined]
 
     @property
     def text(self) -> str:  # type: ignore[override]
-        """The paper's lines."""
+        """The screen as text, in the paper's lines."""
         return str(self.screen)
 
     @property
@@ -91,8 +90,8 @@ class ScreenDesktop:
     """A world of the screen (`sdg.screen_agent.agent.ScreenBody`); each screen is parsed once, by pixels alone.
 
     `screenshot` is the latest one, as PNG. `lazy` parses on first use, for parsers that need only the picture. With
-    `tells_texts`, `texts` has those on it with their places, as the page's browser lays them out before or after it;
-    none where it is no Chromium.
+    `tells_texts`, `texts` are the page's texts with their boxes, as Chromium lays them out before or after the
+    screenshot; other browsers give none.
     """
 
     size: tuple[int, int] = (SCREEN, SCREEN)
@@ -118,67 +117,66 @@ class ScreenDesktop:
 
     def commands(self) -> str:
         """The nine commands, a line each, and what arguments they take."""
-        return "\n".join([*(f"{name}: {said}" for name, said in COMMANDS.items()), f"{FORMS}."])
+        return "\n".join([*(f"{name}: {help_text}" for name, help_text in COMMANDS.items()), f"{FORMS}."])
 
     def command(self, written: object) -> Command:
         """A command as a model wrote it; a mark stands for the middle of its element."""
         try:
-            command = command_from_json(self._unmarked(written), of=self.takes, size=self.size)
+            command = command_from_json(self._without_marks(written), of=self.takes, size=self.size)
             argument = command.argument if isinstance(command.argument, str) else ",".join(map(str, command.argument))
             return Command(command.name, argument)
         except ScreenCommandError as error:
             raise IllegalCommand(str(error)) from None
 
-    def _unmarked(self, written: object) -> object:
+    def _without_marks(self, written: object) -> object:
+        """The command with coordinates in place of a mark. Raises IllegalCommand for an unknown mark."""
         arguments = written.get("args") if isinstance(written, dict) else None
         if not (isinstance(written, dict) and isinstance(arguments, dict) and "mark" in arguments):
             return written
         elements = cast(tuple[ScreenElement, ...], self.observe().elements)
-        found = [each for each in elements if str(each.id) == str(arguments["mark"])]
-        if not found:
+        marked = [element for element in elements if str(element.id) == str(arguments["mark"])]
+        if not marked:
             raise IllegalCommand(f"there is no element {arguments['mark']!r:.20}: marks are 1 to {len(elements)}")
-        return {**written, "args": {"coords": list(found[0].middle)}}
+        return {**written, "args": {"coords": list(marked[0].middle)}}
 
     def observe(self) -> Observation:
         """The screen now."""
         if self._seen is None or (self._stale and not self._world.done):
-            with broken():
-                before, png = self._placed(), self._world.screenshot()
-                self.texts = [*dict.fromkeys(before + self._placed())]
+            with translate_page_errors():
+                texts_before, png = self._texts_with_places(), self._world.screenshot()
+                self.texts = [*dict.fromkeys(texts_before + self._texts_with_places())]
             if self._seen is None or png != self.screenshot:
-                seen = LazyObservation(picture_of(png), self._parser)
-                self._seen, self.screenshot = (
-                    seen if self._lazy else Observation(seen.text, seen.image, seen.elements),
-                    png,
-                )
+                lazy = LazyObservation(picture_of(png), self._parser)
+                self._seen = lazy if self._lazy else Observation(lazy.text, lazy.image, lazy.elements)
+                self.screenshot = png
             self._stale = False
         return self._seen
 
-    def _placed(self) -> list[Placed]:
+    def _texts_with_places(self) -> list[Placed]:
         """The texts on the screen now. Raises PageError."""
         try:
-            found = getattr(self._world, "texts", list[Placed])() if self.tells_texts else []
+            texts = getattr(self._world, "texts", list[Placed])() if self.tells_texts else []
         except PageError as error:
             if "Chromium" not in str(error):  # alone tells of its layout
                 raise
             return []
         screen = Box(0, 0, *self.size)
-        return [(text, box) for text, box in found if screen.intersection(box).area]
+        return [(text, box) for text, box in texts if screen.intersection(box).area]
 
     def list_marks(self) -> str:
         """The elements with their numbers."""
         return numbered_lines(self.observe().elements)
 
     def picture(self, *, marks: bool) -> bytes:
-        """The screenshot as PNG, with the elements' numbers where they are asked for."""
-        seen = self.observe()
-        return png_of(draw_marks(seen.image, seen.elements)) if marks else self.screenshot  # type: ignore[arg-type]
+        """The screenshot as PNG; with `marks`, the elements' numbers are drawn on it."""
+        screen = self.observe()
+        return png_of(draw_marks(screen.image, screen.elements)) if marks else self.screenshot  # type: ignore[arg-type]
 
     def perform(self, command: Command) -> SkillResult:
         """Carry a command out; one step whatever it changed, because guards judge that."""
         if self._world.done:
             return SkillResult(False, 0, 1, "the task is over")
-        with broken():
+        with translate_page_errors():
             self._world.step(_as_screen(command))
         self._stale = True
         return SkillResult(True, 1, 1)
@@ -188,8 +186,8 @@ class ProtectedDesktop:
     """A desktop whose task has private values: instruction, screens and messages show placeholders in their place, and
     commands get the values on their way to it (ResponsibleTA's security protector).
 
-    What only looks like a value is hidden on screens, too (`Placeholders.mask_screen`), and in pictures what nobody can
-    read who looks at them, but the page says where it stands.
+    Screens also hide texts that resemble a value (`Placeholders.mask_screen`). Pictures hide values whose place the
+    page reports, even when they are too small to read.
     """
 
     def __init__(self, desktop: ScreenBody, protector: Protector) -> None:
@@ -214,41 +212,44 @@ class ProtectedDesktop:
         return self._desktop.command(written)
 
     def press_of(self, command: Command) -> Press:
-        """What a command presses on a page with its values, which are what is typed."""
+        """What a command presses on a page, with values in place of placeholders."""
         with contextlib.suppress(PrivacyError):  # an unknown placeholder stays as it is
             command = replace(command, argument=self._memory.fill(command.argument))
         return cast(Press, cast(Any, self._desktop).press_of(command))
 
     def observe(self) -> Observation:
         """The screen now, values masked in its texts and painted over in its picture."""
-        seen = self._desktop.observe()
-        elements = cast(tuple[ScreenElement, ...], seen.elements)
-        masked = self._masked(elements)
-        lines = {str(each): str(shown) for each, shown in zip(elements, masked, strict=True)}
-        others = [line for line in seen.text.split("\n") if not lines.get(line)]  # notices, entries of a dropdown
-        lines |= dict(zip(others, self._memory.mask_lines(others), strict=True))
-        text = "\n".join(lines[line] for line in seen.text.split("\n"))
-        hidden = [_room(each) for each, shown in zip(elements, masked, strict=True) if each.text != shown.text]
-        hidden += self._covered(getattr(self._desktop, "texts", []))  # beside what is read: faint letters aren't
-        return Observation(text, painted_over(cast(np.ndarray, seen.image), hidden), masked)
+        observation = self._desktop.observe()
+        elements = cast(tuple[ScreenElement, ...], observation.elements)
+        masked = self._mask(elements)
+        pairs = list(zip(elements, masked, strict=True))
+        lines = {str(element): str(masked_element) for element, masked_element in pairs}
+        # Other lines are notices and entries of a dropdown.
+        other_lines = [line for line in observation.text.split("\n") if not lines.get(line)]
+        lines |= dict(zip(other_lines, self._memory.mask_lines(other_lines), strict=True))
+        text = "\n".join(lines[line] for line in observation.text.split("\n"))
+        hidden = [_area_to_hide(element) for element, masked_element in pairs if element.text != masked_element.text]
+        # The parser doesn't read faint letters, so the page's own texts are searched, too.
+        hidden += self._places_of_values(getattr(self._desktop, "texts", []))
+        return Observation(text, painted_over(cast(np.ndarray, observation.image), hidden), masked)
 
-    def _covered(self, placed: list[Placed]) -> list[tuple[int, int, int, int]]:
-        """Where values stand by these texts, once for each picture; what was cut, or is too much, may be one."""
+    def _places_of_values(self, placed: list[Placed]) -> list[tuple[int, int, int, int]]:
+        """Boxes of texts that hold values, once for each picture; texts that were cut, or exceed the limit, count."""
         if placed is not self._placed:
             texts = [text for text, _ in placed]
             ends = list(accumulate(map(len, texts)))
-            rows = zip_longest(placed, self._memory.mask_screen(texts[: bisect_right(ends, MOST_LETTERS)]))
+            rows = zip_longest(placed, self._memory.mask_screen(texts[: bisect_right(ends, MAX_LETTERS)]))
             self._placed = placed
-            self._hidden = [box for (text, box), shown in rows if text != shown or len(text) >= MOST_TEXT]
+            self._hidden = [box for (text, box), masked_text in rows if text != masked_text or len(text) >= MOST_TEXT]
         return self._hidden
 
-    def _masked(self, elements: Sequence[ScreenElement]) -> tuple[ScreenElement, ...]:
-        fields = [each for each in elements if each.kind in FIELDS]
-        boxes = [Box(*each.box) for each in elements]
+    def _mask(self, elements: Sequence[ScreenElement]) -> tuple[ScreenElement, ...]:
+        fields = [element for element in elements if element.kind in FIELDS]
+        boxes = [Box(*element.box) for element in elements]
         typed = [n for n, box in enumerate(boxes) if any(box.intersection(field.box).area for field in fields)]
-        texts = self._memory.mask_screen([each.text for each in elements], fields=typed, typed=self._typed)
-        records = (masked_record(each, self._memory.mask) for each in elements)
-        return tuple(replace(each, text=text) for each, text in zip(records, texts, strict=True))
+        texts = self._memory.mask_screen([element.text for element in elements], fields=typed, typed=self._typed)
+        records = (masked_record(element, self._memory.mask) for element in elements)
+        return tuple(replace(record, text=text) for record, text in zip(records, texts, strict=True))
 
     def list_marks(self) -> str:
         """The elements with their numbers, values masked."""
@@ -256,9 +257,9 @@ class ProtectedDesktop:
 
     def picture(self, *, marks: bool) -> bytes:
         """The screenshot as PNG, values painted over."""
-        seen = self.observe()
-        picture = cast(np.ndarray, seen.image)
-        return png_of(draw_marks(picture, cast(tuple[ScreenElement, ...], seen.elements)) if marks else picture)
+        observation = self.observe()
+        picture = cast(np.ndarray, observation.image)
+        return png_of(draw_marks(picture, cast(tuple[ScreenElement, ...], observation.elements)) if marks else picture)
 
     def perform(self, command: Command) -> SkillResult:
         """Carry a command out with its values."""
@@ -270,8 +271,8 @@ class ProtectedDesktop:
             raise BrokenDesktop(str(error)) from None
 
 
-def _room(element: ScreenElement) -> tuple[int, int, int, int]:
-    """What is painted over for an element; all but lines of text may reach farther to the sides than they seem to."""
+def _area_to_hide(element: ScreenElement) -> tuple[int, int, int, int]:
+    """The area to paint over for an element; only lines of text surely end where their boxes do."""
     box = Box(*element.box)
     return box.grown(0 if element.kind == "text" else box.height, 0)
 

@@ -1,4 +1,4 @@
-"""Many episodes, in parallel processes, one journal row each: what is recorded is never played again."""
+"""Many episodes, in parallel processes, one journal row each; recorded episodes are never played again."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -77,11 +77,18 @@ class EpisodeJob:
 
     def receive(self, row: Any) -> Any:
         """Its worker's row. Raises ValueError for a row that no journal could keep or that is another episode's."""
-        found, task = plain(Played.from_json(plain(row))), self.task
-        mine = {"unit": self.unit, "agent": self.recipe.agent, "level": task.domain.level_name(task.level)}
-        for name, value in (mine | {"seed": task.seed, "repeat": task.repeat, "bot_steps": self.bot_steps}).items():
-            if found[name] != plain(value):
-                raise ValueError(f"its {name} is {found[name]!r:.80}, not {value!r:.80}")
+        values, task = plain(Played.from_json(plain(row))), self.task
+        expected = {
+            "unit": self.unit,
+            "agent": self.recipe.agent,
+            "level": task.domain.level_name(task.level),
+            "seed": task.seed,
+            "repeat": task.repeat,
+            "bot_steps": self.bot_steps,
+        }
+        for name, value in expected.items():
+            if values[name] != plain(value):
+                raise ValueError(f"its {name} is {values[name]!r:.80}, not {value!r:.80}")
         return row
 
     def on_lost(self, reason: str) -> Any:

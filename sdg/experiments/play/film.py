@@ -35,7 +35,7 @@ RUNNING, GOOD, BAD = (255, 240, 170), (20, 120, 40), (180, 30, 30)
 
 
 @dataclass(frozen=True)
-class Type:
+class Typeface:
     """Sizes of the panel's text: font and line height in pixels, letters that fit on a line."""
 
     size: int
@@ -43,9 +43,9 @@ class Type:
     columns: int
 
 
-SMALL, LARGE = Type(10, 13, 88), Type(14, 18, 64)
+SMALL, LARGE = Typeface(size=10, height=13, columns=88), Typeface(size=14, height=18, columns=64)
 LARGE_LINES = 8
-"""A program with no more lines than that is shown in large type."""
+"""Programs of at most that many lines are shown in large type."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,8 @@ def episode_gif(row: Played, *, domain_name: str) -> bytes:
         indices = set(np.linspace(0, count - 1, min(count, MAX_MOMENTS)).round().astype(int).tolist())
         stage = _Stage(row, domain_of_data(domain_name).open(row.level, lift_time_limit=True))
         frames = [(stage.picture(), moment) for number, moment in enumerate(_moments(row, stage)) if number in indices]
-        lines = (program.strip().split("\n") for program in {moment.program for _, moment in frames})
-        fits = all(len(each) <= LARGE_LINES and max(map(len, each)) <= LARGE.columns for each in lines)
+        programs = (program.strip().split("\n") for program in {moment.program for _, moment in frames})
+        fits = all(len(lines) <= LARGE_LINES and max(map(len, lines)) <= LARGE.columns for lines in programs)
         images = [_draw(picture, moment, row, LARGE if fits else SMALL) for picture, moment in frames]
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise ValueError(f"the row of {row.unit} can't be played again: {error!r}") from error
@@ -112,7 +112,7 @@ def data_address(kind: str, content: bytes) -> str:
 
 
 def _moments(row: Played, stage: _Stage) -> Iterator[FilmText]:
-    """Everything that happened, in order, as the stage comes to it: one for each step, call and error."""
+    """A moment for each step, call and error, in order; the stage has played the steps before it."""
     alone: Mapping[str, Any] = {"program": "", "calls": [], "error": row.cause, "began": 0, "ended": row.steps}
     trace = row.trace or (alone,)
     yield FilmText(0, trace[0]["program"][:MAX_PROGRAM], 0, (), NOTE_MS)
@@ -145,7 +145,7 @@ def _call_lines(call: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
         yield f"  {call['message']}", False
 
 
-def _draw(world: np.ndarray, moment: FilmText, row: Played, kind: Type) -> Image.Image:
+def _draw(world: np.ndarray, moment: FilmText, row: Played, kind: Typeface) -> Image.Image:
     scale = -(-MIN_SIDE // min(world.shape[:2]))
     picture = Image.fromarray(np.kron(world, np.ones((scale, scale, 1), np.uint8)))
     canvas = Image.new("RGB", (picture.width + WIDTH, max(picture.height, MIN_HEIGHT)), WHITE)
@@ -156,33 +156,34 @@ def _draw(world: np.ndarray, moment: FilmText, row: Played, kind: Type) -> Image
         top = 6 + number * kind.height
         if running:
             draw.rectangle((left - 4, top - 1, canvas.width - 4, top + kind.height - 2), fill=RUNNING)
-        draw.text((left, top), _plain(text[: kind.columns]), fill=colour, font=_font(kind.size))
+        draw.text((left, top), _latin_letters(text[: kind.columns]), fill=colour, font=_font(kind.size))
     return canvas
 
 
 def _lines(moment: FilmText, row: Played, *, room: int, columns: int) -> list[tuple[str, tuple[int, int, int], bool]]:
     """The panel's lines: heading, the program around its running line, and the latest news."""
-    head = [(f"{row.agent}  {row.level} {row.seed}  step {moment.step} of {row.max_steps}", GREY, False)]
+    heading = [(f"{row.agent}  {row.level} {row.seed}  step {moment.step} of {row.max_steps}", GREY, False)]
     fits = room * columns  # Whoever wrote the row may have put megabytes into it; no more letters have room.
-    head += [(text, BLACK, False) for text in textwrap.wrap(row.instruction[:fits], columns)[:3]]
+    heading += [(text, BLACK, False) for text in textwrap.wrap(row.instruction[:fits], columns)[:3]]
     news = [
-        (part, GOOD if good else BAD, False)
-        for text, good in moment.told[-room:]
-        for part in [part for line in text[-fits:].split("\n") for part in (textwrap.wrap(line, columns) or [""])]
+        (wrapped, GOOD if is_good else BAD, False)
+        for text, is_good in moment.told[-room:]
+        for line in text[-fits:].split("\n")
+        for wrapped in textwrap.wrap(line, columns) or [""]
     ]
     news = news[-max(4, room // 3) :]
-    space = max(3, room - len(head) - len(news) - 2)
+    space = max(3, room - len(heading) - len(news) - 2)
     program = [(text, BLACK, number == moment.line) for number, text in enumerate(moment.program.split("\n"), 1)]
     # Before the first call the program itself is shown, not the helpers that stand above it.
     entry = next((number for number, line in enumerate(program) if line[0].startswith(f"def {ENTRY}(")), 0)
     first = max(0, min(moment.line - space // 2 if moment.line else entry, len(program) - space))
     blank = ("", BLACK, False)
-    return [*head, blank, *program[first : first + space], blank, *news]
+    return [*heading, blank, *program[first : first + space], blank, *news]
 
 
-def _plain(text: str) -> str:
+def _latin_letters(text: str) -> str:
     """Latin letters alone, which every font has, and no control characters."""
-    return "".join(c if c.isprintable() else " " for c in text).encode("latin-1", "replace").decode("latin-1")
+    return "".join(sign if sign.isprintable() else " " for sign in text).encode("latin-1", "replace").decode("latin-1")
 
 
 @cache
@@ -199,9 +200,9 @@ def _font(size: int) -> Any:
 def animate(
     images: Sequence[Any], durations: Sequence[int], read: Callable[[Any], Image.Image] = lambda image: image
 ) -> bytes:
-    """Pictures of one size as a GIF, each shown for so many milliseconds, and `read` when it is drawn."""
-    some = sorted({0, len(images) // 3, 2 * len(images) // 3, len(images) - 1})
-    palette = _palette([read(images[index]) for index in some]).quantize(128, dither=Image.Dither.NONE)
+    """Pictures of one size as a GIF, each shown for its duration in milliseconds, and `read` only when it is drawn."""
+    sample_indices = sorted({0, len(images) // 3, 2 * len(images) // 3, len(images) - 1})
+    palette = _palette([read(images[index]) for index in sample_indices]).quantize(128, dither=Image.Dither.NONE)
     frames = (read(image).quantize(palette=palette, dither=Image.Dither.NONE) for image in images)
     out = io.BytesIO()
     next(frames).save(
@@ -211,12 +212,12 @@ def animate(
 
 
 def animate_pictures(pictures: Sequence[bytes], durations: Sequence[int]) -> bytes:
-    """The same of PNGs, those of the first one's size."""
+    """PNGs as a GIF; those of another size than the first are left out."""
 
-    def read(picture: bytes) -> Image.Image:
-        return Image.open(io.BytesIO(picture))
+    def read(data: bytes) -> Image.Image:
+        return Image.open(io.BytesIO(data))
 
-    same = [each for each in pictures if read(each).size == read(pictures[0]).size]
+    same = [picture for picture in pictures if read(picture).size == read(pictures[0]).size]
     return animate(same, durations[-len(same) :], read)
 
 

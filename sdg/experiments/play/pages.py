@@ -29,7 +29,7 @@ from sdg.envs.ui.parser.screen import draw_caption, picture_of, png_of
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation
 from sdg.errors import SDGError, UserError
-from sdg.experiments.play.desktop import COMMANDS, FORMS, ProtectedDesktop, ScreenDesktop, broken
+from sdg.experiments.play.desktop import COMMANDS, FORMS, ProtectedDesktop, ScreenDesktop, translate_page_errors
 from sdg.gate.executor import Command, GateGuard, IllegalCommand, SkillResult, Verdict
 from sdg.gate.registry import gate_of
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling, whole_letters
@@ -52,7 +52,7 @@ ENDS = (
     "signs, agrees, starts what can't be called back, or ends a contract or a booking. What opens, fills in or closes "
     "a form has not, nor what one can set back by oneself: a like, a filter, a setting, a cart, a draft."
 )
-_SAID: Mapping[str, str] = {
+_COMMAND_HELP: Mapping[str, str] = {
     **COMMANDS,
     "PRESS_KEY": f"press a key: {', '.join(PAGE_KEYS)}",
     "GO_BACK": "go back to the page before",
@@ -60,18 +60,20 @@ _SAID: Mapping[str, str] = {
     "FINISH": "the task is done; the text is what was asked for, or what was done",
     "GIVE_UP": "the task can't be done; the text says why",
 }
-PATCH, CHANGED, MOST_CHANGED = 16, 40, 0.35
+PATCH, MIN_DIFFERENCE, MAX_CHANGED = 16, 40, 0.35
 """Pixels around a point that must look the same, a changed pixel's least difference, the share that may change."""
-MOST_FRAMES, WIDEST, MOST_ADDRESS, MOST_TRACE = 200, 1024, 4000, 10_000_000
-"""Frames of a film, their longest side in pixels, letters of an address and of trace.txt: pages may be huge."""
-END: Mapping[str, str] = {"solved": "finished", "failed": "given up"}
+MAX_FRAMES, MAX_SIDE = 200, 1024
+"""Frames of a film, and the longest side of one in pixels."""
+MAX_ADDRESS, MAX_TRACE = 4000, 10_000_000
+"""Letters of a shown address, and of trace.txt."""
+RESULT_NAMES: Mapping[str, str] = {"solved": "finished", "failed": "given up"}
 """Ends of an episode whose page judges nothing: the model itself says so."""
 
 
 _SURROGATE = re.compile(
     r"(\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 )
-"""Half a letter, as JSON writes it; whole ones and escaped backslashes are taken first."""
+"""Half a letter, as JSON writes it; whole letters and escaped backslashes match first."""
 
 
 class PageDesktop(ScreenDesktop):
@@ -86,26 +88,22 @@ class PageDesktop(ScreenDesktop):
         self._judged: Press | None = None
 
     def commands(self) -> str:
-        """The commands of a page, a line each. Keeps the current screen, because the model names what is on it."""
+        """The commands of a page, a line each. Keeps the current screen, because the model's points refer to it."""
         self._asked = cast(np.ndarray, self.observe().image)
-        return "\n".join(
-            [
-                *(f"{name}: {said}" for name, said in _SAID.items()),
-                f"{FORMS}, FINISH and GIVE_UP, {{}} with GO_BACK and WAIT.",
-            ]
-        )
+        lines = (f"{name}: {help_text}" for name, help_text in _COMMAND_HELP.items())
+        return "\n".join([*lines, f"{FORMS}, FINISH and GIVE_UP, {{}} with GO_BACK and WAIT."])
 
     def observe(self) -> Observation:
         """The screen now, with the page's notices."""
-        seen = super().observe()
+        observation = super().observe()
         if not self._page.notices:
-            return seen
-        told = "\n".join(f"(Notice: {one_line(whole_letters(each))})" for each in self._page.notices)
-        return Observation(f"{told}\n\n{seen.text}", seen.image, seen.elements)
+            return observation
+        notices = "\n".join(f"(Notice: {one_line(whole_letters(notice))})" for notice in self._page.notices)
+        return Observation(f"{notices}\n\n{observation.text}", observation.image, observation.elements)
 
     def press_of(self, command: Command) -> Press:
         """What a command presses; nothing else will be pressed by it. Raises BrokenDesktop."""
-        with broken():
+        with translate_page_errors():
             self._judged = self._page.press_of(command.name, command.argument)
         return self._judged
 
@@ -114,7 +112,7 @@ class PageDesktop(ScreenDesktop):
         if self._page.done:
             return SkillResult(False, 0, 1, "the task is over")
         judged, self._judged = self._judged, None
-        with broken():
+        with translate_page_errors():
             if command.name in POINTING:
                 self._require_same(command.argument)
             elif command.name == "TYPE_TEXT" and not self._page.press_of(command.name, command.argument).field:
@@ -123,21 +121,20 @@ class PageDesktop(ScreenDesktop):
         self._stale, self._asked = True, None
         return SkillResult(True, 1, 1)
 
-    def _require_same(self, place: str) -> None:
+    def _require_same(self, point: str) -> None:
         """Require that the point still looks the same, because a model or an asked person may think for an hour."""
-        x, y = map(int, place.split(","))
-        part = slice(max(y - PATCH, 0), y + PATCH), slice(max(x - PATCH, 0), x + PATCH)
-        now = picture_of(self._page.screenshot())[part].astype(np.int16)
+        x, y = map(int, point.split(","))
+        patch = slice(max(y - PATCH, 0), y + PATCH), slice(max(x - PATCH, 0), x + PATCH)
+        patch_now = picture_of(self._page.screenshot())[patch].astype(np.int16)
         self._stale = True
-        for then in (self._asked, self._seen.image if self._seen else None):
-            if (
-                then is not None
-                and (np.abs(now - cast(np.ndarray, then)[part]) > CHANGED).any(axis=2).mean() > MOST_CHANGED
-            ):
-                raise IllegalCommand(f"what lies at [{x}, {y}] changed since it was looked at: look again")
+        for picture in (self._asked, self._seen.image if self._seen else None):
+            if picture is not None:
+                is_changed = (np.abs(patch_now - cast(np.ndarray, picture)[patch]) > MIN_DIFFERENCE).any(axis=2)
+                if is_changed.mean() > MAX_CHANGED:
+                    raise IllegalCommand(f"what lies at [{x}, {y}] changed since it was looked at: look again")
 
 
-class _Filmed:
+class _FilmingDesktop:
     """A desktop that keeps a frame of each command; private values are painted over."""
 
     def __init__(self, desktop: Any) -> None:
@@ -148,34 +145,34 @@ class _Filmed:
         return getattr(self._desktop, name)
 
     def perform(self, command: Command) -> SkillResult:
-        """Keep what is seen, then carry the command out."""
+        """Keep a frame of the screen, then carry the command out."""
         point = command.argument.split(",") if PAGE_ARGUMENTS.get(command.name) == "coords" else ()
         self.keep(str(command), tuple(map(int, point)))
         return cast(SkillResult, self._desktop.perform(command))
 
     def keep(self, words: str, point: tuple[int, ...] = ()) -> None:
-        """Another frame."""
+        """Add a frame of the screen with a caption; `point` is marked."""
         with contextlib.suppress(Exception):  # the page may be gone
             picture = picture_of(self._desktop.picture(marks=False))
             frame = draw_caption(picture, words, cast(Any, point) or None)
-            frame.thumbnail((WIDEST, WIDEST))
-            self.frames[MOST_FRAMES - 1 :] = []  # the last is always kept
+            frame.thumbnail((MAX_SIDE, MAX_SIDE))
+            self.frames[MAX_FRAMES - 1 :] = []  # the last is always kept
             self.frames.append(png_of(np.asarray(frame), compression=1))
 
 
-class _Told:
-    """A gate whose reasons go to a model: they quote the page, so `tell` hides values in them."""
+class _MaskedGate:
+    """A gate whose reasons go to a model. They quote the page, so `tell` hides values in them."""
 
     def __init__(self, gate: GateGuard, tell: Callable[[str], str]) -> None:
         self._gate, self._tell = gate, tell
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
-        """As the gate itself; values in the reason are hidden."""
+        """Ask the gate whether the command can succeed; hide private values in its reason."""
         verdict = self._gate.feasible(command, observation)
         return replace(verdict, reason=self._tell(verdict.reason))
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
-        """As the gate itself; values in the reason are hidden."""
+        """Ask the gate whether the command succeeded; hide private values in its reason."""
         verdict = self._gate.complete(command, before, after)
         return replace(verdict, reason=self._tell(verdict.reason))
 
@@ -183,7 +180,7 @@ class _Told:
 @dataclass(frozen=True, slots=True)
 class TaskPlayed:
     """The result of a task: `done` if the model says so, `end` in a word, `said` the model's last words, `answers` how
-    often it was asked, `steps` what was done (command, outcome), `address` where the page is now."""
+    many it gave, `steps` the commands with their outcomes, `address` where the page is now."""
 
     task: str
     done: bool
@@ -201,7 +198,7 @@ class TaskPlayed:
         return self.done
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """The result as JSON values."""
         return asdict(self)
 
 
@@ -220,60 +217,60 @@ def do_task(
     folder: Path | None = None,
     private: bool = True,
 ) -> TaskPlayed:
-    """Do a task on a page of Playwright's; `address` is opened first where one is given.
+    """Do a task on a page of Playwright's; `address`, if there is one, is opened first.
 
     `agrees` is asked in words before anything that can't be undone. With `private`, sensitive values of the task reach
-    only the page. What a page or a model does wrong is never raised: it is an `end`. Raises PrivacyError for
-    values that can't be kept; before anything is done RunError for a folder that can't be written, and UserError for
-    one with a trace of somebody else's.
+    only the page. Faults of a page or a model aren't raised, they are an `end`. Raises PrivacyError for values that
+    can't be kept; before anything is done, RunError for a folder that can't be written, and UserError for one whose
+    files aren't of `sdg do`.
     """
     if folder is not None:
         _empty(folder)
-    asked: list[str] = []
-    asks, began = _asks(agrees, asked), time.monotonic()
-    world = PageWorld(page, task, access=access, agrees=asks, owned=owned)
+    questions: list[str] = []
+    ask, started_at = _record_questions(agrees, questions), time.monotonic()
+    world = PageWorld(page, task, access=access, agrees=ask, owned=owned)
     protector = Protector(recognisers_of(""), Placeholders()) if private else None
 
     def tell(words: str) -> str:
         return protector.memory.mask_parts(whole_letters(words)) if protector else whole_letters(words)
 
-    with contextlib.ExitStack() as left:
+    with contextlib.ExitStack() as stack:
         try:
-            left.enter_context(world)
+            stack.enter_context(world)
             if address:
                 world.open(address)
             desktop = PageDesktop(world)
-            seen = _Filmed(ProtectedDesktop(desktop, protector) if protector else desktop)
+            filmed = _FilmingDesktop(ProtectedDesktop(desktop, protector) if protector else desktop)
         except PrivacyError:
             raise
         except Exception as error:
             task = one_line(protector.admit(world.mission) if protector else task)
-            found = _summed(UIEpisode(task, "page", (), 0, detail=_cause(error)), "", "", asked, tell)
-            return _kept(found, (), folder, began)
-        gate = gate_of(guards, usages={}, resolve=lambda *_: (), confirm=asks, presses=seen.press_of)
+            result = _task_played(UIEpisode(task, "page", (), 0, detail=_cause(error)), "", "", questions, tell)
+            return _keep_trace(result, (), folder, started_at)
+        gate = gate_of(guards, usages={}, resolve=lambda *_: (), confirm=ask, presses=filmed.press_of)
         work = Work(
-            cast(Any, seen), _Told(gate, tell), mode=MODES[mode], completions=answers, replans=REPLANS, ends=ENDS,
-            changes=what_changed,
+            cast(Any, filmed), _MaskedGate(gate, tell), mode=MODES[mode], completions=answers, replans=REPLANS,
+            ends=ENDS, changes=what_changed,
         )  # fmt: skip
-        spoken = Protected(model, protector.mask) if protector else model
+        masked_model = Protected(model, protector.mask) if protector else model
         try:
             while (question := work.question()) is not None:
-                work.answer(_reply(spoken, question))
+                work.answer(_reply(masked_model, question))
         except Exception as error:
             work.stop("model" if isinstance(error, ModelError) else "page", _cause(error))
-        played, said = work.result(), tell(world.said)
-        seen.keep(f"{END.get(played.end, played.end)}: {one_line(said or tell(played.detail), 200)}")
+        played, last_words = work.result(), tell(world.said)
+        filmed.keep(f"{RESULT_NAMES.get(played.end, played.end)}: {one_line(last_words or tell(played.detail), 200)}")
         address = "" if played.end == "page" else str(page.url)
-    found = _summed(played, said, _told_address(address, tell), tuple(asked), tell)
-    return _kept(found, seen.frames, folder, began)
+    result = _task_played(played, last_words, _mask_address(address, tell), tuple(questions), tell)
+    return _keep_trace(result, filmed.frames, folder, started_at)
 
 
 def _empty(folder: Path) -> None:
     """Take an earlier task's trace out of a folder, before anything is done that can't be undone."""
-    for name, (mark, begins) in _OWN.items():
+    for name, (mark, beginning) in _TRACE_FILES.items():
         with explaining(folder / name):
             if (folder / name).exists() and not (
-                (folder / mark).exists() and (folder / mark).read_bytes().startswith(begins)
+                (folder / mark).exists() and (folder / mark).read_bytes().startswith(beginning)
             ):
                 raise UserError(f"{folder / name} wasn't written by sdg: name another folder")
     for name in ("film.gif", "trace.json"):
@@ -282,32 +279,33 @@ def _empty(folder: Path) -> None:
     atomic_write(folder / "trace.txt", "Task: \n")
 
 
-_OWN: Mapping[str, tuple[str, bytes]] = {
+_TRACE_FILES: Mapping[str, tuple[str, bytes]] = {
     "trace.txt": ("trace.txt", b"Task: "),
     "trace.json": ("trace.json", b'{\n "task": '),
     "film.gif": ("trace.json", b'{\n "task": '),
 }
-"""The files of a trace, and by which file and which first letters each is known as one's own."""
+"""For each file of a trace: the file, and the beginning of it, that show that `sdg do` wrote it."""
 
 
-def _kept(found: TaskPlayed, frames: Sequence[bytes], folder: Path | None, began: float) -> TaskPlayed:
-    """What was done, which a folder that can't be written doesn't hide, and without advice to do it again."""
+def _keep_trace(result: TaskPlayed, frames: Sequence[bytes], folder: Path | None, started_at: float) -> TaskPlayed:
+    """Write the trace. If the folder can't be written, the result says so, but still reports what was done; it doesn't
+    suggest to repeat the task."""
     if folder is None:
-        return found
+        return result
     try:
-        return _write_trace(found, frames, folder, seconds=time.monotonic() - began)
+        return _write_trace(result, frames, folder, seconds=time.monotonic() - started_at)
     except Exception as error:
-        why = error.__cause__ if isinstance(error.__cause__, OSError) else error
-        return replace(found, detail=f"{found.detail} {folder} doesn't keep what was done: {why}".strip())
+        cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
+        return replace(result, detail=f"{result.detail} {folder} doesn't keep what was done: {cause}".strip())
 
 
-def _asks(agrees: Callable[[str], bool], asked: list[str]) -> Callable[[str], bool]:
-    """`agrees`, with each question kept in `asked`; no if it raises."""
+def _record_questions(agrees: Callable[[str], bool], questions: list[str]) -> Callable[[str], bool]:
+    """`agrees`, with each question recorded in `questions`; no if it raises."""
 
     def ask(question: str) -> bool:
-        asked.append(whole_letters(question))
+        questions.append(whole_letters(question))
         try:
-            return agrees(asked[-1])
+            return agrees(questions[-1])
         except Exception:
             return False
 
@@ -315,7 +313,7 @@ def _asks(agrees: Callable[[str], bool], asked: list[str]) -> Callable[[str], bo
 
 
 def _cause(error: Exception) -> str:
-    """What went wrong, in a line; of an error that nobody foresaw its kind, too."""
+    """The error's message; errors that aren't SDG's own are named, too."""
     return str(error) if isinstance(error, SDGError) else f"{type(error).__name__}: {error}"
 
 
@@ -325,64 +323,66 @@ def _reply(model: LanguageModel, question: Sequence[Message]) -> Completion:
         reply = model.complete(question, sampling=SAMPLING)
     except Exception as error:
         raise ModelError(_cause(error)) from error
-    text = _SURROGATE.sub(lambda found: found[1] or r"\ufffd", whole_letters(reply.text))
+    text = _SURROGATE.sub(lambda match: match[1] or r"\ufffd", whole_letters(reply.text))
     return reply if text == reply.text else replace(reply, text=text)
 
 
-def _told_address(address: str, tell: Callable[[str], str]) -> str:
-    """The address with its values hidden, of a long one its origin; decoded where it holds one only when decoded."""
-    address = address if len(address) <= MOST_ADDRESS else origin_of(address)
+def _mask_address(address: str, tell: Callable[[str], str]) -> str:
+    """The address, or the origin of a long one, with its values hidden; decoded if only decoding shows a value."""
+    address = address if len(address) <= MAX_ADDRESS else origin_of(address)
     plain = unquote_plus(address)
     return tell(address) if tell(plain) == whole_letters(plain) else tell(plain)
 
 
-def _summed(played: UIEpisode, said: str, address: str, asked: Sequence[str], tell: Callable[[str], str]) -> TaskPlayed:
+def _task_played(
+    episode: UIEpisode, last_words: str, address: str, questions: Sequence[str], tell: Callable[[str], str]
+) -> TaskPlayed:
     steps = tuple(
         {
-            "command": tell(each.command),
-            "outcome": tell(each.outcome),
-            "verdicts": [tell(verdict.reason) for verdict in each.verdicts],
+            "command": tell(step.command),
+            "outcome": tell(step.outcome),
+            "verdicts": [tell(verdict.reason) for verdict in step.verdicts],
         }
-        for each in played.steps
+        for step in episode.steps
     )
     return TaskPlayed(
-        played.instruction,
-        played.success,
-        END.get(played.end, played.end),
-        said,
-        played.completions,
+        episode.instruction,
+        episode.success,
+        RESULT_NAMES.get(episode.end, episode.end),
+        last_words,
+        episode.completions,
         steps,
-        played.prompt_tokens + played.completion_tokens,
+        episode.prompt_tokens + episode.completion_tokens,
         address,
-        tell(played.detail),
-        tuple(map(tell, asked)),
+        tell(episode.detail),
+        tuple(map(tell, questions)),
     )
 
 
-def _write_trace(found: TaskPlayed, frames: Sequence[bytes], folder: Path, *, seconds: float) -> TaskPlayed:
+def _write_trace(result: TaskPlayed, frames: Sequence[bytes], folder: Path, *, seconds: float) -> TaskPlayed:
     """Write film.gif, trace.txt and trace.json to the folder."""
     from sdg.experiments.play.film import animate_pictures
 
-    found = replace(found, folder=str(folder))
-    lines = [f"Task: {found.task}", *(f"Asked: {each}" for each in found.asked), ""]
-    for number, step in enumerate(found.steps, 1):
-        lines += [f"{number:3}. {step['command']}: {step['outcome']}", *(f"       {each}" for each in step["verdicts"])]
-    end = f"End: {found.end} after {found.answers} answers and {seconds:.0f} s. {found.said} {found.detail}".strip()
-    atomic_write(folder / "trace.txt", readable("\n".join([*lines, "", end]), most=MOST_TRACE) + "\n")
-    atomic_write(folder / "trace.json", json.dumps(found.to_json(), ensure_ascii=False, indent=1) + "\n")
+    result = replace(result, folder=str(folder))
+    lines = [f"Task: {result.task}", *(f"Asked: {question}" for question in result.asked), ""]
+    for number, step in enumerate(result.steps, 1):
+        lines += [
+            f"{number:3}. {step['command']}: {step['outcome']}",
+            *(f"       {reason}" for reason in step["verdicts"]),
+        ]
+    end = f"End: {result.end} after {result.answers} answers and {seconds:.0f} s. {result.said} {result.detail}".strip()
+    atomic_write(folder / "trace.txt", readable("\n".join([*lines, "", end]), most=MAX_TRACE) + "\n")
+    atomic_write(folder / "trace.json", json.dumps(result.to_json(), ensure_ascii=False, indent=1) + "\n")
     if frames:
-        atomic_write(
-            folder / "film.gif",
-            animate_pictures(frames, [1200] * (len(frames) - 1) + [3000]),
-        )
-    return found
+        atomic_write(folder / "film.gif", animate_pictures(frames, [1200] * (len(frames) - 1) + [3000]))
+    return result
 
 
 @contextlib.contextmanager
 def open_page(access: Access, *, running: str = "") -> Iterator[Any]:
     """A page of a browser begun here, or the page that is open in the browser `running` at a debugging address.
 
-    Raises NoBrowser where there is none.
+    Raises NoBrowser if no browser or page can be had.
     """
     with open_browser(*flags_for(access), address=running) as browser:
         if running:

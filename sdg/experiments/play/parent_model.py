@@ -1,4 +1,4 @@
-"""Only a process without walls asks the language model; a worker asks its parent, over the narrow line in plain data.
+"""Only an unconfined process asks the language model; a worker sends its question to its parent, as plain data.
 
 So only a process that runs no generated code has network, key, transcript and cache.
 """
@@ -36,13 +36,13 @@ class ParentModel:
     name = "the parent's model"
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
-        """The reply of the parent's model. Raises what that raises."""
+        """The reply of the parent's model. Raises the same errors as that model."""
         reply = line.ask({"messages": exchange.plain_messages(messages), "sampling": asdict(sampling)})
         return exchange.reply_of(reply, cached=reply["cached"])
 
 
 def model_of(settings: ModelSettings) -> LanguageModel:
-    """The model that this process may ask. Raises ModelError for settings that fit none."""
+    """The model that this process may ask. Raises ModelError for settings of no known model."""
     return ParentModel() if line.is_open() else _model_here(settings)
 
 
@@ -70,7 +70,7 @@ _lent_models: dict[ModelSettings, LanguageModel] = {}
 
 
 def _model_here(settings: ModelSettings) -> LanguageModel:
-    """One model a process, so that all who ask, in threads, share a connection, a cache and a budget."""
+    """One model a process, so that all threads that ask it share a connection, a cache and a budget."""
     if settings in _lent_models:
         return _lent_models[settings]
     with _building:
@@ -84,7 +84,7 @@ _build_once = lru_cache(maxsize=4)(build)
 def answer(settings: ModelSettings, request: Any) -> dict[str, Any]:
     """A worker's question put to the model, in the parent.
 
-    Raises ValueError for what is no question and ModelError as the model does.
+    Raises ValueError for a request that is no question, ModelError as the model does.
     """
     model, question = _model_here(settings), decode(Question, request, place="a worker's question")
     if sum(len(message.content) for message in question.messages) > MAX_CHARACTERS:

@@ -3,17 +3,17 @@
 | name | who plays |
 |---|---|
 | sdg | the planner with the library's skills, behind the gate's rules |
-| sdg-restart | the same, with the world reset before every interaction (the other reading of the paper) |
-| sdg-ungated | the same with an open gate |
-| sdg-action | the same planner with the primitive actions in place of skills |
-| scripted | the planner with skills that walk shortest paths on the robot's map: what learning can't surpass |
-| sdg-repeats | the same without the rule that the action taken least often is taken |
+| sdg-restart | sdg, with the world reset before every interaction (the other reading of the paper) |
+| sdg-ungated | sdg with an open gate |
+| sdg-action | sdg's planner with the primitive actions in place of skills |
+| scripted | the planner with skills that walk shortest paths on the robot's map: learning can't surpass it |
+| sdg-repeats | sdg without the rule that the action taken least often is taken |
 | random-skills | the planner with the library's skills and random weights |
 | random:SKILL | random weights in this skill alone |
 | chat | the model names one action a turn and is shown what it changed (BALROG's setting); no program, skills or gate |
 | ppo-flat | a policy a level, trained by PPO on the task's own reward with the mission as text (`sdg bench evidence`) |
 | random | each action with equal chance |
-| random-masked | the same among actions that change something, as far as the robot knows (skills have this mask) |
+| random-masked | random, among actions that change something, as far as the robot knows (skills have this mask) |
 | bot | minigrid's bot, which sees the hidden state |
 """
 

@@ -32,17 +32,17 @@ def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
     except ValueError as error:
         raise UserError(str(error)) from None
     if instruction and task.domain.language == domain().language:
-        # What is nearly an instruction isn't sent to a model. Raises UserError that says what was meant.
+        # A misspelt instruction isn't sent to a model; the error suggests the right words.
         suggestion = nearest(instruction)
         if suggestion is not None:
             raise UserError(f"{instruction!r} is no instruction; did you mean {suggestion!r}?")
     ((_, episode),) = Workers(1)(_play, [_Play(recipe, task)])
-
+    verdict = SOLVED if episode.success else FAILED
     row = {
         "level": name,
         "seed": seed,
         "instruction": episode.instruction,
-        "outcome": UNJUDGED if not episode.judged else SOLVED if episode.success else FAILED,
+        "outcome": verdict if episode.judged else UNJUDGED,
         "note": "" if episode.judged else _why_unjudged(task),
         **_summary(episode),
         "library": str(recipe.library),
@@ -55,7 +55,7 @@ def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
 
 def _admit(instruction: str, recipe: PlannerRecipe) -> str:
     """The user's words as they may leave this machine; nothing after this function sees the originals."""
-    if any("\ud800" <= each <= "\udfff" for each in instruction):
+    if any("\ud800" <= character <= "\udfff" for character in instruction):
         raise UserError("an instruction can't hold half of a letter (a lone surrogate)")
     try:
         protector = protector_of(recipe.model.privacy) if instruction else None
@@ -68,7 +68,7 @@ class _Play(EpisodeJob):
     """The episode as a job that gives all of it, with its calls."""
 
     def receive(self, episode: Any) -> Episode:
-        """Its worker's episode. Raises ValueError for what is none."""
+        """Its worker's episode. Raises ValueError for anything else."""
         level = self.task.domain.level_name(self.task.level)
         super().receive(
             {"unit": self.unit, "agent": self.recipe.agent, "level": level, "seed": self.task.seed} | episode.row()
@@ -88,15 +88,15 @@ def _play(job: EpisodeJob) -> Episode:
 def _summary(episode: Episode) -> dict[str, Any]:
     """The episode for a reader. If it is unjudged, a program that ran to its end did nothing wrong."""
     row = episode.row()
-    well = not episode.judged and episode.cause == UNFINISHED
+    nothing_failed = not episode.judged and episode.cause == UNFINISHED
     columns = ("steps", "max_steps", "interactions", "skill_calls", "llm_calls", "tokens", "program")
-    many = len(row["trace"]) > 1
+    has_several_programs = len(row["trace"]) > 1
     calls = [
-        f"program {number}, {call}" if many else str(call)
-        for number, each in enumerate(episode.interactions, 1)
-        for call in each.calls
+        f"program {number}, {call}" if has_several_programs else str(call)
+        for number, interaction in enumerate(episode.interactions, 1)
+        for call in interaction.calls
     ]
-    ending = {"cause": "" if well else row["cause"], "error": "" if well else row["error"]}
+    ending = {"cause": "" if nothing_failed else row["cause"], "error": "" if nothing_failed else row["error"]}
     return ending | {key: row[key] for key in columns} | {"calls": calls, "actions": row["actions"]}
 
 

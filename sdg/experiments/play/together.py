@@ -1,4 +1,4 @@
-"""Episodes side by side while their models think: one thread works all places, others only ask the model."""
+"""Episodes side by side while their models think: one thread plays at all places, others only ask the model."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -49,18 +49,18 @@ def play_together(
     pending: dict[Future[Completion], tuple[Turns[Row], Place]] = {}
     with ThreadPoolExecutor(len(places)) as pool:
         while queue or pending:
-            going = []
+            turns = []
             while queue and free:
                 begun(job := queue.pop())
-                going.append((begin(job, place := free.pop()), place))
-            thinks = bool(pending) and not going
-            answers = wait(pending, timeout=BEAT_SECONDS, return_when=FIRST_COMPLETED).done if thinks else ()
-            if thinks and not answers:
+                turns.append((begin(job, place := free.pop()), place))
+            only_models_work = bool(pending) and not turns
+            answers = wait(pending, timeout=BEAT_SECONDS, return_when=FIRST_COMPLETED).done if only_models_work else ()
+            if only_models_work and not answers:
                 waiting()
             for future in answers:
-                going.append(pending.pop(future))
-                going[-1][0].hear(future.result)
-            for episode, place in going:
+                turns.append(pending.pop(future))
+                turns[-1][0].hear(future.result)
+            for episode, place in turns:
                 question = episode.question()
                 if question is not None:
                     pending[pool.submit(model.complete, question, sampling=SAMPLING)] = episode, place

@@ -1,4 +1,4 @@
-"""The same rows as Markdown, LaTeX or CSV. Cells are data: nothing in them can break the table."""
+"""Tables of rows as Markdown, LaTeX or CSV. Cells are data: nothing in them can break the table."""
 
 import json
 import re

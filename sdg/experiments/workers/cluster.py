@@ -1,7 +1,7 @@
 """Jobs on a Dask cluster, by the protocol of the local pool: `--workers dask://HOST:PORT`, or a Client from Python.
 
-The parent keeps the language model, the keys and the journals. It hands out units, answers what nodes ask, and reads
-their results as data. A unit begun twice without a result is given up, because it may be what kills its workers.
+The parent keeps the language model, the keys and the journals. It hands out units, answers the nodes' questions, and
+reads their results as data. A unit begun twice without a result is given up, because it may kill its workers.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ SCHEME = "dask://"
 CONNECT_SECONDS = 15
 JOIN_SECONDS = 120
 """How long to wait for the scheduler, and for its first worker."""
-ASKED_AT_ONCE, UNITS_AT_ONCE = 64, 256
+QUESTIONS_AT_ONCE, UNITS_AT_ONCE = 64, 256
 """Questions answered, and units sent to the scheduler, at a time."""
 GO_ON = "What was finished is kept, and the same command goes on from there."
 
 
 def connect(address: str, *, wait: float = JOIN_SECONDS) -> DaskPool:
-    """The cluster whose scheduler is at `dask://HOST:PORT`. Raises UserError for one that isn't there or has no worker
+    """The cluster whose scheduler is at `dask://HOST:PORT`. Raises UserError if none answers, or if it has no worker
     after `wait` seconds."""
     if not address.startswith(SCHEME):
         raise UserError(f"--workers takes local or {SCHEME}HOST:PORT, not {address!r}")
@@ -42,19 +42,19 @@ def connect(address: str, *, wait: float = JOIN_SECONDS) -> DaskPool:
         from distributed import Client
     except ModuleNotFoundError:
         raise UserError("--workers dask:// needs Dask: pip install --constraint constraints.txt 'sdg[dask]'") from None
-    place = address.removeprefix(SCHEME)
+    host = address.removeprefix(SCHEME)
     try:
-        client = Client(f"tcp://{place}", timeout=CONNECT_SECONDS, set_as_default=False)
+        client = Client(f"tcp://{host}", timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise UserError(
-            f"no Dask scheduler answers at {place} ({type(error).__name__}): start one with `dask scheduler`, "
+            f"no Dask scheduler answers at {host} ({type(error).__name__}): start one with `dask scheduler`, "
             "or correct the address; nothing was begun"
         ) from None
     try:
         client.wait_for_workers(1, timeout=wait)
     except TimeoutError:
         client.close()
-        raise UserError(f"no worker has joined {place}: start some with `dask worker tcp://{place}`") from None
+        raise UserError(f"no worker has joined {host}: start some with `dask worker tcp://{host}`") from None
     return DaskPool(client)
 
 
@@ -76,7 +76,7 @@ class DaskPool:
     ) -> Iterator[tuple[int, Any]]:
         """(number of the job, result) as they finish; `Lost` for jobs that were given up.
 
-        What a job raises ends the others and is raised here. Raises UserError for nodes of other versions, before any
+        An error of a job ends the others and is raised here. Raises UserError for nodes of other versions, before any
         work, and RunError when the cluster is gone.
         """
         from distributed import as_completed
@@ -87,7 +87,7 @@ class DaskPool:
         packer, name = Packer(), f"sdg-{uuid.uuid4().hex}"
         ticket = node.Ticket(name, node.facts(), patience)
         reader = Reader(RESULTS | ERRORS)
-        with self._answering(name, jobs=jobs, packer=packer, answer=answer):
+        with self._answer_questions(name, jobs=jobs, packer=packer, answer=answer):
             futures = self.client.map(
                 node.run_unit,
                 range(len(jobs)),
@@ -111,7 +111,7 @@ class DaskPool:
                     self.client.cancel(futures)
 
     def _check_nodes(self) -> None:
-        """Refuse nodes whose results could differ. Raises UserError that names a node and what differs."""
+        """Refuse nodes whose results could differ. Raises UserError that names a node and the differences."""
         try:
             by_node = self.client.run(node.differences, node.facts())
         except ModuleNotFoundError as error:
@@ -129,31 +129,31 @@ class DaskPool:
         )
 
     @contextlib.contextmanager
-    def _answering(
+    def _answer_questions(
         self, name: str, *, jobs: Sequence[Any], packer: Packer, answer: Callable[[Any, Any], Any]
     ) -> Iterator[None]:
-        """Answer what nodes ask on the run's queue, each question in a thread: a model may take minutes."""
+        """Answer the nodes' questions on the run's queue, each in a thread, because a model may take minutes."""
         from distributed import Queue
 
         requests, reader = Queue(name, client=self.client), Reader()
         answers: dict[str, Any] = {}
 
         def answer_one(request: Any) -> None:
-            mine, kind, about = request
+            reply_queue, kind, payload = request
             try:
                 if kind == node.CONTENT:
-                    reply: dict[str, Any] = {"value": packer.contents[about]}
+                    reply: dict[str, Any] = {"value": packer.contents[payload]}
                 else:
-                    number, question = about
+                    number, question = payload
                     reply = {"value": answer(jobs[number], reader.value(next(frames(bytearray(question)))))}
             except Exception as error:
                 reply = {"error": make_sendable(error)}
-            if mine not in answers:
-                answers[mine] = Queue(mine, client=self.client)
-            answers[mine].put(pickle.dumps(reply))
+            if reply_queue not in answers:
+                answers[reply_queue] = Queue(reply_queue, client=self.client)
+            answers[reply_queue].put(pickle.dumps(reply))
 
         def listen() -> None:
-            with ThreadPoolExecutor(ASKED_AT_ONCE) as threads, contextlib.suppress(Exception):
+            with ThreadPoolExecutor(QUESTIONS_AT_ONCE) as threads, contextlib.suppress(Exception):
                 while (request := requests.get()) is not None:
                     threads.submit(answer_one, request)
 
@@ -170,7 +170,7 @@ class DaskPool:
 
 
 def _read(status: str, reply: Any, reader: Reader) -> Any:
-    """A unit's result; `Lost` if it was lost with its node or sent what no worker may send."""
+    """A unit's result; `Lost` if it was lost with its node, or if its node sent something else."""
     from distributed.scheduler import KilledWorker
 
     if status not in ("finished", "error"):
@@ -182,8 +182,8 @@ def _read(status: str, reply: Any, reader: Reader) -> Any:
         raise RunError(f"a node failed: {error!r:.300}. {GO_ON}")
     try:
         message = dict(reader.value(next(frames(bytearray(reply)))))
-    except (BadFrame, StopIteration, TypeError, ValueError) as bad:
-        return Lost(f"its node said {bad}"[:300])
+    except (BadFrame, StopIteration, TypeError, ValueError) as error:
+        return Lost(f"its node said {error}"[:300])
     if "node" in message:
         raise RunError(f"the node {message['node']}. {GO_ON}")
     if "error" in message:

@@ -1,6 +1,6 @@
 """Kernels are compiled before anything runs generated code: workers may read the compiled ones but store none.
 
-A process without walls plays the smallest run, which compiles the kernels of runs (some 25 seconds), once for every
+An unconfined process plays the smallest run, which compiles the kernels of runs (some 25 seconds), once for every
 change of our source, numba or the machine. Each worker compiles for itself what that run missed.
 """
 

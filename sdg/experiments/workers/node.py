@@ -1,6 +1,6 @@
-"""What runs on a node of a cluster: a unit in a walled process of its own, and a line to the parent for its questions.
+"""Code for the nodes of a cluster: each unit runs in a confined process; a channel takes its questions to the parent.
 
-The process that Dask starts on a node holds the line and runs no generated code. That runs in a child with a cleaned
+The process that Dask starts on a node holds the channel and runs no generated code. That runs in a child with a cleaned
 environment, limits and walls (`sdg.sandbox.process`), whose answers are data.
 
 Machines share no folder: large arrays and library folders are sent by content, once a node. A job is pickled with
@@ -38,7 +38,7 @@ LIBRARY_FILES = ("library.json", "composed.json", "*.safetensors", "skills/*.saf
 """Files sent of a folder that a job names: no journal, transcript, ledger or config."""
 
 Content = tuple[str, str]
-"""What something is (an array, records, a folder) and the sha256 of its bytes."""
+"""A kind ("array", "records", "folder") and the sha256 of the bytes."""
 
 
 class Packer:
@@ -49,7 +49,7 @@ class Packer:
         self._contents_by_key: dict[object, tuple[Content, Any]] = {}
 
     def pack(self, value: Any) -> bytes:
-        """The value, with digests for what is large."""
+        """The value, with digests in place of large contents."""
         content_of, stream = self.content_of, io.BytesIO()
 
         class Pickler(pickle.Pickler):
@@ -60,16 +60,17 @@ class Packer:
         return stream.getvalue()
 
     def content_of(self, value: Any) -> Content | None:
-        """What replaces the value in a job; None if it is sent as it is."""
+        """The content that replaces the value in a job; None if the value is sent as it is."""
+        files = library_files(value) if isinstance(value, Path) and value.is_dir() else {}
+        key: object = value if files else id(value)
         if type(value) in (np.ndarray, np.recarray) and value.nbytes >= LARGE_BYTES and not value.dtype.hasobject:
-            key: object = id(value)
-            make = lambda: ("array" if type(value) is np.ndarray else "records", _array_bytes(value))  # noqa: E731
-        elif isinstance(value, Path) and value.is_dir() and (files := library_files(value)):
-            key, make = value, lambda: ("folder", pickle.dumps(files))
+            kind = "array" if type(value) is np.ndarray else "records"
+        elif files:
+            kind = "folder"
         else:
             return None
         if key not in self._contents_by_key:
-            kind, data = make()
+            data = pickle.dumps(files) if files else _array_bytes(value)
             digest = hashlib.sha256(data).hexdigest()
             self.contents[digest] = data
             self._contents_by_key[key] = (kind, digest), value  # the value is held, so that no other takes its id
@@ -77,15 +78,16 @@ class Packer:
 
 
 def unpack(data: bytes, fetch: Callable[[str], bytes]) -> Any:
-    """What `Packer.pack` packed; `fetch(digest)` is asked for what this node lacks. Raises OSError on a full disk."""
+    """The value that `Packer.pack` packed; `fetch(digest)` gives contents that this node lacks. Raises OSError on a
+    full disk."""
 
     class Unpickler(pickle.Unpickler):
         def persistent_load(self, content: Content) -> Any:
             kind, digest = content
-            place = keep_content(digest, fetch)
+            folder = keep_content(digest, fetch)
             if kind == "folder":
-                return place
-            array = np.load(place / "array.npy", allow_pickle=False)
+                return folder
+            array = np.load(folder / "array.npy", allow_pickle=False)
             return array if kind == "array" else array.view(np.recarray)
 
     return Unpickler(io.BytesIO(data)).load()
@@ -93,19 +95,19 @@ def unpack(data: bytes, fetch: Callable[[str], bytes]) -> Any:
 
 def keep_content(digest: str, fetch: Callable[[str], bytes]) -> Path:
     """The folder in which this node keeps a content; one of its workers fetches it, the others wait."""
-    place = cache_folder() / "content" / digest
-    place.mkdir(parents=True, exist_ok=True)
-    with (place / ".lock").open("w") as lock:
+    folder = cache_folder() / "content" / digest
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (place / ".whole").exists():
+        if not (folder / ".whole").exists():
             data = fetch(digest)
             if hashlib.sha256(data).hexdigest() != digest:
                 raise ValueError(f"what came for the content {digest[:12]} is something else")
             files = {"array.npy": data} if data.startswith(b"\x93NUMPY") else pickle.loads(data)
             for name, content in files.items():
-                atomic_write(place / name, content)
-            atomic_write(place / ".whole", "")
-    return place
+                atomic_write(folder / name, content)
+            atomic_write(folder / ".whole", "")
+    return folder
 
 
 def library_files(folder: Path) -> dict[str, bytes]:
@@ -123,14 +125,15 @@ def _array_bytes(array: np.ndarray) -> bytes:
 
 CONTENT, QUESTION = "content", "question"
 """A node's requests to its parent: the bytes of a digest, a job's question."""
-_TEXT = 4000
+_MAX_ERROR = 4000
+"""Letters of an error that a node sends."""
 LOOK_SECONDS = 10
-"""How long to wait for an answer before looking whether anybody still wants the unit."""
+"""How long to wait for an answer before asking the scheduler whether the unit is still wanted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """What every unit of a run carries: the name of the run's line, the parent's `facts`, when a unit is hung."""
+    """Sent with every unit of a run: the name of the run's channel, the parent's `facts`, and when a unit is hung."""
 
     line: str
     facts: dict[str, str]
@@ -143,7 +146,7 @@ class NodeError(SDGError, RuntimeError):
 
 @cache
 def facts() -> dict[str, str]:
-    """What results depend on: versions, and a digest of our source."""
+    """The versions and the digest of sdg's source, on which results depend."""
     root, digest = Path(__file__).resolve().parents[2], hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
@@ -154,7 +157,7 @@ def differences(expected: dict[str, str]) -> str:
     """How this node differs from the parent, in words; "" if it doesn't."""
     here = facts()
     return ", ".join(
-        f"{name} {here.get(name)} instead of {each}" for name, each in expected.items() if here.get(name) != each
+        f"{name} {here.get(name)} instead of {value}" for name, value in expected.items() if here.get(name) != value
     )
 
 
@@ -173,7 +176,7 @@ def run_unit(number: int, call: bytes, ticket: Ticket) -> bytes:
 def count_begun(name: str, number: int) -> int:
     """How often a unit of the run `name` was begun, this time included.
 
-    The scheduler keeps the marks, because it outlives nodes and answers sooner than the parent.
+    The scheduler keeps the count, because it outlives nodes and answers sooner than the parent.
     """
     from distributed import get_client
 
@@ -187,33 +190,37 @@ def count_begun(name: str, number: int) -> int:
 
 
 def _outcome(number: int, call: bytes, ticket: Ticket) -> dict[str, Any]:
-    ask = lambda kind, about: _line(ticket.line, number)(kind, about)  # noqa: E731  opened by the first question
+    def ask(kind: str, payload: Any) -> Any:
+        return _channel(ticket.line, number)(kind, payload)  # opened by the first question
+
     try:
         function, job = unpack(call, lambda digest: ask(CONTENT, digest))
         if function.__module__.startswith("sdg."):
             _compile_once()
     except OSError as error:
         raise NodeError(f"can't keep what jobs need: {error}; mend that, or set SDG_CACHE_DIR there") from None
-    answer = lambda job, request: ask(QUESTION, (number, encode(request)))  # noqa: E731
     try:
-        ((_, result),) = _pool(ticket.patience).run(function, [job], answer=answer)
+        ((_, result),) = _pool(ticket.patience).run(
+            function, [job], answer=lambda _, request: ask(QUESTION, (number, encode(request)))
+        )
     except Exception as error:
-        return {"error": name_of(type(error)), "text": str(error)[:_TEXT]}
+        return {"error": name_of(type(error)), "text": str(error)[:_MAX_ERROR]}
     if isinstance(result, Lost):
         return {"lost": result.reason, "code": result.code, "hung": result.hung}
     return {"value": result}
 
 
-_own = threading.local()
+_local = threading.local()
 
 
 def _pool(patience: Patience) -> Pool:
-    """One walled process for each thread of the node's Dask worker, kept for its next unit."""
-    if getattr(_own, "patience", None) != patience:
-        if hasattr(_own, "pool"):
-            _own.pool.close()
-        _own.pool, _own.patience = Pool(1, results=RESULTS | ERRORS, patience=patience), patience
-    return _own.pool
+    """One confined process for each thread of the node's Dask worker, kept for its next unit."""
+    if getattr(_local, "patience", None) != patience:
+        if hasattr(_local, "pool"):
+            _local.pool.close()
+        _local.pool = Pool(1, results=RESULTS | ERRORS, patience=patience)
+        _local.patience = patience
+    return _local.pool
 
 
 @cache
@@ -225,22 +232,24 @@ def _compile_once() -> None:
         compiled.ensure()
 
 
-def _line(name: str, number: int) -> Callable[[str, Any], Any]:
-    """A function that asks the parent (a kind of request and plain data) and waits for its answer as long as the parent
-    waits for the unit: the scheduler forgets what a parent wanted that is gone. Raises NodeError then.
+def _channel(name: str, number: int) -> Callable[[str, Any], Any]:
+    """A function that sends the parent a request (its kind and plain data) and waits for the answer as long as the
+    parent waits for the unit. When the parent is gone, the scheduler forgets the unit, and NodeError is raised.
 
-    Each thread has a queue of its own for the answers of a run; the parent closes it when the run ends.
+    Each thread has its own queue for the answers of a run; the parent closes it when the run ends.
     """
     from distributed import Queue, get_client
 
     client: Any = get_client()
-    if getattr(_own, "line", "") != name:
-        _own.line, _own.mine = name, f"{name}-{uuid.uuid4().hex}"
-        _own.requests, _own.answers = (Queue(each, client=client) for each in (name, _own.mine))
-    requests, answers, mine = _own.requests, _own.answers, _own.mine
+    if getattr(_local, "line", "") != name:
+        _local.line = name
+        _local.reply_queue = f"{name}-{uuid.uuid4().hex}"
+        _local.requests = Queue(name, client=client)
+        _local.answers = Queue(_local.reply_queue, client=client)
+    requests, answers, reply_queue = _local.requests, _local.answers, _local.reply_queue
 
-    def ask(kind: str, about: Any) -> Any:
-        requests.put([mine, kind, about])
+    def ask(kind: str, payload: Any) -> Any:
+        requests.put([reply_queue, kind, payload])
         while True:
             try:
                 reply = pickle.loads(answers.get(timeout=LOOK_SECONDS))

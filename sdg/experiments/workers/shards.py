@@ -27,10 +27,10 @@ from sdg.storage import (
 )
 
 SHARD = "shard.json"
-"""Says in a shard's folder which it is."""
+"""File in a shard's folder with the shard's number."""
 TRANSCRIPT = "transcript.jsonl"
 PROVENANCE = ("created", "command", "git", "versions", "machine", "resumed")
-"""What is kept of the `run.json` of each shard in `shards.json`; that of the merged run is about where it was merged.
+"""Keys of each shard's `run.json` that `shards.json` keeps; the merged run's `run.json` describes the merge.
 """
 JOURNALS = ("hypotheses", "verifications", "random_search", "skills", "rehearsals", "episodes")
 
@@ -47,22 +47,26 @@ def parse_shard(text: str, *, said_by: str = "--shard takes") -> tuple[int, int]
 def merge(shards: Sequence[Path], out: Path) -> list[dict[str, Any]]:
     """Put the shards of one run together in `out`: a new folder, or the run that an earlier merge made there.
 
-    A row for each journal: its units, and how many of them are new. A shard of other versions is told. Raises UserError
-    for a shard that is missing, given twice or of another config, and for a unit with different rows in two shards,
-    RunFolderError for one that is in use; nothing is written then.
+    A row for each journal: its units, and how many of them are new. A note names shards of other versions. Raises
+    UserError for a shard that is missing, given twice or of another config, and for a unit with different rows in two
+    shards, RunFolderError for one that is in use; nothing is written then.
     """
     settings = _settings(shards)
     rows = {name: _rows([*shards, *([out] if out.exists() else [])], name) for name in JOURNALS}
     metrics = {line(row): row for shard in shards for row in read_metrics(shard / "metrics.jsonl")}
-    parts = [{"folder": str(each)} | {key: read_description(each).get(key) for key in PROVENANCE} for each in shards]
-    for part in parts[1:]:
-        if apart := [text for key in ("git", "versions") for _, text in differences(parts[0][key], part[key], key=key)]:
+    origins = [
+        {"folder": str(shard)} | {key: read_description(shard).get(key) for key in PROVENANCE} for shard in shards
+    ]
+    for origin in origins[1:]:
+        if differing := [
+            text for key in ("git", "versions") for _, text in differences(origins[0][key], origin[key], key=key)
+        ]:
             progress().note(
-                f"{part['folder']} is of other versions than {parts[0]['folder']}: {'; '.join(apart[:4])}. "
+                f"{origin['folder']} is of other versions than {origins[0]['folder']}: {'; '.join(differing[:4])}. "
                 "Their results may differ: install the same everywhere."
             )
     with RunFolder.start(out, settings) as folder:
-        folder.write_json("shards.json", {"shards": parts})
+        folder.write_json("shards.json", {"shards": origins})
         for shard in shards:
             _copy_weights(shard, out)
         table = []
@@ -78,8 +82,8 @@ def merge(shards: Sequence[Path], out: Path) -> list[dict[str, Any]]:
                     folder.metrics.write({key: value for key, value in row.items() if key != "unit"})
         packed = out / f"{TRANSCRIPT}{COMPRESSED_SUFFIX}"
         before = set(read_lines(packed)) if packed.exists() else {b""}
-        sources = [each / TRANSCRIPT for each in (out, *shards) if has_lines(each / TRANSCRIPT)]
-        # A last line is torn, or empty where it isn't: in the middle of a file it would be damage.
+        sources = [run / TRANSCRIPT for run in (out, *shards) if has_lines(run / TRANSCRIPT)]
+        # The last line is empty, or torn by an interruption, so it is left out.
         exchanges = dict.fromkeys(text for path in sources for text in read_lines(path)[:-1] if text not in before)
         if exchanges or (out / TRANSCRIPT).exists():  # a library's cost is counted from the transcript
             atomic_write(out / TRANSCRIPT, b"".join(text + b"\n" for text in exchanges))
@@ -87,31 +91,30 @@ def merge(shards: Sequence[Path], out: Path) -> list[dict[str, Any]]:
 
 
 def _settings(shards: Sequence[Path]) -> RunSettings:
-    """What the shards have in common. Raises UserError where they are not the shards of one run, each once."""
+    """The settings that the shards share. Raises UserError unless they are the shards of one run, each once."""
     first = read_description(shards[0])
     dealt: dict[tuple[int, int], Path] = {}
     for shard in shards:
-        about = read_description(shard)
-        with hold(shard / "run.lock"):  # raises where it is still being worked in
+        description = read_description(shard)
+        with hold(shard / "run.lock"):  # raises if a command works in it
             pass
-        if differing := differences(first["config"], about["config"]):
+        if differing := differences(first["config"], description["config"]):
             raise UserError(f"{shard} is of another config than {shards[0]}: {differing[0][1]}")
         if not (shard / SHARD).exists():
             raise UserError(f"{shard} is no shard: `sdg run --shard I/N --out {shard}` makes one")
-        part = read_artefact(shard / SHARD)
-        number, of = parse_shard(f"{part.get('number')}/{part.get('of')}", said_by=f"{shard / SHARD} holds")
+        label = read_artefact(shard / SHARD)
+        number, of = parse_shard(f"{label.get('number')}/{label.get('of')}", said_by=f"{shard / SHARD} holds")
         if (number, of) in dealt:
             raise UserError(f"shard {number}/{of} was given twice, as {dealt[number, of]} and {shard}: leave one out")
         dealt[number, of] = shard
     of = next(iter(dealt))[1]
     missing = [number for number in range(1, of + 1) if (number, of) not in dealt]
-    if missing or len(dealt) != of:
+    if missing:
         raise UserError(
-            f"shard {missing[0] if missing else 1}/{of} is missing: run `sdg run --shard {missing[0]}/{of}` and give "
-            "its folder too"
-            if missing
-            else f"these are shards of different numbers, not all of {of}"
+            f"shard {missing[0]}/{of} is missing: run `sdg run --shard {missing[0]}/{of}` and give its folder too"
         )
+    if len(dealt) != of:
+        raise UserError(f"these are shards of different numbers, not all of {of}")
     return RunSettings(
         first["config"],
         read_file(shards[0] / "config.yaml").decode(),
@@ -139,8 +142,8 @@ def _copy_weights(shard: Path, out: Path) -> None:
     """Copy the weights and libraries that the merged run lacks, but no links, which may lead to any file here."""
     with explaining(shard):
         for path in [*shard.glob("skills/*.safetensors"), *shard.glob("library*/*")]:
-            to = out / path.relative_to(shard)
+            target = out / path.relative_to(shard)
             if path.parent.is_symlink():
                 raise UserError(f"{path.parent} is a link, which is not followed: put the folder itself there")
-            if not to.exists():
-                atomic_write(to, read_file(path))
+            if not target.exists():
+                atomic_write(target, read_file(path))

@@ -113,8 +113,8 @@ class Workers:
     """`processes` jobs at a time, one thread each: more would spin-wait on shared cores.
 
     With a run's `folder`, lost jobs and their code are kept in its `banned.json`. Workers write only below `writes`. A
-    job's method `answer(request)` answers its questions (`sdg.sandbox.process.line`) in this process, and its
-    `receive(result)` returns what its worker sent, or raises where that isn't this job's result: it is lost then.
+    job's method `answer(request)` answers its questions (`sdg.sandbox.process.line`) in this process. Its
+    `receive(result)` checks and returns the worker's result; if it raises, the job is lost.
     """
 
     processes: int
@@ -132,10 +132,10 @@ class Workers:
         if compiled.in_this_process():
             yield from ((job, function(job)) for job in jobs)
             return
-        mine = [job for job in jobs if _choice.shard is None or _choice.has(job.unit)]
-        yield from self._run(function, mine)
-        if len(mine) < len(jobs):
-            raise ShardFinished(f"{len(mine)} of {len(jobs)} units are of this shard")
+        own_jobs = [job for job in jobs if _choice.shard is None or _choice.has(job.unit)]
+        yield from self._run(function, own_jobs)
+        if len(own_jobs) < len(jobs):
+            raise ShardFinished(f"{len(own_jobs)} of {len(jobs)} units are of this shard")
 
     def _run(self, function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         bans = Bans(self.folder / BANNED if self.folder else None)
@@ -158,7 +158,7 @@ class Workers:
             if hasattr(job, "receive") and not isinstance(result, Lost):
                 try:
                     result = job.receive(result)
-                except Exception as error:  # whatever a worker can make a result do
+                except Exception as error:  # a worker can send anything
                     result = Lost(f"its worker sent what is no result of it: {error}"[:300], hung=False)
             if isinstance(result, Lost):
                 bans.add(result.code or digest(f"job {getattr(job, 'unit', job)!r:.200}"), reason=result.reason)
@@ -175,12 +175,12 @@ def _result_of_lost(job: Any, reason: str) -> Any:
 def _pool(workers: Workers) -> Pool:
     """Processes are kept for the next stage, because importing and compiling takes seconds.
 
-    Those of another run, half a gigabyte each, are ended unless somebody waits for their results.
+    Idle processes of another run, half a gigabyte each, are ended.
     """
     if workers not in _pools:
-        for other in [other for other, pool in _pools.items() if pool.idle]:
-            _pools.pop(other).close()
-        limits = replace(POOL_LIMITS, writes_below=tuple(str(place.resolve()) for place in workers.writes))
+        for idle_workers in [key for key, pool in _pools.items() if pool.idle]:
+            _pools.pop(idle_workers).close()
+        limits = replace(POOL_LIMITS, writes_below=tuple(str(folder.resolve()) for folder in workers.writes))
         _pools[workers] = Pool(workers.processes, results=RESULTS | ERRORS, limits=limits, patience=workers.patience)
     return _pools[workers]
 

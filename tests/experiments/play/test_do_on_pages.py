@@ -153,7 +153,7 @@ def test_a_driver_that_dies_is_an_end_that_is_kept(site: tuple[str, Path], tmp_p
 def test_a_huge_address_is_told_by_its_origin_and_a_film_has_an_end(
     site: tuple[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages, "MOST_FRAMES", 2)
+    monkeypatch.setattr(pages, "MAX_FRAMES", 2)
     body = "<script>history.replaceState(0,'','#'+'ab1 '.repeat(2e5))</script><p>hello"
     move = ("MOVE_COORDS", {"coords": [5, 5]})
     outcome, _ = play_on_page(site, body, Scripted([move, move, move], [FINISH]), folder=tmp_path)
