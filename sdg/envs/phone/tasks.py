@@ -106,7 +106,7 @@ def place_in(state: Any, path: str) -> Any:
 
 def _alike(value: Any, wanted: Any) -> bool:
     if isinstance(wanted, Mapping):
-        return isinstance(value, Mapping) and all(_alike(value.get(key), value) for key, value in wanted.items())
+        return isinstance(value, Mapping) and all(_alike(value.get(key), part) for key, part in wanted.items())
     if isinstance(wanted, str) and isinstance(value, str):
         return plain(value) == plain(wanted) if plain(wanted) else value == wanted
     return bool(value == wanted and type(value) is type(wanted))
