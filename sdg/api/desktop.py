@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.ui.access import Access
-from sdg.experiments.play.pages import COMPLETIONS, GUARDS, TaskPlayed, do_task
+from sdg.experiments.play.pages import COMPLETIONS, GUARDS, PageTaskResult, do_task
 from sdg.llm.registry import as_model
 
 
@@ -34,7 +34,7 @@ class Desktop:
         answers: int = COMPLETIONS,
         folder: str | Path | None = None,
         private: bool = True,
-    ) -> TaskPlayed:
+    ) -> PageTaskResult:
         """Do a task. `model` has `complete(messages)`; `confirm` is called before anything that can't be undone and
         says no by default. With `private`, values such as passwords reach the page but never the model. `folder` gets
         film and trace.

@@ -10,7 +10,7 @@ import numpy as np
 from sdg.agents.agents import rules_gate
 from sdg.console import UserError
 from sdg.deduction.deduce import DeductionSettings
-from sdg.deduction.episode import UNFINISHED, Episode, Interaction, Played
+from sdg.deduction.episode import UNFINISHED, Episode, EpisodeResult, Interaction
 from sdg.deduction.library_skills import options_of
 from sdg.deduction.program import Call
 from sdg.deduction.robot import Robot
@@ -126,7 +126,7 @@ class World:
         )
         self._executor = GatedExecutor(self._robot, rules_gate(options, self._domain))
         self._calls: list[Call] = []
-        self._episode: Played | None = None
+        self._episode: EpisodeResult | None = None
 
     def __repr__(self) -> str:
         state = "solved" if self.solved else f"step {self._world.steps} of {self._world.max_steps}"
@@ -235,7 +235,7 @@ class World:
         atomic_write(path, episode_gif(self._episode or self._as_played(), domain_name=self._domain.name))
         return path
 
-    def _as_played(self) -> Played:
+    def _as_played(self) -> EpisodeResult:
         """The calls so far as an episode: each is a line of its program."""
         interaction = Interaction(
             "\n".join(str(call.command) for call in self._calls),
@@ -254,7 +254,7 @@ class World:
             self._world.max_steps,
             (interaction,),
         )
-        return Played.from_json(
+        return EpisodeResult.from_json(
             {
                 "unit": f"world/{self.level}/{self.seed}",
                 "agent": "by hand",

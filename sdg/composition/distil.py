@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from sdg.composition.rules import MAX_SKILLS, Admitted, Refusal, admit, kinds_of
+from sdg.composition.rules import MAX_SKILLS, Admission, Refusal, admit, kinds_of
 from sdg.deduction.planner import describe_skill, program_api
 from sdg.deduction.protocols import Documented
 from sdg.envs.domain import Domain
@@ -27,7 +27,7 @@ ENTRY = "program"
 
 
 @dataclass(frozen=True, slots=True)
-class Solved:
+class SolvedEpisode:
     """A program that carried out a practice instruction by itself.
 
     `calls` are the names of its skill calls in order; `origin` is its transcript and line.
@@ -51,14 +51,14 @@ class Author:
     load: Callable[[str], object]
     sampling: Sampling = field(default_factory=lambda: Sampling(stage="compose"))
 
-    def distil(self, programs: Sequence[Solved]) -> Admitted:
+    def distil(self, programs: Sequence[SolvedEpisode]) -> Admission:
         """Composed skills that keep the rules, and refusals; the model may repair its reply twice.
 
         Raises the model's errors.
         """
         examples = pick_varied(programs)
         messages = list(self._request(examples))
-        best = Admitted((), (Refusal("the answer", "nothing was composed"),))
+        best = Admission((), (Refusal("the answer", "nothing was composed"),))
         for _ in range(REPAIRS + 1):
             reply = self.model.complete(messages, sampling=self.sampling)
             try:
@@ -66,7 +66,7 @@ class Author:
                     reply.text, learned=[skill.name for skill in self.skills], domain=self.domain, load=self.load
                 )
             except Refused as refusal:
-                result = Admitted((), (Refusal("the answer", one_line(str(refusal))),))
+                result = Admission((), (Refusal("the answer", one_line(str(refusal))),))
             best = result if len(result.skills) >= len(best.skills) else best
             if not result.refusals:
                 break
@@ -76,7 +76,9 @@ class Author:
         origins = tuple(program.origin for program in examples)
         return replace(best, skills=tuple(replace(skill, origins=origins) for skill in best.skills))
 
-    def rewrite(self, programs: Sequence[Solved], composed: Sequence[ComposedSkill]) -> Iterator[tuple[Solved, str]]:
+    def rewrite(
+        self, programs: Sequence[SolvedEpisode], composed: Sequence[ComposedSkill]
+    ) -> Iterator[tuple[SolvedEpisode, str]]:
         """Each program with its source over the composed skills; those that the reply lacks are left out.
 
         Raises the model's errors.
@@ -97,7 +99,7 @@ class Author:
                 if entry in names:
                     yield program, prune_source(source, entry).replace(f"def {entry}(", f"def {ENTRY}(", 1)
 
-    def _request(self, programs: Sequence[Solved]) -> tuple[Message, ...]:
+    def _request(self, programs: Sequence[SolvedEpisode]) -> tuple[Message, ...]:
         patterns = [f"{' > '.join(calls)}: {count} programs" for calls, count in recurrences(programs)]
         message = text(
             "compose",
@@ -117,7 +119,7 @@ class Author:
         }
 
 
-def recurrences(programs: Sequence[Solved]) -> list[tuple[tuple[str, ...], int]]:
+def recurrences(programs: Sequence[SolvedEpisode]) -> list[tuple[tuple[str, ...], int]]:
     """Runs of calls in at least MIN_PROGRAMS programs, with their number: the longest and most frequent first."""
     counts: Counter[tuple[str, ...]] = Counter()
     for program in programs:
@@ -133,9 +135,9 @@ def recurrences(programs: Sequence[Solved]) -> list[tuple[tuple[str, ...], int]]
     return sorted(frequent, key=lambda run: (-run[1] * len(run[0]), run))[:MAX_SHOWN]
 
 
-def pick_varied(programs: Sequence[Solved], most: int = MAX_SHOWN) -> list[Solved]:
+def pick_varied(programs: Sequence[SolvedEpisode], most: int = MAX_SHOWN) -> list[SolvedEpisode]:
     """At most `most` programs, of as many kinds of instructions as possible; the shortest of a kind first."""
-    kinds: dict[str, list[Solved]] = {}
+    kinds: dict[str, list[SolvedEpisode]] = {}
     for program in sorted(programs, key=lambda program: len(program.source)):
         kinds.setdefault(kind_of(program.instruction), []).append(program)
     turns = max((len(group) for group in kinds.values()), default=0)
@@ -153,7 +155,7 @@ def kind_of(instruction: str) -> str:
 _JOINTS = frozenset({"and", "then", "after", "before", "you"})
 
 
-def _list_programs(programs: Sequence[Solved]) -> str:
+def _list_programs(programs: Sequence[SolvedEpisode]) -> str:
     return "\n\n".join(
         f"### Program {number}\n\nIts instruction, and the program:\n\n{fence(one_line(program.instruction, 1000))}\n\n"
         f"{fence(program.source, 'python')}"

@@ -54,7 +54,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
+class Admission:
     """The skills that were taken from a reply, and the refused ones."""
 
     skills: tuple[ComposedSkill, ...]
@@ -66,7 +66,7 @@ def kinds_of(domain: Domain) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*KINDS, *chain.from_iterable(domain.language.parts.values()))))
 
 
-def admit(reply: str, *, learned: Collection[str], domain: Domain, load: Callable[[str], object]) -> Admitted:
+def admit(reply: str, *, learned: Collection[str], domain: Domain, load: Callable[[str], object]) -> Admission:
     """The composed skills of a reply that keep the rules. Skills that call a rejected skill are rejected, too.
 
     `load` is the guard of programs, which raises Refused for a source that it doesn't admit.
@@ -92,7 +92,7 @@ def admit(reply: str, *, learned: Collection[str], domain: Domain, load: Callabl
         if problem := _load_problem(skill, {other.name: other for other in skills}, load):
             refusals[skill.name] = problem
     skills = [skill for skill in skills if not {skill.name, *skill.uses} & refusals.keys()]
-    return Admitted(tuple(skills), tuple(Refusal(name, reason) for name, reason in refusals.items()))
+    return Admission(tuple(skills), tuple(Refusal(name, reason) for name, reason in refusals.items()))
 
 
 def _load_problem(skill: ComposedSkill, skills: Mapping[str, ComposedSkill], load: Callable[[str], object]) -> str:

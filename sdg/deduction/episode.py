@@ -168,7 +168,7 @@ CALL = {"name": str, "argument": str, "began": int, "refused": bool}
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class EpisodeResult:
     """An episode as a journal keeps it; `success` is None where the world couldn't judge, `bot_steps` where unknown."""
 
     unit: str

@@ -12,7 +12,7 @@ import numpy as np
 
 from sdg.deduction.protocols import CalledSkill
 from sdg.envs.domain import Domain
-from sdg.envs.world import Element, Observation, Perception, Shown, World
+from sdg.envs.world import CodeView, Element, Observation, Perception, World
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.gate.rules import without_clock
 from sdg.skills.checks.check import compile_check
@@ -76,7 +76,7 @@ class Robot:
             self._snapshot = self._world.perception()
         return self._snapshot
 
-    def code_view(self) -> Shown:
+    def code_view(self) -> CodeView:
         """The view of that snapshot for programs and prompts."""
         return self.domain.perceivable.code_view(self.perception())
 

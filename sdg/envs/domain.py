@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sdg.envs.batch import BatchWorld, ColumnReader, Inputs, Layouts
-from sdg.envs.world import Action, Perception, Shown, World
+from sdg.envs.world import Action, CodeView, Perception, World
 
 
 class _Itself(Protocol):
@@ -179,9 +179,9 @@ class Perceivable:
     """Functions about the current subgoal: only checks may call them."""
     gauge: str = ""
     """The function that measures how far a skill's argument is from done; the note on a failed call reports it."""
-    preset: Callable[[Any], Shown] | None = None
+    preset: Callable[[Any], CodeView] | None = None
 
-    def code_view(self, snapshot: Perception) -> Shown:
+    def code_view(self, snapshot: Perception) -> CodeView:
         """The view of a snapshot for generated code and prompts."""
         return snapshot if self.preset is None else self.preset(snapshot)
 

@@ -31,7 +31,7 @@ class Element(Protocol):
         ...
 
 
-class Shown(Protocol):
+class CodeView(Protocol):
     """A snapshot as generated code and prompts see it; the methods that `api` names are its perception functions."""
 
     api: ClassVar[tuple[str, ...]] = ()
@@ -46,7 +46,7 @@ class Shown(Protocol):
         ...
 
 
-class Perception(Shown, Protocol):
+class Perception(CodeView, Protocol):
     """A read-only snapshot of a robot's knowledge from the views it has received so far."""
 
     __slots__ = ()

@@ -18,9 +18,9 @@ from sdg.skills.learning.train import (
     REPLAYS,
     ROLL_INS,
     VALIDATION,
-    Measured,
     Point,
-    Trained,
+    SkillEvaluation,
+    TrainingResult,
     TrainSettings,
     join_open,
     measure,
@@ -75,16 +75,16 @@ class PracticeJob:
         """Its name where work is divided into shards."""
         return f"skill/{self.label}/{self.seed}"
 
-    def receive(self, result: Any) -> Trained | None:
+    def receive(self, result: Any) -> TrainingResult | None:
         """Its worker's result, checked. Raises ValueError for anything but a policy with its curve."""
         if result is None:
             return None
         kinds = {*map(type, (result, result.best, *result.curve, *result.weights.values()))}
-        if kinds != {Trained, Point, np.ndarray}:
+        if kinds != {TrainingResult, Point, np.ndarray}:
             raise ValueError("it isn't a policy with its curve")
         decode(Point, plain(result.best))
         if result.measured is not None:
-            decode(Measured, plain(result.measured))
+            decode(SkillEvaluation, plain(result.measured))
         decode(list[int], plain([result.environment_steps, *result.other_steps.values()]))
         return result
 
@@ -93,7 +93,7 @@ class PracticeJob:
         return f"worker lost: {reason}"
 
 
-def practise(job: PracticeJob, *, on_evaluation: Callable[[Point], None] = lambda point: None) -> Trained | None:
+def practise(job: PracticeJob, *, on_evaluation: Callable[[Point], None] = lambda point: None) -> TrainingResult | None:
     """Learn one skill; None when its check is true at every start already."""
     costs: Counter[str] = Counter()
     training, held_out = split(job.members, share=job.settings.validation_share, seed=job.seed)

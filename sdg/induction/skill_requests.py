@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sdg.deduction.episode import Played
+from sdg.deduction.episode import EpisodeResult
 from sdg.deduction.library_skills import options_of
 from sdg.deduction.protocols import CalledSkill
 from sdg.envs.domain import Domain
@@ -26,7 +26,7 @@ EpisodeRow = Mapping[str, Any]
 class SkillRequest:
     """One command of an episode: the step at which it began, and the check that it aimed at."""
 
-    episode: Played
+    episode: EpisodeResult
     began: int
     command: Command
     check: CheckFunction
@@ -39,7 +39,7 @@ def skill_requests(
 
     `check_of` gives the check that a command aims at, or None to leave it out.
     """
-    episodes = [Played.from_json(row) for row in rows]
+    episodes = [EpisodeResult.from_json(row) for row in rows]
     requests = []
     for level in dict.fromkeys(episode.level for episode in episodes):
         for episode in episodes:
@@ -75,7 +75,7 @@ def requests_of_skill(rows: Sequence[EpisodeRow], skill: CalledSkill) -> list[Sk
     return skill_requests(rows, aim)
 
 
-def calls_until(episode: Played) -> int:
+def calls_until(episode: EpisodeResult) -> int:
     """Environment steps to replay an episode once for each skill that it called, up to that skill's last command."""
     last: dict[str, int] = {}
     for call in episode.calls():
@@ -108,7 +108,7 @@ HELD_OUT = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Rehearsed:
+class RehearsalResult:
     """Starts at which a skill was called with something left to do: some to practise on, some held out to judge it."""
 
     practised: Starts | None
@@ -117,7 +117,7 @@ class Rehearsed:
 
 def collect_requests(
     learned: SkillLibrary, labels: Sequence[int], episodes: Sequence[EpisodeRow]
-) -> dict[int, Rehearsed]:
+) -> dict[int, RehearsalResult]:
     """Where these episodes called each of the library's skills, by cluster number (`labels`, in the skills' order)."""
     options, domain = options_of(learned), domain_of_data(learned.domain)
     held_out = set(sorted({row["seed"] for row in episodes})[::HELD_OUT])
@@ -126,7 +126,7 @@ def collect_requests(
         [row for row in episodes if row["seed"] in held_out],
     )
     return {
-        label: Rehearsed(
+        label: RehearsalResult(
             *(join_open([starts_of(requests_of_skill(rows, options[skill.name]), domain)]) for rows in sides)
         )
         for label, skill in zip(labels, learned.skills, strict=True)

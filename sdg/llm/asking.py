@@ -54,7 +54,7 @@ MAX_WAIT_SECONDS = 60.0
 """Longest pause before a retry; a request for a longer one counts as a refusal."""
 
 
-class Retried:
+class RetryingModel:
     """A model that is asked again, at most `retries` times, when it is `Unavailable`; other errors go through.
 
     Pauses double, or are as long as the server asks. The jitter comes from the sampling's seed.

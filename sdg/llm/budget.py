@@ -63,7 +63,7 @@ class Spent:
         return Spent(self.tokens + more.tokens, self.money + more.money)
 
 
-class Budgeted:
+class BudgetedModel:
     """A model that refuses to go on when the budget is spent. Cached replies cost nothing; an answer that broke off
     costs the tokens that were sent.
 

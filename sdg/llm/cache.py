@@ -21,7 +21,7 @@ _MAX_STEPS = 10_000_000
 _MAX_CHARACTERS = 1 << 22
 
 
-class Cached:
+class CachedModel:
     """A model that remembers its replies by model, conversation and sampling; failures are not remembered.
 
     The file may be shared by processes. A file that can't be opened raises ModelError; one that can't be written any

@@ -12,12 +12,12 @@ from dataclasses import replace
 from functools import partial
 
 from sdg.envs.registry import Registry, RegistryError
-from sdg.llm.asking import Retried
-from sdg.llm.budget import Budgeted, BudgetLimits, Prices
-from sdg.llm.cache import Cached
+from sdg.llm.asking import RetryingModel
+from sdg.llm.budget import BudgetedModel, BudgetLimits, Prices
+from sdg.llm.cache import CachedModel
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings, Provider
-from sdg.llm.transcript import Recorded
+from sdg.llm.transcript import RecordingModel
 
 PROVIDERS = Registry[object](
     "model provider",
@@ -53,13 +53,13 @@ def build(settings: ModelSettings) -> LanguageModel:
             raise ModelError(f"A model of kind {settings.kind} needs a {need}: set model.{need}.")
     model: LanguageModel = provider.make(settings)
     if settings.limits != BudgetLimits():
-        model = Budgeted(model, settings.limits, prices=prices_of(settings), ledger=settings.ledger)
+        model = BudgetedModel(model, settings.limits, prices=prices_of(settings), ledger=settings.ledger)
     if settings.retries:
-        model = Retried(model, retries=settings.retries)
+        model = RetryingModel(model, retries=settings.retries)
     if settings.cache is not None:
-        model = Cached(model, settings.cache)
+        model = CachedModel(model, settings.cache)
     if settings.record is not None:
-        model = Recorded(model, settings.record, secrets=[os.environ.get(provider.key_variable, "")])
+        model = RecordingModel(model, settings.record, secrets=[os.environ.get(provider.key_variable, "")])
     if settings.privacy != "off":
         try:
             model = WRAPPERS.get("privacy")(model, settings.privacy)
@@ -119,7 +119,7 @@ def _own(kind: str, entry: Callable[[], object] | object, settings: ModelSetting
     return as_model(entry)
 
 
-class Adapted:
+class ModelAdapter:
     """Any object with `complete(messages)` as a `LanguageModel`; its name is its `name` or its class's.
 
     `complete` may take `sampling` by keyword, and may return text, a `Completion`, or anything with a text in `.text`.
@@ -166,4 +166,4 @@ class Adapted:
 
 def as_model(model: object) -> LanguageModel:
     """The object as a `LanguageModel`. Raises ModelError for one without `complete`."""
-    return Adapted(model)
+    return ModelAdapter(model)

@@ -27,7 +27,7 @@ _SECRET = re.compile(r"\b(?:sk|pk|key|token)-[A-Za-z0-9_-]{12,}|\bBearer\s+[A-Za
 _WORD = re.compile("[A-Za-z0-9]{8,}")
 
 
-class Recorded:
+class RecordingModel:
     """A model whose exchanges are appended to a file; each line is on disk before the reply is returned.
 
     Several threads and processes may append to one file. A torn last line, left by a kill, is removed before the next
@@ -72,7 +72,7 @@ class Recorded:
             raise ModelError(f"The transcript {self._path} can't be written: {error.strerror or error}.") from error
 
 
-class Replayed:
+class ReplayModel:
     """A model that repeats a transcript's replies; equal questions get theirs in the recorded order.
 
     With `in_turn` an episode's n-th question gets its n-th recorded reply, whatever is asked now: for a transcript
@@ -202,5 +202,5 @@ def _file(settings: ModelSettings) -> Path:
     return path / "transcript.jsonl" if path.is_dir() else path
 
 
-PROVIDER = Provider(lambda settings: Replayed(_file(settings)), needs=("transcript",))
-IN_TURN = Provider(lambda settings: Replayed(_file(settings), in_turn=True), needs=("transcript",))
+PROVIDER = Provider(lambda settings: ReplayModel(_file(settings)), needs=("transcript",))
+IN_TURN = Provider(lambda settings: ReplayModel(_file(settings), in_turn=True), needs=("transcript",))

@@ -1,7 +1,7 @@
 """Stages 1 and 2 over a run folder: attempts at instructions, each a hypothesis and its verification.
 
 An instruction that isn't verified gets further attempts, whose prompts say where the last one failed: `Plan.retries`
-more in a cycle, and new ones in the next cycle, which has skills for hypotheses and for the search (`Help`).
+more in a cycle, and new ones in the next cycle, which has skills for hypotheses and for the search (`CycleSkills`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sdg.verification.verify import Verification, VerifySettings, verify
 
 
 @dataclass(frozen=True)
-class Help:
+class CycleSkills:
     """The use of earlier skills in a cycle: a search for subgoals, and the prompt's text about the skills."""
 
     search: Search
@@ -42,8 +42,8 @@ MIN_SHARE_LEFT = 0.2
 class Attempts:
     """Hypotheses and verifications of one run, in `hypotheses.jsonl` and `verifications.jsonl`."""
 
-    def __init__(self, run: Run, *, help_of: Callable[[int], Help]) -> None:
-        self.run, self.plan, self.worlds, self.help_of = run, run.plan, run.worlds, help_of
+    def __init__(self, run: Run, *, skills_of_cycle: Callable[[int], CycleSkills]) -> None:
+        self.run, self.plan, self.worlds, self.skills_of_cycle = run, run.plan, run.worlds, skills_of_cycle
 
     def hypothesize(self, attempt: int = 0) -> list[HypothesisRow]:
         """A hypothesis for every instruction that has none verified yet; rows of `hypotheses.jsonl`."""
@@ -146,7 +146,7 @@ class Attempts:
                 domain=self.plan.domain,
                 sampling=self.plan.sampling("hypothesis", level, seed, attempt),
                 feedback=self._feedback(level, seed, attempt),
-                skills=self.help_of(self.plan.cycle_of(attempt)).skills,
+                skills=self.skills_of_cycle(self.plan.cycle_of(attempt)).skills,
                 repairs=self.plan.repairs,
                 horizon=self.plan.induce.train.horizon,
             )
@@ -181,7 +181,7 @@ class Attempts:
         checks in earlier attempts."""
         level, seed, attempt = row.level, row.seed, int(row.unit.rpartition("/")[2])
         cycle, settings = self.plan.cycle_of(attempt), self.plan.verify
-        search = self.help_of(cycle).search if search is None else search
+        search = self.skills_of_cycle(cycle).search if search is None else search
         return _Job(
             unit=row.unit,
             hypothesis=row.hypothesis(),

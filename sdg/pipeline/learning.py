@@ -20,12 +20,12 @@ from sdg.induction.library_builder import (
     without_a_skill,
 )
 from sdg.induction.practice import PracticeJob, horizon_of, practise
-from sdg.induction.skill_requests import Rehearsed, collect_requests
+from sdg.induction.skill_requests import RehearsalResult, collect_requests
 from sdg.induction.translate import translate
 from sdg.pipeline import records
 from sdg.pipeline.plan import Run
 from sdg.pipeline.records import SEARCH, SkillRow
-from sdg.skills.learning.train import REPLAYS, ROLL_INS, VALIDATION, Trained
+from sdg.skills.learning.train import REPLAYS, ROLL_INS, VALIDATION, TrainingResult
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.policy.network import Policy
 from sdg.skills.search.skill_search import FOLLOWS
@@ -131,7 +131,7 @@ class Learning:
         discovery: Discovery,
         *,
         earlier: Mapping[int, SkillRow],
-        requests: Mapping[int, Rehearsed] | None = None,
+        requests: Mapping[int, RehearsalResult] | None = None,
     ) -> dict[int, SkillRow]:
         """One round of every skill; after rehearsals, of the requested ones.
 
@@ -200,7 +200,7 @@ class Learning:
             stuck=stuck,
         )
 
-    def _keep(self, unit: str, name: str, *, result: Trained | str | None) -> SkillRow:
+    def _keep(self, unit: str, name: str, *, result: TrainingResult | str | None) -> SkillRow:
         """Save the weights, then make the row that refers to them; a text as `result` is the reason for no weights."""
         if result is None or isinstance(result, str):
             return SkillRow(unit, name, result or "no start leaves anything to be done", 0)
@@ -262,7 +262,7 @@ def _with_order(skill_library: SkillLibrary, discovery: Discovery, *, labels: Se
     return replace(skill_library, provenance={**skill_library.provenance, FOLLOWS: plain})
 
 
-def _add_rehearsed(job: PracticeJob, requests: Rehearsed) -> PracticeJob:
+def _add_rehearsed(job: PracticeJob, requests: RehearsalResult) -> PracticeJob:
     """The job with the starts that planners asked for; a skill that does well enough on them is left as it is."""
     enough = job.settings.train.target_success if job.good_enough is None else job.good_enough
     return replace(job, asked=requests.practised, asked_held_out=requests.judged, good_enough=enough)

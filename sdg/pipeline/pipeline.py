@@ -15,7 +15,7 @@ from pathlib import Path
 from sdg.deduction.library_skills import options_of
 from sdg.deduction.planner import describe_skill
 from sdg.induction.library_builder import LEFT_OUT
-from sdg.pipeline.attempts import Attempts, Help
+from sdg.pipeline.attempts import Attempts, CycleSkills
 from sdg.pipeline.learning import Learning
 from sdg.pipeline.plan import Run
 from sdg.skills.library.library import LibraryError, SkillLibrary
@@ -28,14 +28,14 @@ from sdg.verification.verify import Verification
 class Pipeline(Run):
     """Stages 1 to 3 of one run. Cycles count from 1; one that was given no library begins without skills."""
 
-    _help: dict[int, Help] = field(default_factory=dict, kw_only=True)
+    _help: dict[int, CycleSkills] = field(default_factory=dict, kw_only=True)
     _libraries: dict[int, SkillLibrary] = field(default_factory=dict, kw_only=True)
     _results: dict[int, list[Verification]] = field(default_factory=dict, kw_only=True)
 
     @cached_property
     def attempts(self) -> Attempts:
         """Stages 1 and 2."""
-        return Attempts(self, help_of=lambda cycle: self._help.get(cycle, Help(self.search)))
+        return Attempts(self, skills_of_cycle=lambda cycle: self._help.get(cycle, CycleSkills(self.search)))
 
     def learning(self, cycle: int = 1) -> Learning:
         """Stage 3 of a cycle."""
@@ -56,7 +56,7 @@ class Pipeline(Run):
         for name, reason in left_out.items() if isinstance(left_out, Mapping) else ():
             skills_text += f"\n# There is no skill {name}: {reason}."
         self._libraries[cycle] = library
-        self._help[cycle] = Help(self.explorers(folder, self.search), skills_text)
+        self._help[cycle] = CycleSkills(self.explorers(folder, self.search), skills_text)
 
     def ground(self, cycle: int = 1) -> list[Verification]:
         """Stages 1 and 2 of a cycle with all their rounds; returns every instruction's result, in order."""

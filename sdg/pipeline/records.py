@@ -10,7 +10,7 @@ import numpy as np
 from sdg.envs.domain import Domain
 from sdg.hypothesis.hypothesis import Hypothesis, SubgoalRow
 from sdg.skills.learning import policy_of
-from sdg.skills.learning.train import HELD_OUT, Measured, Point
+from sdg.skills.learning.train import HELD_OUT, Point, SkillEvaluation
 from sdg.skills.policy.network import Policy, pack
 from sdg.storage import Rows, RunFolder, RunFolderError, atomic_write
 from sdg.verification.verify import Verification
@@ -51,7 +51,7 @@ class SkillRow:
     best: Point | None = None
     inherited: str | None = None
     judged_on: str = HELD_OUT
-    measured: Measured | None = None
+    measured: SkillEvaluation | None = None
     validation_steps: int = 0
     roll_in_steps: int = 0
     replayed_steps: int = 0

@@ -20,7 +20,7 @@ from sdg.skills.checks.alternatives import reached_by
 from sdg.skills.checks.check import compile_check
 from sdg.skills.practice.agreement import Agreement, agreement, faults, pays_for_nothing
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.trial import Search, Searched, hold_when_done
+from sdg.skills.search.trial import Search, SearchResult, hold_when_done
 from sdg.skills.settings import Count
 from sdg.skills.subgoal import CheckFunction, Experience, Subgoal
 
@@ -168,7 +168,9 @@ def verify(
     return result(True, search_steps, replay_steps, "", verdict, tuple(results))
 
 
-def _unless_it_pays_for_nothing(outcome: Searched, start: Starts, check: CheckFunction, *, seed: int) -> Searched:
+def _unless_it_pays_for_nothing(
+    outcome: SearchResult, start: Starts, check: CheckFunction, *, seed: int
+) -> SearchResult:
     """`outcome`, or a failure if any one action fulfils the check; the steps of this trial are added."""
     if not outcome.actions:
         return outcome
@@ -178,7 +180,7 @@ def _unless_it_pays_for_nothing(outcome: Searched, start: Starts, check: CheckFu
     return replace(outcome, reached=False, actions=(), after=start, cause=PAYS_FOR_NOTHING) if is_idle else outcome
 
 
-def _part_that_fired(check: CheckFunction, outcome: Searched, domain: Domain) -> CheckFunction:
+def _part_that_fired(check: CheckFunction, outcome: SearchResult, domain: Domain) -> CheckFunction:
     """The part of a check that was true when it fired."""
     if (end := outcome.end) is None:
         return check

@@ -24,7 +24,7 @@ from typing import Any
 from sdg.experiments.bench.hostile import MEMORY_BYTES
 from sdg.sandbox.guard import BudgetSpent, GeneratedError, Guard, Refused
 from sdg.sandbox.process.confine import Limits
-from sdg.sandbox.process.pool import Lost, Patience, Pool
+from sdg.sandbox.process.pool import LostJob, Patience, Pool
 
 BATCH, BATCH_SECONDS = 500, 300.0
 HASH_SEEDS = 8
@@ -201,7 +201,7 @@ def fuzz_programs(*, count: int, seed: int) -> tuple[Counter[str], list[dict[str
     patience = Patience(silence=5.0, code=BATCH_SECONDS, job=BATCH_SECONDS)
     with Pool(1, limits=Limits(memory_bytes=2 * MEMORY_BYTES), patience=patience, tries=1) as pool:
         for number, batch in pool.run(run_batch, requests):
-            if isinstance(batch, Lost):
+            if isinstance(batch, LostJob):
                 outcomes["lost"] += 1
                 violations.append(
                     {"number": requests[number]["first"], "wrong": f"the worker was lost: {batch.reason}"}

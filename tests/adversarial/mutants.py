@@ -27,7 +27,7 @@ from sdg.experiments.bench.hostile import DATA, MEMORY_BYTES, read_json
 from sdg.experiments.bench.hostile_world import run_snippet
 from sdg.sandbox.guard.guard import BUDGET_STEPS
 from sdg.sandbox.process.confine import Limits
-from sdg.sandbox.process.pool import Lost, Patience, Pool
+from sdg.sandbox.process.pool import LostJob, Patience, Pool
 
 BATCH = 250
 SLOW_SECONDS = 1.0
@@ -198,7 +198,7 @@ def fuzz_mutants(
         for first in range(0, count, BATCH)
     ]
     for number, batch in _in_worker(requests, seconds=BATCH_SECONDS):
-        batch = _one_by_one(requests[number]) if isinstance(batch, Lost) else batch
+        batch = _one_by_one(requests[number]) if isinstance(batch, LostJob) else batch
         outcomes.update(batch["outcomes"])
         violations += batch["violations"]
     return outcomes, violations
@@ -216,7 +216,7 @@ def _one_by_one(request: dict[str, Any]) -> dict[str, Any]:
     numbers = range(request["first"], request["first"] + request["count"])
     alone = [{**request, "first": number, "count": 1} for number in numbers]
     for at, result in _in_worker(alone, seconds=ALONE_SECONDS):
-        if isinstance(result, Lost):
+        if isinstance(result, LostJob):
             program = mutant(request["snippets"], numbers[at], seed=request["seed"])
             outcomes["lost"] += 1
             violations.append({"number": numbers[at], "effects": [result.reason[:300]], **program})

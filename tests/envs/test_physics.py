@@ -18,7 +18,7 @@ from sdg.envs.ant.domain import ANT
 from sdg.envs.domain import Domain
 from sdg.envs.table.domain import TABLE
 from sdg.sandbox.process.confine import MEGABYTE, Limits
-from sdg.sandbox.process.pool import Lost, Pool
+from sdg.sandbox.process.pool import LostJob, Pool
 
 
 @pytest.fixture
@@ -63,5 +63,5 @@ def test_many_layouts_are_read_in_the_memory_of_few() -> None:
 def test_a_worker_that_is_full_of_worlds_loses_its_job_alone() -> None:
     with Pool(1, limits=ROOM, tries=1) as pool:
         [(_, lost)] = pool.run(hold_worlds, [ANT])
-    assert isinstance(lost, Lost)
+    assert isinstance(lost, LostJob)
     assert "memory" in lost.reason

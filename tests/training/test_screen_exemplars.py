@@ -22,7 +22,7 @@ DRAWN = ("count-sides", "tic-tac-toe")
 """Tasks whose scripts read the picture, which isn't recorded."""
 
 
-class Recorded(Screen):
+class RecordingModel(Screen):
     """A screen of which the text is known."""
 
     def __init__(self, text: str) -> None:
@@ -61,7 +61,7 @@ class RecordedWorld:
 
     def parse(self, picture: np.ndarray) -> Screen:
         """The recorded text of a screen."""
-        return Recorded(self._turns[min(int(picture[0, 0, 0]), len(self._turns) - 1)]["observation"])
+        return RecordingModel(self._turns[min(int(picture[0, 0, 0]), len(self._turns) - 1)]["observation"])
 
 
 def plain(turns: object) -> Any:

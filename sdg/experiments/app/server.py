@@ -18,7 +18,7 @@ from typing import Any
 
 import sdg
 from sdg.console import message
-from sdg.deduction.episode import Played
+from sdg.deduction.episode import EpisodeResult
 from sdg.envs.domains import DEFAULT, domain
 from sdg.experiments.play.film import data_address, episode_gif, png
 from sdg.experiments.play.players import PlannerRecipe
@@ -49,7 +49,7 @@ class Playground:
 
     def about(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The levels, the skills with their checks, members and success in use, and the run's episodes."""
-        rows = read_rows(self.run / "episodes.jsonl", Played) if self.run else []
+        rows = read_rows(self.run / "episodes.jsonl", EpisodeResult) if self.run else []
         calls, successes = Counter[str](), Counter[str]()
         for call in (call for row in rows for call in row.calls()):
             calls[call["name"]] += 1
@@ -174,7 +174,7 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
     return ThreadingHTTPServer((host, port), Handler)
 
 
-def _film_address(episode: Played) -> str:
+def _film_address(episode: EpisodeResult) -> str:
     """The film as a data address; "" where the episode can't be played again."""
     try:
         return data_address("image/gif", episode_gif(episode, domain_name=DEFAULT))

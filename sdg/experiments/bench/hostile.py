@@ -23,7 +23,7 @@ import typer
 from sdg.console import CheckFailed, UserError
 from sdg.experiments.bench.hostile_world import BUDGETS, SECRET, run_snippet
 from sdg.sandbox.process.confine import MEGABYTE, Limits
-from sdg.sandbox.process.pool import Lost, Patience, Pool
+from sdg.sandbox.process.pool import LostJob, Patience, Pool
 
 MAX_CORPUS_BYTES = 64 * MEGABYTE
 TIMEOUT_SECONDS = 1.2
@@ -105,7 +105,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
 
 def _row(snippet: Mapping[str, Any], answer: Any, *, seconds: float, traces: list[str]) -> dict[str, Any]:
     """The row of a snippet; the time to replace a lost worker is part of its seconds."""
-    if isinstance(answer, Lost):
+    if isinstance(answer, LostJob):
         outcome, worker = ("timeout", "killed") if answer.hung else ("error", "crashed")
         answer = {"outcome": outcome, "message": answer.reason, "effects": [], "calls": [], "worker": worker}
     row = {

@@ -16,7 +16,7 @@ from typing import Any
 from sdg.deduction.deduce import DeductionSettings
 from sdg.prompts.replies import extract_code
 from sdg.prompts.sources import prune_source
-from sdg.sandbox.guard import BudgetSpent, GeneratedError, Guard, Guarded, Refused, Signature
+from sdg.sandbox.guard import BudgetSpent, GeneratedError, Guard, GuardedFunction, Refused, Signature
 from sdg.sandbox.guard.guard import BUDGET_STEPS
 from sdg.sandbox.process.job import BEAT_SECONDS
 
@@ -123,7 +123,7 @@ def guards(skills: tuple[tuple[str, int, int], ...], budget: int | None = None) 
     }
 
 
-def load(source: str, *, api: str, data: Mapping[str, Any], budget: int | None = None) -> Guarded:
+def load(source: str, *, api: str, data: Mapping[str, Any], budget: int | None = None) -> GuardedFunction:
     """A snippet behind its guard. Raises `Refused`."""
     if api not in ("check", "program"):
         raise ValueError(f"an api is check or program, not {api!r}")

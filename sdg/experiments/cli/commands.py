@@ -154,7 +154,7 @@ def skills(
 
 
 def _export(run: str | None, *, hub: Path | None, minari: str | None, agent: str, licence: str) -> dict[str, Any]:
-    from sdg.deduction.episode import Played
+    from sdg.deduction.episode import EpisodeResult
     from sdg.experiments.bench.screens.episodes import ScreenEpisode
     from sdg.experiments.results.comparison import SHIPPED, find_library
     from sdg.experiments.share import datasets
@@ -178,5 +178,5 @@ def _export(run: str | None, *, hub: Path | None, minari: str | None, agent: str
         }
     return {
         "dataset": minari,
-        "episodes": datasets.write_dataset(minari, [of_file(Played, row, path=journal) for row in rows]),
+        "episodes": datasets.write_dataset(minari, [of_file(EpisodeResult, row, path=journal) for row in rows]),
     }

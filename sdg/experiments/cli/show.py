@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.console import Output, Row, UserError, output
-from sdg.deduction.episode import Played
+from sdg.deduction.episode import EpisodeResult
 from sdg.deduction.program import ENTRY, NO_PROGRAM
 from sdg.envs.babyai.levels import level_name
 from sdg.envs.babyai.world import BabyAIWorld, instruction, instructions
@@ -100,7 +100,7 @@ def traces(run: Path, unit_rows: Sequence[Row]) -> Iterator[str]:
         path = run / "traces" / (re.sub(r"[^A-Za-z0-9._-]+", "-", row["unit"])[:120] + ".gif")
         try:
             refuse_links(run)
-            atomic_write(path, episode_gif(Played.from_json(row), domain_name=world))
+            atomic_write(path, episode_gif(EpisodeResult.from_json(row), domain_name=world))
         except (ValueError, UserError, RunFolderError) as error:
             yield f"no trace: {error}"
         else:

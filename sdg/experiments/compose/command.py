@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from sdg.agents.agents import Task
-from sdg.composition.distil import Author, Solved, pick_varied
+from sdg.composition.distil import Author, SolvedEpisode, pick_varied
 from sdg.console import UserError, progress
 from sdg.deduction.composed import SIGNATURES
-from sdg.deduction.episode import Played
+from sdg.deduction.episode import EpisodeResult
 from sdg.deduction.library_skills import options_of
 from sdg.deduction.planner import Prompts
 from sdg.deduction.program import ENTRY, program_guard
@@ -21,7 +21,7 @@ from sdg.envs.files import has_lines
 from sdg.envs.instructions import SPLITS
 from sdg.errors import refuse
 from sdg.experiments.bench.models.recording import PERCEPTIONS, SKILLS, TRANSCRIPT, FigureKey
-from sdg.experiments.compose.verify import Judged, judge, play
+from sdg.experiments.compose.verify import Judgement, judge, play
 from sdg.experiments.config.assembly import model_identity, model_settings
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.report.data import text, value_of
@@ -47,7 +47,7 @@ class Programs:
     prompts' text before the instruction.
     """
 
-    solved: tuple[Solved, ...]
+    solved: tuple[SolvedEpisode, ...]
     kind: str
     model: str
     library: str | None
@@ -62,7 +62,7 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
     """
     config = read_description(folder)["config"]
     journals = filter(has_lines, (folder / f"{name}.jsonl" for name in JOURNALS))
-    rows = [row for journal in journals for row in read_rows(journal, Played)]
+    rows = [row for journal in journals for row in read_rows(journal, EpisodeResult)]
     solved_rows = [
         row
         for row in rows
@@ -78,14 +78,14 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
             f"that one program over {cell.interface} solved (record with --split training)"
         )
     exchanges = _exchanges(transcript)
-    solutions, rules = list[Solved](), set[str]()
+    solutions, rules = list[SolvedEpisode](), set[str]()
     for row in solved_rows:
         line, prompt = exchanges.get(
             (Task(row.level, row.seed, row.repeat).random_seed % 2**31, row.instruction), (0, "")
         )
         rules.add(prompt.partition(TASK_HEADING)[0].strip())
         solutions.append(
-            Solved(
+            SolvedEpisode(
                 row.instruction,
                 row.level,
                 row.seed,
@@ -179,7 +179,7 @@ def compose(
             seed=seed,
             processes=processes,
         )
-        sample, verdicts = pick_varied(programs.solved, count), list[Judged]()
+        sample, verdicts = pick_varied(programs.solved, count), list[Judgement]()
         for rejects, accepted in _rounds(author, sample, admission.skills, verify):
             yield from map(_row, rejects)
             verdicts = accepted
@@ -205,8 +205,8 @@ def _save(skills: tuple[ComposedSkill, ...], programs: Programs, library: Path, 
 
 
 def _rounds(
-    author: Author, programs: Sequence[Solved], skills: Sequence[ComposedSkill], verify: Callable[..., Any]
-) -> Iterator[tuple[list[Judged], list[Judged]]]:
+    author: Author, programs: Sequence[SolvedEpisode], skills: Sequence[ComposedSkill], verify: Callable[..., Any]
+) -> Iterator[tuple[list[Judgement], list[Judgement]]]:
     """Per round, the dropped and the kept skills. A skill isn't blamed for another's effect on a shared program: the
     programs are rewritten and played again without the skills that failed by themselves."""
     for _ in range(ROUNDS if skills else 0):
@@ -246,7 +246,7 @@ def _require_same(config: RunConfig, source: Path, programs: Programs, *, librar
     )
 
 
-def _row(verdict: Judged) -> dict[str, Any]:
+def _row(verdict: Judgement) -> dict[str, Any]:
     skill, figures = verdict.skill, verdict.skill.figures
     return {
         "skill": f"{skill.name}({', '.join(skill.parameters)})",

@@ -8,9 +8,9 @@ from itertools import islice
 from pathlib import Path
 
 from sdg.agents.agents import Task, is_judged, open_world
-from sdg.composition.distil import Solved
+from sdg.composition.distil import SolvedEpisode
 from sdg.console import progress
-from sdg.deduction.episode import Played
+from sdg.deduction.episode import EpisodeResult
 from sdg.envs.instructions import seeds
 from sdg.experiments.play.episodes import EpisodeJob, run_jobs
 from sdg.experiments.play.players import ProgramRecipe
@@ -27,12 +27,12 @@ MAX_LAYOUTS = 150
 """Layouts that are searched for those in which an instruction makes sense."""
 
 
-Pair = tuple[Played, Played]
+Pair = tuple[EpisodeResult, EpisodeResult]
 """A layout on which both forms of a program were played: the original, and the one over composed skills."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Judgement:
     """A composed skill with its figures, and why it isn't kept ("" if it is).
 
     `is_own_fault`: because of its own calls, not because programs that it shares with other skills failed.
@@ -44,7 +44,7 @@ class Judged:
 
 
 def play(
-    rewritten: Sequence[tuple[Solved, str]],
+    rewritten: Sequence[tuple[SolvedEpisode, str]],
     composed: Sequence[ComposedSkill],
     *,
     library: Path,
@@ -53,7 +53,7 @@ def play(
     layouts: int,
     seed: int,
     processes: int = 0,
-) -> list[tuple[Solved, str, list[Pair]]]:
+) -> list[tuple[SolvedEpisode, str, list[Pair]]]:
     """Each program with its rewritten form and the pairs of episodes that they played, on `layouts` layouts for each
     program, under a separate seed."""
     jobs: list[list[tuple[EpisodeJob, EpisodeJob]]] = []
@@ -75,7 +75,7 @@ def play(
     ]
 
 
-def _tasks(program: Solved, domain: str, layouts: int, seed: int) -> list[Task]:
+def _tasks(program: SolvedEpisode, domain: str, layouts: int, seed: int) -> list[Task]:
     """Other practice layouts in which the program's instruction makes sense."""
     layout_seeds = (layout for layout in seeds("training", count=MAX_LAYOUTS, seed=seed) if layout != program.seed)
     tasks = (
@@ -89,7 +89,7 @@ def _unit(kind: str, *sources: str) -> str:
     return f"{kind}-{sha256(''.join(sources).encode()).hexdigest()[:12]}"
 
 
-def judge(skills: Sequence[ComposedSkill], played: Sequence[tuple[Solved, str, list[Pair]]]) -> list[Judged]:
+def judge(skills: Sequence[ComposedSkill], played: Sequence[tuple[SolvedEpisode, str, list[Pair]]]) -> list[Judgement]:
     """Every skill with its figures; it is kept if it keeps its promises and doesn't make instructions worse."""
     by_name = {skill.name: skill for skill in skills}
     verdicts = [_verdict_on(skill, by_name, played) for skill in skills]
@@ -105,8 +105,8 @@ def judge(skills: Sequence[ComposedSkill], played: Sequence[tuple[Solved, str, l
 
 
 def _verdict_on(
-    skill: ComposedSkill, by_name: Mapping[str, ComposedSkill], trials: Sequence[tuple[Solved, str, list[Pair]]]
-) -> Judged:
+    skill: ComposedSkill, by_name: Mapping[str, ComposedSkill], trials: Sequence[tuple[SolvedEpisode, str, list[Pair]]]
+) -> Judgement:
     using = [trial for trial in trials if f"def {skill.name}(" in linked_source(trial[1], by_name)]
     pairs = [pair for _, _, pairs_of_program in using for pair in pairs_of_program]
     interactions = [interaction for _, after in pairs for interaction in after.trace]
@@ -122,7 +122,7 @@ def _verdict_on(
         lines_without=sum(code_lines(program.source) for program, _, _ in using),
     )
     own_fault = _own_fault(figures, calls)
-    return Judged(replace(skill, figures=figures), own_fault or _no_help(figures), bool(own_fault))
+    return Judgement(replace(skill, figures=figures), own_fault or _no_help(figures), bool(own_fault))
 
 
 def _own_fault(figures: Figures, calls: Sequence[Sequence[object]]) -> str:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from sdg.agents.agents import Agent, ReplayAgent, Task, lost_task, play_task
-from sdg.deduction.episode import Played
+from sdg.deduction.episode import EpisodeResult
 from sdg.envs.babyai.bot import bot_actions
 from sdg.envs.domains import DEFAULT
 from sdg.envs.instructions import seeds
@@ -77,7 +77,7 @@ class EpisodeJob:
 
     def receive(self, row: Any) -> Any:
         """Its worker's row. Raises ValueError for a row that no journal could keep or that is another episode's."""
-        values, task = plain(Played.from_json(plain(row))), self.task
+        values, task = plain(EpisodeResult.from_json(plain(row))), self.task
         expected = {
             "unit": self.unit,
             "agent": self.recipe.agent,
@@ -115,8 +115,8 @@ def run_jobs(
     *,
     journal: Journal,
     processes: int = 1,
-    done: Callable[[Played], None] = lambda row: None,
-) -> list[Played]:
+    done: Callable[[EpisodeResult], None] = lambda row: None,
+) -> list[EpisodeResult]:
     """Play what the journal lacks, equal jobs once, and return the rows of all jobs in order; `done` is called with
     each new row.
 
@@ -126,8 +126,8 @@ def run_jobs(
     # An episode that waits for a slow model needs no core, so then there are more processes than cores.
     outstanding = max((concurrency_of(job.model) for job in missing), default=1)
     for _, row in Workers(max(processes, outstanding), folder=journal.path.parent)(_play, missing):
-        done(Played.from_json(journal.append(row)))
-    return [Rows(journal, Played)[job.unit] for job in jobs]
+        done(EpisodeResult.from_json(journal.append(row)))
+    return [Rows(journal, EpisodeResult)[job.unit] for job in jobs]
 
 
 def _play(job: EpisodeJob) -> dict[str, Any]:
@@ -145,7 +145,7 @@ def with_bot_steps(
     *,
     journal: Journal,
     processes: int = 1,
-    done: Callable[[Played], None] = lambda row: None,
+    done: Callable[[EpisodeResult], None] = lambda row: None,
 ) -> list[EpisodeJob]:
     """The tasks as jobs, each with the bot's steps on it; the bot first plays those that the journal lacks. The bot
     knows only its own world: jobs elsewhere have no such steps."""

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from sdg.deduction.episode import Played
+from sdg.deduction.episode import EpisodeResult
 from sdg.deduction.program import ENTRY
 from sdg.envs.domains import domain_of_data
 from sdg.envs.world import World
@@ -62,7 +62,7 @@ class FilmText:
 class _Stage:
     """A row's actions, played again from its seed in its world; without a world their steps are only counted."""
 
-    def __init__(self, row: Played, world: World | None = None) -> None:
+    def __init__(self, row: EpisodeResult, world: World | None = None) -> None:
         if len(row.actions) > MAX_ACTIONS:
             raise ValueError(f"{len(row.actions)} actions are too many for a film")
         self._actions, self._seed, self._world = list(row.actions), row.seed, world
@@ -83,7 +83,7 @@ class _Stage:
         return cast(World, self._world).render()
 
 
-def episode_gif(row: Played, *, domain_name: str) -> bytes:
+def episode_gif(row: EpisodeResult, *, domain_name: str) -> bytes:
     """An episode as a GIF. Raises ValueError when it can't be played again, RegistryError as `domain_of_data`."""
     try:
         # The row is gone through twice, because whoever wrote it may have put any number of calls in it.
@@ -111,7 +111,7 @@ def data_address(kind: str, content: bytes) -> str:
     return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
-def _moments(row: Played, stage: _Stage) -> Iterator[FilmText]:
+def _moments(row: EpisodeResult, stage: _Stage) -> Iterator[FilmText]:
     """A moment for each step, call and error, in order; the stage has played the steps before it."""
     alone: Mapping[str, Any] = {"program": "", "calls": [], "error": row.cause, "began": 0, "ended": row.steps}
     trace = row.trace or (alone,)
@@ -145,7 +145,7 @@ def _call_lines(call: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
         yield f"  {call['message']}", False
 
 
-def _draw(world: np.ndarray, moment: FilmText, row: Played, kind: Typeface) -> Image.Image:
+def _draw(world: np.ndarray, moment: FilmText, row: EpisodeResult, kind: Typeface) -> Image.Image:
     scale = -(-MIN_SIDE // min(world.shape[:2]))
     picture = Image.fromarray(np.kron(world, np.ones((scale, scale, 1), np.uint8)))
     canvas = Image.new("RGB", (picture.width + WIDTH, max(picture.height, MIN_HEIGHT)), WHITE)
@@ -160,7 +160,9 @@ def _draw(world: np.ndarray, moment: FilmText, row: Played, kind: Typeface) -> I
     return canvas
 
 
-def _lines(moment: FilmText, row: Played, *, room: int, columns: int) -> list[tuple[str, tuple[int, int, int], bool]]:
+def _lines(
+    moment: FilmText, row: EpisodeResult, *, room: int, columns: int
+) -> list[tuple[str, tuple[int, int, int], bool]]:
     """The panel's lines: heading, the program around its running line, and the latest news."""
     heading = [(f"{row.agent}  {row.level} {row.seed}  step {moment.step} of {row.max_steps}", GREY, False)]
     fits = room * columns  # Whoever wrote the row may have put megabytes into it; no more letters have room.

@@ -178,7 +178,7 @@ class _MaskedGate:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskPlayed:
+class PageTaskResult:
     """The result of a task: `done` if the model says so, `end` in a word, `said` the model's last words, `answers` how
     many it gave, `steps` the commands with their outcomes, `address` where the page is now."""
 
@@ -216,7 +216,7 @@ def do_task(
     answers: int = COMPLETIONS,
     folder: Path | None = None,
     private: bool = True,
-) -> TaskPlayed:
+) -> PageTaskResult:
     """Do a task on a page of Playwright's; `address`, if there is one, is opened first.
 
     `agrees` is asked in words before anything that can't be undone. With `private`, sensitive values of the task reach
@@ -287,7 +287,9 @@ _TRACE_FILES: Mapping[str, tuple[str, bytes]] = {
 """For each file of a trace: the file, and the beginning of it, that show that `sdg do` wrote it."""
 
 
-def _keep_trace(result: TaskPlayed, frames: Sequence[bytes], folder: Path | None, started_at: float) -> TaskPlayed:
+def _keep_trace(
+    result: PageTaskResult, frames: Sequence[bytes], folder: Path | None, started_at: float
+) -> PageTaskResult:
     """Write the trace. If the folder can't be written, the result says so, but still reports what was done; it doesn't
     suggest to repeat the task."""
     if folder is None:
@@ -336,7 +338,7 @@ def _mask_address(address: str, tell: Callable[[str], str]) -> str:
 
 def _task_played(
     episode: UIEpisode, last_words: str, address: str, questions: Sequence[str], tell: Callable[[str], str]
-) -> TaskPlayed:
+) -> PageTaskResult:
     steps = tuple(
         {
             "command": tell(step.command),
@@ -345,7 +347,7 @@ def _task_played(
         }
         for step in episode.steps
     )
-    return TaskPlayed(
+    return PageTaskResult(
         episode.instruction,
         episode.success,
         RESULT_NAMES.get(episode.end, episode.end),
@@ -359,7 +361,7 @@ def _task_played(
     )
 
 
-def _write_trace(result: TaskPlayed, frames: Sequence[bytes], folder: Path, *, seconds: float) -> TaskPlayed:
+def _write_trace(result: PageTaskResult, frames: Sequence[bytes], folder: Path, *, seconds: float) -> PageTaskResult:
     """Write film.gif, trace.txt and trace.json to the folder."""
     from sdg.experiments.play.film import animate_pictures
 

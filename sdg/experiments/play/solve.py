@@ -4,7 +4,7 @@ from typing import Any
 
 from sdg.agents.agents import Task, begin, is_judged, open_world
 from sdg.console import UserError
-from sdg.deduction.episode import UNFINISHED, WORKER_LOST, Episode, Played
+from sdg.deduction.episode import UNFINISHED, WORKER_LOST, Episode, EpisodeResult
 from sdg.envs.babyai.language import nearest
 from sdg.envs.domains import domain
 from sdg.envs.instructions import check_layout
@@ -17,7 +17,9 @@ from sdg.privacy.recognisers import PrivacyError
 SOLVED, FAILED, UNJUDGED = "solved", "failed", "unjudged"
 
 
-def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe) -> tuple[dict[str, Any], Played]:
+def solve(
+    level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
+) -> tuple[dict[str, Any], EpisodeResult]:
     """Play one instruction: the level's own under `seed`, or the user's words in the world of that seed.
 
     Returns a row, and the episode for a film. The row's `outcome` is SOLVED or FAILED by the level's verifier; UNJUDGED
@@ -48,7 +50,7 @@ def solve(level: str, seed: int, *, instruction: str = "", recipe: PlannerRecipe
         "library": str(recipe.library),
         "agent": recipe.agent,
     }
-    return row, Played.from_json(
+    return row, EpisodeResult.from_json(
         {"unit": task.unit(recipe.agent), "agent": recipe.agent, "level": name, "seed": seed} | episode.row()
     )
 

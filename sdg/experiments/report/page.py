@@ -14,7 +14,7 @@ from typing import Any
 from markupsafe import Markup
 
 from sdg.console import readable
-from sdg.deduction.episode import Played
+from sdg.deduction.episode import EpisodeResult
 from sdg.experiments.play.film import data_address, episode_gif
 from sdg.experiments.report import data as data_of, panels
 from sdg.experiments.report.data import RunData, number, read_run, rows_of, text, value_of
@@ -128,7 +128,7 @@ def _films(data: RunData, gaps: list[str]) -> list[dict[str, Any]]:
     episodes += [row for row in data_of.failures(data, most=FAILED_FILMS) if row not in episodes]
     for row in episodes:
         try:
-            film = episode_gif(Played.from_json(row), domain_name=world)
+            film = episode_gif(EpisodeResult.from_json(row), domain_name=world)
             films.append({"row": row, "uri": Markup(data_address("image/gif", film))})
         except Exception as error:  # A bad row mustn't hide the films of other levels.
             gaps.append(f"The episode {text(row, 'unit')!r} can't be shown: {error}")

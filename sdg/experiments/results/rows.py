@@ -12,7 +12,7 @@ from sdg.envs.domains import DEFAULT
 from sdg.experiments.play.episodes import (
     ALL,
     BOT,
-    Played,
+    EpisodeResult,
     Recipe,
     run_jobs,
     with_bot_steps,
@@ -51,7 +51,7 @@ def run_table1(
     *,
     journal: Journal,
     processes: int = 1,
-    done: Callable[[Played], None] = lambda row: None,
+    done: Callable[[EpisodeResult], None] = lambda row: None,
     known: Collection[str] | None = None,
 ) -> list[Summary]:
     """Play what the journal lacks and summarise: a row for each level and agent, then one over all levels per agent.
@@ -59,7 +59,7 @@ def run_table1(
     `known` are the texts of the instructions that were grounded, where that is known. Raises what agents raise;
     finished episodes stay recorded.
     """
-    episodes: list[Played] = []
+    episodes: list[EpisodeResult] = []
     for recipe in recipes:
         # A planner with another preset of perception plays in another domain, which its tasks name.
         world = getattr(recipe, "domain", DEFAULT)
@@ -69,15 +69,15 @@ def run_table1(
     return summarise(episodes, known=known)
 
 
-def summarise(episodes: Sequence[Played], *, known: Collection[str] | None = None) -> list[Summary]:
+def summarise(episodes: Sequence[EpisodeResult], *, known: Collection[str] | None = None) -> list[Summary]:
     """Per level and agent in order of appearance, then per agent over all its levels."""
-    groups: dict[tuple[str, str], list[Played]] = {}
+    groups: dict[tuple[str, str], list[EpisodeResult]] = {}
     for level, episode in [*((row.level, row) for row in episodes), *((ALL, row) for row in episodes)]:
         groups.setdefault((level, episode.agent), []).append(episode)
     return [_summary(level, agent, group, known) for (level, agent), group in groups.items()]
 
 
-def _summary(level: str, agent: str, rows: Sequence[Played], texts: Collection[str] | None) -> Summary:
+def _summary(level: str, agent: str, rows: Sequence[EpisodeResult], texts: Collection[str] | None) -> Summary:
     successes = [row for row in rows if row.success]
     rate = wilson_interval(len(successes), len(rows))
     tokens = sum(row.tokens for row in rows)

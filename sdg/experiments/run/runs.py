@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sdg.agents.agents import Task
-from sdg.deduction.episode import Played
+from sdg.deduction.episode import EpisodeResult
 from sdg.envs.domains import domain
 from sdg.envs.files import has_lines
 from sdg.envs.instructions import seeds
@@ -105,7 +105,7 @@ def _steps(run: Path, config: RunConfig) -> Counter[str]:
         steps["validation"] += skill.validation_steps
         steps["roll-ins"] += skill.roll_in_steps
         steps["replays"] += skill.replayed_steps
-    for episode in read_rows(run / "rehearsals.jsonl", Played):
+    for episode in read_rows(run / "rehearsals.jsonl", EpisodeResult):
         steps["rehearsals"] += episode.steps
         steps["replays"] += calls_until(episode)
     return steps
@@ -268,7 +268,7 @@ class _Run:
             seed=config.seed,
             world=config.world,
         )
-        episodes: list[Played] = []
+        episodes: list[EpisodeResult] = []
         ours = planner_of(config, self.folder.path, self.folder.path / LIBRARY, agent="sdg")
         for recipe in recipes(("sdg", *(config.evaluate.baselines if everyone else ())), ours):
             already = sum(task.unit(recipe.agent) in journal for task in tasks)

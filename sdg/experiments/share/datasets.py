@@ -17,7 +17,7 @@ import numpy as np
 from gymnasium import spaces
 
 from sdg.console import UserError
-from sdg.deduction.episode import Played
+from sdg.deduction.episode import EpisodeResult
 from sdg.envs.ui.browser import Browser
 from sdg.envs.ui.commands import ARGUMENTS
 from sdg.envs.ui.domain import KEY_NAMES, NAMES, UIEnv
@@ -35,7 +35,7 @@ _Episode = tuple[Mapping[str, Any], Callable[[], Any], Sequence[Any]]
 """A row of a journal, a function that makes its environment, and the actions."""
 
 
-def write_dataset(name: str, rows: Iterable[Played], *, root: Path | None = None) -> int:
+def write_dataset(name: str, rows: Iterable[EpisodeResult], *, root: Path | None = None) -> int:
     """Write episodes of BabyAI levels as the Minari dataset `name` ("sdg/episodes-v0"); returns their number.
 
     An observation has `image` u8 (7, 7, 3), `direction` 0 to 3 and `mission`; rewards and ends are the level's. `root`

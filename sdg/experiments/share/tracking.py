@@ -6,7 +6,7 @@ log_run(Path("runs/quickstart"), mlflow.log_metrics)      # or wandb.log
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from sdg.deduction.episode import Played
+from sdg.deduction.episode import EpisodeResult
 from sdg.storage import STEP, read_description, read_metrics, read_rows
 
 
@@ -28,6 +28,6 @@ def _values(run: Path) -> Iterator[dict[str, float]]:
         name = f"{row.get('unit')}".replace(" ", "_")
         yield {f"{name}/{key}": float(value) for key, value in row.items() if isinstance(value, int | float)}
     journal = run / "episodes.jsonl"
-    for episode in read_rows(journal, Played) if journal.exists() else ():
+    for episode in read_rows(journal, EpisodeResult) if journal.exists() else ():
         head = f"episodes/{episode.agent}/{episode.level}"
         yield {f"{head}/success": float(bool(episode.success)), f"{head}/steps": float(episode.steps)}

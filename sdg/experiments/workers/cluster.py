@@ -20,7 +20,7 @@ from sdg.errors import UserError, refuse
 from sdg.experiments.workers import node
 from sdg.experiments.workers.node import Packer
 from sdg.experiments.workers.workers import ERRORS, RESULTS
-from sdg.sandbox.process.pool import Lost, Patience, make_sendable
+from sdg.sandbox.process.pool import LostJob, Patience, make_sendable
 from sdg.sandbox.process.values import BadFrame, Reader, frames
 from sdg.storage import RunError
 
@@ -74,7 +74,7 @@ class DaskPool:
         answer: Callable[[Any, Any], Any],
         patience: Patience = Patience(),
     ) -> Iterator[tuple[int, Any]]:
-        """(number of the job, result) as they finish; `Lost` for jobs that were given up.
+        """(number of the job, result) as they finish; `LostJob` for jobs that were given up.
 
         An error of a job ends the others and is raised here. Raises UserError for nodes of other versions, before any
         work, and RunError when the cluster is gone.
@@ -170,7 +170,7 @@ class DaskPool:
 
 
 def _read(status: str, reply: Any, reader: Reader) -> Any:
-    """A unit's result; `Lost` if it was lost with its node, or if its node sent something else."""
+    """A unit's result; `LostJob` if it was lost with its node, or if its node sent something else."""
     from distributed.scheduler import KilledWorker
 
     if status not in ("finished", "error"):
@@ -178,16 +178,16 @@ def _read(status: str, reply: Any, reader: Reader) -> Any:
     if status == "error":
         error = reply[1]
         if isinstance(error, KilledWorker):
-            return Lost(f"its nodes were gone: {error}"[:300], hung=False)
+            return LostJob(f"its nodes were gone: {error}"[:300], hung=False)
         raise RunError(f"a node failed: {error!r:.300}. {GO_ON}")
     try:
         message = dict(reader.value(next(frames(bytearray(reply)))))
     except (BadFrame, StopIteration, TypeError, ValueError) as error:
-        return Lost(f"its node said {error}"[:300])
+        return LostJob(f"its node said {error}"[:300])
     if "node" in message:
         raise RunError(f"the node {message['node']}. {GO_ON}")
     if "error" in message:
         raise reader.error(str(message["error"]), str(message.get("text")))
     if "lost" in message:
-        return Lost(str(message["lost"]), str(message.get("code")), message.get("hung") is True)
+        return LostJob(str(message["lost"]), str(message.get("code")), message.get("hung") is True)
     return message.get("value")

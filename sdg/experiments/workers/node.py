@@ -28,7 +28,7 @@ from sdg.envs.kernels import cache_folder
 from sdg.errors import SDGError
 from sdg.experiments.workers import compiled
 from sdg.experiments.workers.workers import ERRORS, RESULTS
-from sdg.sandbox.process.pool import TRIES, Lost, Patience, Pool
+from sdg.sandbox.process.pool import TRIES, LostJob, Patience, Pool
 from sdg.sandbox.process.values import encode, name_of
 from sdg.storage import versions
 
@@ -205,7 +205,7 @@ def _outcome(number: int, call: bytes, ticket: Ticket) -> dict[str, Any]:
         )
     except Exception as error:
         return {"error": name_of(type(error)), "text": str(error)[:_MAX_ERROR]}
-    if isinstance(result, Lost):
+    if isinstance(result, LostJob):
         return {"lost": result.reason, "code": result.code, "hung": result.hung}
     return {"value": result}
 

@@ -16,7 +16,7 @@ from sdg.errors import SDGError
 from sdg.experiments.workers import compiled
 from sdg.sandbox.process.bans import Bans
 from sdg.sandbox.process.board import digest
-from sdg.sandbox.process.pool import POOL_LIMITS, Lost, Patience, Pool
+from sdg.sandbox.process.pool import POOL_LIMITS, LostJob, Patience, Pool
 
 BANNED = "banned.json"
 
@@ -29,9 +29,9 @@ RESULTS = frozenset(
         "sdg.gate.executor:Command",
         "sdg.gate.executor:Verdict",
         "sdg.hypothesis.hypothesis:Hypothesis",
-        "sdg.skills.learning.train:Measured",
+        "sdg.skills.learning.train:SkillEvaluation",
         "sdg.skills.learning.train:Point",
-        "sdg.skills.learning.train:Trained",
+        "sdg.skills.learning.train:TrainingResult",
         "sdg.skills.practice.agreement:Agreement",
         "sdg.skills.subgoal:CheckFunction",
         "sdg.skills.subgoal:Subgoal",
@@ -77,7 +77,7 @@ class Engine(Protocol):
         answer: Callable[[Any, Any], Any],
         patience: Patience,
     ) -> Iterator[tuple[int, Any]]:
-        """(number of the job, result, or `Lost`) as they finish; `answer(job, request)` answers what a job asks."""
+        """(number of the job, result, or `LostJob`) as they finish; `answer(job, request)` answers what a job asks."""
         ...
 
 
@@ -155,12 +155,12 @@ class Workers:
             run = _pool(self).run
         for number, result in run(function, runnable, answer=lambda job, request: job.answer(request)):
             job = runnable[number]
-            if hasattr(job, "receive") and not isinstance(result, Lost):
+            if hasattr(job, "receive") and not isinstance(result, LostJob):
                 try:
                     result = job.receive(result)
                 except Exception as error:  # a worker can send anything
-                    result = Lost(f"its worker sent what is no result of it: {error}"[:300], hung=False)
-            if isinstance(result, Lost):
+                    result = LostJob(f"its worker sent what is no result of it: {error}"[:300], hung=False)
+            if isinstance(result, LostJob):
                 bans.add(result.code or digest(f"job {getattr(job, 'unit', job)!r:.200}"), reason=result.reason)
                 result = _result_of_lost(job, result.reason)
             yield job, result

@@ -7,7 +7,7 @@
 A whitelist of syntax and names decides what is accepted; accepted code runs without builtins, under a budget of steps
 that is woven into it (deterministic: no clock), with operations that check sizes first. The guard knows the functions
 and record types that it is given and nothing about any world: exact types go to the host, fresh plain data comes back.
-Only source is sent elsewhere (`Guarded.source`), never compiled code.
+Only source is sent elsewhere (`GuardedFunction.source`), never compiled code.
 """
 
 import dataclasses
@@ -28,8 +28,8 @@ from sdg.sandbox.guard.table import EXCEPTIONS
 from sdg.sandbox.guard.weave import Weaver
 
 __all__ = [
-    "BudgetSpent", "FILENAME", "GeneratedError", "Guard", "GuardError", "Guarded", "HostFault", "Refused", "Signature",
-    "reserved_names",
+    "BudgetSpent", "FILENAME", "GeneratedError", "Guard", "GuardError", "GuardedFunction", "HostFault", "Refused",
+    "Signature", "reserved_names",
 ]  # fmt: skip
 
 MAX_ARGUMENT_CHARACTERS = 2_000
@@ -135,7 +135,7 @@ class Guard:
             if not name.isidentifier() or name.startswith("_") or name in BUILTINS:
                 raise ValueError(f"function {name!r}: the name is not safe to give to generated code")
 
-    def load(self, source: str, *, entry: str = "") -> "Guarded":
+    def load(self, source: str, *, entry: str = "") -> "GuardedFunction":
         """Compile source whose function `entry` (by default its last one) takes no arguments.
 
         Raises `Refused` with all that is wrong, with line numbers where they are known.
@@ -149,10 +149,10 @@ class Guard:
             static, code = is_static(tree), weaver.compile(tree)
         except (RecursionError, ValueError) as error:
             raise Refused(f"The code cannot be judged: {str(error)[:200]}.") from None
-        return Guarded(self, source=source, entry=entry_name, code=code, is_static=static)
+        return GuardedFunction(self, source=source, entry=entry_name, code=code, is_static=static)
 
 
-class Guarded(Library):
+class GuardedFunction(Library):
     """Accepted code, ready to run. Not for two threads at once: load the source once in each.
 
     Calling it with the functions' mapping runs the entry function and returns its value. Raises `BudgetSpent` or

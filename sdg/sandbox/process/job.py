@@ -77,9 +77,9 @@ def _begin(board: int) -> _Channel:
     limits: Limits = setup["limits"]
     page = Board(board)
     # Every call of generated code, by any caller, is noted on the page before it begins.
-    from sdg.sandbox.guard import Guarded
+    from sdg.sandbox.guard import GuardedFunction
 
-    Guarded.__call__ = page.watch(Guarded.__call__)  # type: ignore[method-assign]
+    GuardedFunction.__call__ = page.watch(GuardedFunction.__call__)  # type: ignore[method-assign]
     # Torch asks for this folder when it is imported, and searching for a writable one fails behind the walls.
     tempfile.tempdir = tempfile.gettempdir()
     report = limit(limits) | seal(limits)

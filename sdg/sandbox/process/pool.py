@@ -1,7 +1,7 @@
 """Supervised processes for jobs that run generated code: limits, walls, a heartbeat, and a kill from outside.
 
     with Pool(2) as pool:
-        for number, result in pool.run(function, jobs):       # in any order; result may be a `Lost`
+        for number, result in pool.run(function, jobs):       # in any order; result may be a `LostJob`
 
 The parent knows which job each worker is doing and, from a page that they share, which generated code it is running. A
 worker that hangs is killed and its job given up; when one dies or fills its memory, its job is tried once more first.
@@ -64,7 +64,7 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostJob:
     """A job that was given up: why, the digest of the generated code that was running ("" when none was), and whether
     its worker was killed because it hung or had ended by itself."""
 
@@ -141,7 +141,7 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
     def run(
         self, function: Callable[[Any], Any], jobs: Sequence[Any], *, answer: Callable[[Any, Any], Any] | None = None
     ) -> Iterator[tuple[int, Any]]:
-        """(number of the job, result) as they finish; `Lost` for jobs that were given up.
+        """(number of the job, result) as they finish; `LostJob` for jobs that were given up.
 
         `answer(job, request)` answers a job's question, in a separate thread. An exception of a job ends the other
         jobs and is raised here.
@@ -293,7 +293,7 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
         number, code, words = member.job, member.board.running(), _last_words(member.errors)
         self._end(member)
         if number is not None:
-            yield number, Lost(f"{reason}{': ' + words if words else ''}", code, hung)
+            yield number, LostJob(f"{reason}{': ' + words if words else ''}", code, hung)
 
     def _start(self) -> _Member:
         hide_memory()

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 
 from sdg.envs.domain import Domain, Language, Perceivable
 from sdg.envs.world import Perception
-from sdg.sandbox.guard import Guard, Guarded, GuardError
+from sdg.sandbox.guard import Guard, GuardedFunction, GuardError
 from sdg.sandbox.guard.syntax import parse
 from sdg.skills.checks.template import Unfit, mentioned_things, parse_check, rewrite, target_of, written_check
 from sdg.skills.library.library import Skill
@@ -29,7 +29,7 @@ class GuardedCheck:
     """An accepted check function, ready to be asked. Not for two threads at once."""
 
     check: CheckFunction
-    guarded: Guarded
+    guarded: GuardedFunction
     perceivable: Perceivable
 
     def __call__(self, perception: Perception) -> bool:

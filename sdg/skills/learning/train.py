@@ -69,7 +69,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class SkillEvaluation:
     """A finished policy's results within `horizon` steps from `episodes` starts that decided nothing, each played once.
 
     `success_known` is the rate in [0, 1] over starts where what was perceived doesn't rule the subgoal out, without the
@@ -84,7 +84,7 @@ class Measured:
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class TrainingResult:
     """The weights of the best policy on held-out starts, its curve and what it cost: plain data, for any process.
 
     `other_steps` are environment steps besides practice, by purpose (`validation`, `roll-ins`, `replays`); `measured`
@@ -97,7 +97,7 @@ class Trained:
     environment_steps: int
     best: Point
     other_steps: Mapping[str, int] = field(default_factory=dict)
-    measured: Measured | None = None
+    measured: SkillEvaluation | None = None
     judged_on: str = HELD_OUT
 
 
@@ -119,7 +119,7 @@ def are_done(starts: Starts) -> np.ndarray:
 
 def measure(
     policy: Policy, starts: Starts, settings: TrainSettings, *, horizon: int, seed: int
-) -> tuple[Measured, int]:
+) -> tuple[SkillEvaluation, int]:
     """Play every start once with sampled actions; returns the results and the environment steps taken."""
     reached, steps = success_of(
         policy, starts, horizon=horizon, seed=seed, require_same_place=settings.require_same_place
@@ -127,7 +127,7 @@ def measure(
     possible = are_possible(starts.rows, starts.targets, range(len(starts)))
     success_known = float(reached[possible].mean()) if possible.any() else None
     return (
-        Measured(float(reached.mean()), len(starts), horizon, success_known, left_out=int((~possible).sum())),
+        SkillEvaluation(float(reached.mean()), len(starts), horizon, success_known, left_out=int((~possible).sum())),
         int(steps.sum()),
     )
 
@@ -141,7 +141,7 @@ def train(
     init_policy: Policy | None = None,
     good_enough: float | None = None,
     on_evaluation: Callable[[Point], None] = lambda point: None,
-) -> Trained:
+) -> TrainingResult:
     """Learn on `starts`; the callback `on_evaluation` gets each point of the curve. Raises ValueError without starts.
 
     With `good_enough` the first policy is evaluated, too, and kept as it is if it succeeds that often.
@@ -153,12 +153,16 @@ def train(
     if good_enough is not None:
         watcher.evaluate(learner, 0)
         if watcher.policy is not None and watcher.best.validation_success >= good_enough:
-            return Trained(watcher.policy.weights, tuple(watcher.curve), 0, watcher.best, {VALIDATION: watcher.steps})
+            return TrainingResult(
+                watcher.policy.weights, tuple(watcher.curve), 0, watcher.best, {VALIDATION: watcher.steps}
+            )
     steps = learner.learn(settings.total_timesteps, callback=watcher)
     if not watcher.curve or watcher.curve[-1].environment_steps < steps:
         watcher.evaluate(learner, steps)
     assert watcher.policy is not None
-    return Trained(watcher.policy.weights, tuple(watcher.curve), steps, watcher.best, {VALIDATION: watcher.steps})
+    return TrainingResult(
+        watcher.policy.weights, tuple(watcher.curve), steps, watcher.best, {VALIDATION: watcher.steps}
+    )
 
 
 class _Evaluation:

@@ -18,7 +18,7 @@ from sdg.skills.learning.vec_env import ChainedVecEnv
 from sdg.skills.policy.network import MLPPolicy
 from sdg.skills.practice.env import ChainedPractice
 from sdg.skills.practice.starts import Starts, target_of
-from sdg.skills.search.trial import Searched, SearchSettings, failure, nothing_to_do, success
+from sdg.skills.search.trial import SearchResult, SearchSettings, failure, nothing_to_do, success
 from sdg.skills.subgoal import CheckFunction
 
 Task = tuple[CheckFunction, tuple[int, ...]]
@@ -103,7 +103,9 @@ class LearnedSearch:
         self.learned: tuple[dict[str, np.ndarray], tuple[Task, ...]] = ({}, ())
         """Weights, and the subgoals that were searched, the latest last."""
 
-    def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
+    def __call__(
+        self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int
+    ) -> SearchResult:
         """See `Search`."""
         settings = SB3Settings(**self.ppo)
         task = (check, tuple(target_of(check, start.domain.language).tolist()))
@@ -143,7 +145,7 @@ class LearnedSearch:
         moments = start.rows.take(np.zeros(len(tasks), np.int64))
         return Starts(moments, targets, tuple(check for check, _ in tasks), np.arange(len(tasks)))
 
-    def _result(self, start: Starts, rows: SearchedRows, *, steps: int) -> Searched:
+    def _result(self, start: Starts, rows: SearchedRows, *, steps: int) -> SearchResult:
         tally = f"{rows.reached} of {rows.tried} attempts of at most {rows.env.horizon} steps"
         if rows.found is None:
             cause = f"was reached in {tally}, {steps} searched steps; {rows.lost} attempts ended with the body lost"
@@ -152,7 +154,7 @@ class LearnedSearch:
                     f"; in {rows.cut_short} others the task was done while the check still said no: it asks too much"
                 )
             cause = failure(cause, rows.must_succeed, rows.inconsistent)
-            return Searched(False, (), start, steps, rows.tried, rows.inconsistent, cause)
+            return SearchResult(False, (), start, steps, rows.tried, rows.inconsistent, cause)
         actions, world = rows.found
         return success(
             start,

@@ -23,7 +23,7 @@ from sdg.skills.library.library import Skill, SkillLibrary
 from sdg.skills.library.store import load_library
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.trial import Search, Searched, SearchSettings, Trial, failure
+from sdg.skills.search.trial import Search, SearchResult, SearchSettings, Trial, failure
 from sdg.skills.subgoal import CheckFunction
 
 FOLLOWS, USAGES = "follows", "usages"
@@ -253,7 +253,9 @@ class SkillSearch:
     def __init__(self, library: Path, inner: Search, settings: SearchSettings = SearchSettings()) -> None:
         self.library, self.inner, self.settings = library, inner, settings
 
-    def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
+    def __call__(
+        self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int
+    ) -> SearchResult:
         """See `sdg.skills.search.trial.Search`. Raises LibraryError for a library that can't be used."""
         trial = Trial(
             start,

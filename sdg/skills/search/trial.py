@@ -36,7 +36,7 @@ class SearchSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class Searched:
+class SearchResult:
     """The result of a search: the actions, the state they lead to, and the environment steps that the search took.
 
     If nothing was found, `after` is the end state of the walk that has seen most of the world, or the start where a
@@ -58,7 +58,9 @@ class Searched:
 class Search(Protocol):
     """Looks for a way to make a check fire."""
 
-    def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
+    def __call__(
+        self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int
+    ) -> SearchResult:
         """Search from `start` (one row) for at most `budget` steps; `must_succeed`: the mission must be done, too."""
         ...
 
@@ -164,7 +166,7 @@ class Trial:
             out[row] = self.settings.bonus / self.visits[key] ** 0.5
         return out
 
-    def result(self) -> Searched:
+    def result(self) -> SearchResult:
         """The success that was found, or why none was."""
         if self.found is not None:
             return self.found
@@ -172,7 +174,7 @@ class Trial:
         sense = self.env.starts.domain.persistence
         rows = [self.env.rows.take(np.array([row])) for row in range(len(self.actions))]
         after = replace(self.env.starts, rows=max(rows, key=lambda row: sense.knowledge(row.memory)))
-        return Searched(False, (), after, self.env.steps, self.episodes, self.inconsistent, cause)
+        return SearchResult(False, (), after, self.env.steps, self.episodes, self.inconsistent, cause)
 
 
 def failure(cause: str, must_succeed: bool, inconsistent: int) -> str:
@@ -191,24 +193,24 @@ def success(
     episodes: int = 0,
     inconsistent: int = 0,
     done: bool = False,
-) -> Searched:
+) -> SearchResult:
     """The result of actions that lead from `start` to `world` (one row), where the check fires."""
     end = world.perception(0)
     world.begin_subgoals()
-    return Searched(True, actions, replace(start, rows=world), steps, episodes, inconsistent, end=end, done=done)
+    return SearchResult(True, actions, replace(start, rows=world), steps, episodes, inconsistent, end=end, done=done)
 
 
-def nothing_to_do(start: Starts) -> Searched:
+def nothing_to_do(start: Starts) -> SearchResult:
     """The result of zero actions: the check is true at the start."""
     return success(start, start.rows.take(np.arange(1)), ())
 
 
-def hold_when_done(start: Starts, check: CheckFunction) -> Searched:
+def hold_when_done(start: Starts, check: CheckFunction) -> SearchResult:
     """The result if the task is already done: zero actions if the check is true there, a failure otherwise."""
     if BatchReward((check,), start.domain)(start.memory, np.zeros(1, np.int64))[0]:
         return replace(nothing_to_do(start), done=True)
     cause = "was not so when the environment called the task done, which the goals before it led to: it asks too much"
-    return Searched(False, (), start, 0, 0, 0, cause)
+    return SearchResult(False, (), start, 0, 0, 0, cause)
 
 
 class TrialSearch:
@@ -217,7 +219,9 @@ class TrialSearch:
     def __init__(self, settings: SearchSettings = SearchSettings()) -> None:
         self.settings = settings
 
-    def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
+    def __call__(
+        self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int
+    ) -> SearchResult:
         """See `Search`."""
         trial = Trial(start, check, must_succeed=must_succeed, budget=budget, settings=self.settings, seed=seed)
         trial.try_each_action()
@@ -309,7 +313,9 @@ class ReplaySearch:
     def __init__(self, known: Known, inner: Search) -> None:
         self.known, self.inner = known, inner
 
-    def __call__(self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
+    def __call__(
+        self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int
+    ) -> SearchResult:
         """See `sdg.skills.search.trial.Search`."""
         steps = 0
         for actions in self.known.get(check, ()):
@@ -324,7 +330,7 @@ class ReplaySearch:
 
 def _play_actions(
     start: Starts, check: CheckFunction, actions: Sequence[ActionValue], *, must_succeed: bool, budget: int
-) -> Searched:
+) -> SearchResult:
     trial = Trial(
         start,
         check,

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("gymnasium_robotics", reason="the extra `mujoco` isn't installed")
 
 from sdg.console import UserError
-from sdg.deduction.episode import Played
+from sdg.deduction.episode import EpisodeResult
 from sdg.deduction.library_skills import options_of
 from sdg.deduction.planner import describe_skill
 from sdg.envs.domains import domain
@@ -209,7 +209,7 @@ def test_another_model_is_asked_at_its_own_address_and_not_the_recording(tmp_pat
 
 
 def test_a_program_that_did_it_comes_before_the_first() -> None:
-    failed = Played.from_json(episode_row(instruction="touch it", program="last", first="first"))
+    failed = EpisodeResult.from_json(episode_row(instruction="touch it", program="last", first="first"))
     assert programs_of([failed, replace(failed, success=True)]) == {"touch it": "last"}
     assert programs_of([failed]) == {"touch it": "first"}
 

@@ -19,7 +19,7 @@ from sdg.envs.ui.parser.screen import PAINT, Screen, ScreenElement, picture_of, 
 from sdg.envs.ui.texts import EVERYWHERE, MOST_TEXT, Placed
 from sdg.envs.world import Observation
 from sdg.experiments.play.desktop import ProtectedDesktop, ScreenDesktop
-from sdg.experiments.play.pages import PageDesktop, TaskPlayed, do_task, open_page
+from sdg.experiments.play.pages import PageDesktop, PageTaskResult, do_task, open_page
 from sdg.gate.executor import Command, SkillResult
 from sdg.llm.model import Completion, Message, Sampling
 from sdg.privacy.memory import Placeholders
@@ -131,7 +131,7 @@ class Says:
         return Completion(self._replies.pop(0) if len(self._replies) > 1 else self._replies[0], self.name)
 
 
-def done(body: str, task: str, *replies: Any, folder: Path, agrees: bool = True) -> tuple[TaskPlayed, str, str]:
+def done(body: str, task: str, *replies: Any, folder: Path, agrees: bool = True) -> tuple[PageTaskResult, str, str]:
     """What became of it, all that the model was asked, and the page's address."""
     (folder / "page.html").write_text(f"<!doctype html><body style='font:20px Arial'>{body}")
     access = Access((folder / "page.html").as_uri())

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from sdg.agents.agents import RandomAgent, Task, play_task
-from sdg.deduction.episode import Played
+from sdg.deduction.episode import EpisodeResult
 from sdg.experiments.play import film
 from sdg.experiments.play.film import BAD, LAST_MS, RUNNING, episode_gif
 
@@ -35,7 +35,7 @@ def row(*calls: dict, **changes: object) -> dict:
 
 
 def gif(row: dict) -> bytes:
-    return episode_gif(Played.from_json(row), domain_name="babyai")
+    return episode_gif(EpisodeResult.from_json(row), domain_name="babyai")
 
 
 def frames(data: bytes) -> list[np.ndarray]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from sdg.deduction.episode import Played
+from sdg.deduction.episode import EpisodeResult
 from sdg.experiments.cli.show import traces
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.play.episodes import ALL
@@ -37,7 +37,7 @@ from sdg.experiments.results.rows import summarise
 from sdg.experiments.run.runs import library_costs
 from sdg.llm.budget import Prices
 from sdg.llm.model import COUNTS, Completion, Message, Sampling
-from sdg.llm.transcript import Recorded
+from sdg.llm.transcript import RecordingModel
 from sdg.storage import read_journal
 from tests.shared.report_example import LEVELS, make_run
 
@@ -132,7 +132,9 @@ def test_a_film_is_never_written_through_a_link_out_of_the_run(copy: Path, tmp_p
 def test_an_unfinished_run_has_the_figures_of_a_finished_one(run: Path) -> None:
     data = read_run(run)
     assert {row["success"] for row in data.episodes} == {True, False}
-    finished = [row for row in summarise([Played.from_json(row) for row in data.episodes]) if row["level"] != ALL]
+    finished = [
+        row for row in summarise([EpisodeResult.from_json(row) for row in data.episodes]) if row["level"] != ALL
+    ]
     unfinished = success_rows(replace(data, results={}))
     assert unfinished == [{name: row[name] for name in unfinished[0]} for row in finished]
     assert "median_steps" in unfinished[0]
@@ -161,7 +163,7 @@ def test_the_report_has_everything(run: Path, tmp_path: Path) -> None:
 
 
 def test_what_the_model_was_asked_is_summed_up_and_shown(copy: Path, tmp_path: Path) -> None:
-    recorded = Recorded(Answers(), copy / "transcript.jsonl")
+    recorded = RecordingModel(Answers(), copy / "transcript.jsonl")
     for stage, text in (
         ("solve", "write <a> program"),
         ("solve", "## Program that failed\n\nmend it"),
@@ -353,7 +355,7 @@ def test_a_report_of_a_run_in_use_leaves_it_alone(copy: Path) -> None:
 def test_rows_that_cannot_be_played_are_refused(row: dict[str, Any]) -> None:
     episode = {"unit": "u", "agent": "a", "success": True, "steps": 1, "max_steps": 9} | row
     with pytest.raises(ValueError, match=r"\w"):
-        episode_gif(Played.from_json(episode), domain_name="babyai")
+        episode_gif(EpisodeResult.from_json(episode), domain_name="babyai")
 
 
 def test_plots_are_the_same_every_time() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sdg.deduction.episode import Played
+from sdg.deduction.episode import EpisodeResult
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.babyai.world import instructions
 from sdg.experiments.bench import options, table1 as bench_table1
@@ -162,7 +162,7 @@ def test_new_texts_are_those_that_no_grounding_instruction_has(capsys: pytest.Ca
               "bot_steps": 1, "interactions": 1, "skill_calls": 0, "llm_calls": 0, "tokens": 0,
               "seconds": 0.0, "cause": ""}  # fmt: skip
     texts = ("go to the sea", *sorted(grounding)[:3])
-    rows = [Played.from_json(shared | {"instruction": text}) for text in texts]
+    rows = [EpisodeResult.from_json(shared | {"instruction": text}) for text in texts]
     assert [row["new_texts"] for row in summarise(rows, known=grounding)] == [0.25, 0.25]
     assert [row["new_texts"] for row in summarise(rows)] == [None, None]
 

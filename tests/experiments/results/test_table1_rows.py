@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sdg.agents.agents import Agent, RandomAgent, Task, World, play_task
-from sdg.deduction.episode import Episode, Played
+from sdg.deduction.episode import Episode, EpisodeResult
 from sdg.envs.instructions import SPLITS
 from sdg.experiments.play.episodes import BOT_RECIPE, EpisodeJob, Recipe, evaluation_tasks, run_jobs
 from sdg.experiments.results.formats import comma_separated, latex, markdown
@@ -27,13 +27,13 @@ class RandomRecipe:
         return RandomAgent(self.agent)
 
 
-def row(**changes: object) -> Played:
+def row(**changes: object) -> EpisodeResult:
     base = {
         "unit": "u", "agent": "sdg", "level": "GoToLocal", "seed": 1, "repeat": 0, "success": True, "steps": 6,
         "max_steps": 64, "bot_steps": 4, "interactions": 1, "skill_calls": 2, "llm_calls": 1, "tokens": 100,
         "seconds": 0.1, "cause": "",
     }  # fmt: skip
-    return Played.from_json(base | changes)
+    return EpisodeResult.from_json(base | changes)
 
 
 def test_tasks_are_evaluation_seeds_and_never_repeat() -> None:

@@ -13,7 +13,7 @@ import pytest
 import sdg
 from sdg.agents.agents import ReplayAgent, Task, play_task
 from sdg.console import UserError
-from sdg.deduction.episode import Played
+from sdg.deduction.episode import EpisodeResult
 from sdg.envs.babyai.bot import bot_actions
 from sdg.envs.ui.browser import chromium
 from sdg.envs.ui.domain import KEY_NAMES, NAMES
@@ -26,8 +26,8 @@ from sdg.storage import Journal, RunFolder, RunFolderError, RunSettings, read_jo
 EPISODE = {"unit": "e", "agent": "sdg", "level": "L", "seed": 1, "success": True, "steps": 4, "max_steps": 9}
 
 
-def play_with_bot(seed: int) -> Played:
-    return Played.from_json(play_task(ReplayAgent("bot", bot_actions), Task("GoToLocal", seed)))
+def play_with_bot(seed: int) -> EpisodeResult:
+    return EpisodeResult.from_json(play_task(ReplayAgent("bot", bot_actions), Task("GoToLocal", seed)))
 
 
 def test_a_hub_folder_is_read_by_the_hub_s_loader_and_by_ours(
@@ -122,13 +122,13 @@ def test_episodes_are_read_by_minari_s_loader(tmp_path: Path) -> None:
 def test_an_episode_that_was_cut_off_is_truncated(tmp_path: Path) -> None:
     pytest.importorskip("minari")
     whole = play_with_bot(3)
-    short = Played.from_json(vars_of(whole) | {"actions": list(whole.actions[:1]), "success": False, "steps": 1})
+    short = EpisodeResult.from_json(vars_of(whole) | {"actions": list(whole.actions[:1]), "success": False, "steps": 1})
     write_dataset("sdg/short-v0", [short], root=tmp_path)
     (episode,) = read_dataset("sdg/short-v0", root=tmp_path)
     assert (bool(episode.terminations[-1]), bool(episode.truncations[-1])) == (False, True)
 
 
-def vars_of(row: Played) -> dict[str, Any]:
+def vars_of(row: EpisodeResult) -> dict[str, Any]:
     from sdg.storage import plain
 
     return dict(plain(row))

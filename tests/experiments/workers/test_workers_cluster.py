@@ -21,7 +21,7 @@ from sdg.experiments.workers import node
 from sdg.experiments.workers.cluster import DaskPool, connect
 from sdg.experiments.workers.node import Packer, keep_content, unpack
 from sdg.experiments.workers.workers import Workers, use_workers
-from sdg.sandbox.process.pool import Lost, Patience
+from sdg.sandbox.process.pool import LostJob, Patience
 from sdg.storage.files import RunError
 from tests.experiments.workers import content_target
 from tests.shared import pool_target
@@ -86,14 +86,14 @@ def test_what_answering_raises_is_raised_in_the_job_and_here(pool: DaskPool) -> 
 
 def test_a_liar_loses_its_unit_alone(pool: DaskPool) -> None:
     results = run_on(pool, "say:" + "ff" * 40, "a", "die", "b")
-    assert isinstance(results[0], Lost)
-    assert isinstance(results[2], Lost)
+    assert isinstance(results[0], LostJob)
+    assert isinstance(results[2], LostJob)
     assert (results[1], results[3]) == ("did a", "did b")
 
 
 def test_a_unit_that_comes_back_late_is_lost_alone(pool: DaskPool) -> None:
     results = run_on(pool, "sleep", "a", patience=Patience(job=6.0))
-    assert isinstance(results[0], Lost)
+    assert isinstance(results[0], LostJob)
     assert "not done after" in results[0].reason
     assert results[1] == "did a"
 
@@ -214,7 +214,7 @@ def test_a_unit_begun_too_often_is_left_out(pool: DaskPool, monkeypatch: pytest.
         pool.client.set_metadata(["sdg-known", 1, mark], 1)
     results = run_on(pool, "a", "b")
     assert results[0] == "did a"
-    assert isinstance(results[1], Lost)
+    assert isinstance(results[1], LostJob)
     assert "gone 2 times" in results[1].reason
     assert pool.begun == {0: 1, 1: 3}
     assert not pool.client.get_metadata(["sdg-known"]), "the scheduler keeps no marks of a run that has ended"

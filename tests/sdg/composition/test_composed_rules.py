@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sdg.composition.distil import Author, Solved, kind_of, pick_varied, recurrences
+from sdg.composition.distil import Author, SolvedEpisode, kind_of, pick_varied, recurrences
 from sdg.composition.rules import admit
 from sdg.deduction.composed import SIGNATURES
 from sdg.deduction.program import ENTRY, program_guard
@@ -201,7 +201,9 @@ def test_a_reply_without_skills_is_refused() -> None:
 def test_a_model_that_breaks_the_rules_is_told_and_mends_it() -> None:
     bad = GOOD.replace("def fetch(thing: thing)", "def fetch(thing: str)")
     model = FakeModel([f"```python\n{bad}\n```", f"```python\n{GOOD}\n```"])
-    programs = [Solved("pick up the red ball", "PickupLoc", 3, "def program():\n    pass\n", ("a", "b"), "x line 3")]
+    programs = [
+        SolvedEpisode("pick up the red ball", "PickupLoc", 3, "def program():\n    pass\n", ("a", "b"), "x line 3")
+    ]
     composed = Author(model, WORLD, tuple(SCRIPTED.values()), load).distil(programs)
     assert [skill.name for skill in composed.skills] == ["fetch", "bring"]
     assert composed.skills[0].origins == ("x line 3",)
@@ -209,10 +211,10 @@ def test_a_model_that_breaks_the_rules_is_told_and_mends_it() -> None:
 
 
 def test_what_recurs_is_counted_once_a_program() -> None:
-    programs = [Solved("go", "L", n, "", ("a", "a", "b", "c", "a", "b")) for n in range(3)]
+    programs = [SolvedEpisode("go", "L", n, "", ("a", "a", "b", "c", "a", "b")) for n in range(3)]
     counts = dict(recurrences(programs))
     assert counts["a", "b"] == 3
     assert ("a", "a") not in counts
     assert kind_of("pick up the red ball and open a door, then go to a box") == "pick and open then go"
-    kinds = [Solved(text, "L", n, "x" * n) for n, text in enumerate(("go to a", "go to b", "open c"))]
+    kinds = [SolvedEpisode(text, "L", n, "x" * n) for n, text in enumerate(("go to a", "go to b", "open c"))]
     assert [question.instruction for question in pick_varied(kinds, 2)] == ["go to a", "open c"]

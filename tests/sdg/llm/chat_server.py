@@ -8,7 +8,7 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from sdg.llm.asking import Retried
+from sdg.llm.asking import RetryingModel
 from sdg.llm.model import Message, ModelError, Sampling
 from sdg.llm.openai.client import OpenAIModel
 from sdg.llm.provider import ModelSettings
@@ -100,7 +100,7 @@ def ask(
     pauses: list[float] = []
     model = OpenAIModel(ModelSettings(name="tiny", **({"base_url": server.url, "timeout_seconds": 5.0} | settings)))
     try:
-        return Retried(model, retries=retries, sleep=pauses.append).complete(ASKED, sampling=sampling), pauses
+        return RetryingModel(model, retries=retries, sleep=pauses.append).complete(ASKED, sampling=sampling), pauses
     except ModelError as error:
         return error, pauses
     finally:

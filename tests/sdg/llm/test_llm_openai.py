@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sdg.llm.asking import Retried
+from sdg.llm.asking import RetryingModel
 from sdg.llm.model import Message, ModelError, Sampling
 from sdg.llm.openai import client
 from sdg.llm.openai.client import OpenAIModel
@@ -300,7 +300,7 @@ def test_nobody_at_the_address(server: Server) -> None:
     pauses: list[float] = []
     model = OpenAIModel(ModelSettings(name="tiny", base_url="http://127.0.0.1:9/v1"))
     with pytest.raises(ModelError, match="is the server running"):
-        Retried(model, retries=1, sleep=pauses.append).complete(ASKED)
+        RetryingModel(model, retries=1, sleep=pauses.append).complete(ASKED)
     close(model)
     assert len(pauses) == 1
 

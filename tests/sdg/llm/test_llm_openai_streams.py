@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sdg.llm.budget import Budgeted, BudgetLimits, Prices, Spent
+from sdg.llm.budget import BudgetedModel, BudgetLimits, Prices, Spent
 from sdg.llm.model import BudgetExceeded, Message, ModelError, Unavailable
 from sdg.llm.openai import client
 from sdg.llm.openai.client import LARGE_BYTES, Flood, OpenAIModel, read_answer
@@ -164,7 +164,7 @@ def test_answers_that_break_off_are_charged_each(server: Server, answer: Answer,
 def test_what_a_server_refuses_costs_nothing(server: Server) -> None:
     server.script = [says(429), says(503), ok]
     model = OpenAIModel(ModelSettings(name="tiny", base_url=server.url, timeout_seconds=5.0))
-    counted = Budgeted(model, BudgetLimits(tokens=100), prices=Prices())
+    counted = BudgetedModel(model, BudgetLimits(tokens=100), prices=Prices())
     for _ in range(2):
         with pytest.raises(Unavailable):
             counted.complete(ASKED)

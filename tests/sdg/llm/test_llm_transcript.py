@@ -14,25 +14,25 @@ import pytest
 from sdg.envs import files
 from sdg.envs.files import compress_lines
 from sdg.llm import transcript
-from sdg.llm.budget import Budgeted, BudgetLimits, Prices
-from sdg.llm.cache import Cached
+from sdg.llm.budget import BudgetedModel, BudgetLimits, Prices
+from sdg.llm.cache import CachedModel
 from sdg.llm.model import Message, ModelError, Sampling
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build
 from sdg.llm.secrets import hider
-from sdg.llm.transcript import Recorded, Replayed, entries
+from sdg.llm.transcript import RecordingModel, ReplayModel, entries
 from tests.sdg.llm.faulty import Faulty
 from tests.sdg.llm.scripted import Scripted, ask
 
 
 def test_a_transcript_replays_what_was_said_in_order(tmp_path: Path) -> None:
     path = tmp_path / "transcript.jsonl"
-    recorded = Recorded(Scripted("one", "two", ModelError("down"), "four"), path)
+    recorded = RecordingModel(Scripted("one", "two", ModelError("down"), "four"), path)
     assert [ask(recorded), ask(recorded)] == ["one", "two"]
     with pytest.raises(ModelError, match="down"):
         ask(recorded, "other")
     ask(recorded, "hi", seed=5)
-    replayed = Replayed(path)
+    replayed = ReplayModel(path)
     assert replayed.name == "scripted"
     assert [ask(replayed), ask(replayed), ask(replayed)] == ["one", "two", "two"]
     with pytest.raises(ModelError, match="down"):
@@ -44,11 +44,11 @@ def test_a_transcript_replays_what_was_said_in_order(tmp_path: Path) -> None:
 
 def test_replies_can_be_given_in_turn_whatever_is_asked(tmp_path: Path) -> None:
     path = tmp_path / "transcript.jsonl"
-    recorded = Recorded(Scripted("one", "two", ModelError("down"), "four"), path)
+    recorded = RecordingModel(Scripted("one", "two", ModelError("down"), "four"), path)
     for seed in (0, 5, 0, 0):
         with suppress(ModelError):
             ask(recorded, f"hi {seed}", seed=seed)
-    in_turn = Replayed(path, in_turn=True)
+    in_turn = ReplayModel(path, in_turn=True)
     assert [ask(in_turn, "other words"), ask(in_turn, "more", seed=5)] == ["one", "two"]
     with pytest.raises(ModelError, match="down"):
         ask(in_turn, "other")
@@ -61,17 +61,17 @@ def test_replies_can_be_given_in_turn_whatever_is_asked(tmp_path: Path) -> None:
 
 def test_a_torn_last_line_is_passed_over_and_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "transcript.jsonl"
-    ask(Recorded(Scripted("one"), path))
+    ask(RecordingModel(Scripted("one"), path))
     whole = path.read_bytes()
     path.write_bytes(whole + whole[: len(whole) // 2])
     assert len(list(entries(path))) == 1
-    ask(Recorded(Scripted("two"), path), "again")
+    ask(RecordingModel(Scripted("two"), path), "again")
     assert [entry["reply"]["text"] for entry in entries(path)] == ["one", "two"]
     assert path.read_bytes().startswith(whole)
 
 
 def append_many(path: Path, who: int) -> None:
-    recorded = Recorded(Scripted("reply " * 20_000), path)
+    recorded = RecordingModel(Scripted("reply " * 20_000), path)
     for number in range(20):
         ask(recorded, f"{who}/{number}", seed=who)
 
@@ -94,13 +94,13 @@ def test_processes_that_write_at_once_tear_no_line(tmp_path: Path) -> None:
 
 def test_who_asked_is_told_and_is_no_part_of_the_question(tmp_path: Path) -> None:
     path = tmp_path / "transcript.jsonl"
-    recorded = Recorded(Cached(Scripted("one", "two"), tmp_path / "replies.sqlite"), path)
+    recorded = RecordingModel(CachedModel(Scripted("one", "two"), tmp_path / "replies.sqlite"), path)
     message = (Message("user", "hi"),)
     for stage in ("hypothesize", "solve"):
         assert recorded.complete(message, sampling=Sampling(stage=stage)).text == "one"
     assert [entry["stage"] for entry in entries(path)] == ["hypothesize", "solve"]
     assert len({entry["key"] for entry in entries(path)}) == 1
-    assert ask(Replayed(path)) == "one"
+    assert ask(ReplayModel(path)) == "one"
 
 
 HOSTILE = "go to the blue \ud800 key\u2028\n"
@@ -109,37 +109,37 @@ HOSTILE = "go to the blue \ud800 key\u2028\n"
 def test_a_compressed_transcript_is_read_and_gone_on_with(tmp_path: Path) -> None:
     path = tmp_path / "transcript.jsonl"
     texts = [f"{HOSTILE}{number}" for number in range(3)]
-    ask(Recorded(Scripted("one"), path), texts[0])
+    ask(RecordingModel(Scripted("one"), path), texts[0])
     path.write_bytes(path.read_bytes() + b'{"schema":3,"torn')
     compress_lines(path)
     assert not path.exists()
-    ask(Recorded(Scripted("two"), path), texts[1])
+    ask(RecordingModel(Scripted("two"), path), texts[1])
     assert [entry["messages"][0]["content"] for entry in entries(path)] == texts[:2]
     plain = path.read_bytes()
     compress_lines(path)
     path.write_bytes(plain)  # as a kill leaves it that came before the file was removed
     compress_lines(path)
-    ask(Recorded(Scripted("three"), path), texts[2])
+    ask(RecordingModel(Scripted("three"), path), texts[2])
     for place in (path, path.with_name("transcript.jsonl.xz")):
-        replayed = Replayed(place)
+        replayed = ReplayModel(place)
         assert [ask(replayed, text) for text in texts[:2]] == ["one", "two"]
-    assert ask(Replayed(path), texts[2]) == "three"
+    assert ask(ReplayModel(path), texts[2]) == "three"
 
 
 def test_a_damaged_archive_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "transcript.jsonl"
-    ask(Recorded(Scripted("one"), path))
+    ask(RecordingModel(Scripted("one"), path))
     compress_lines(path)
     packed = tmp_path / "transcript.jsonl.xz"
     whole = packed.read_bytes()
     for data in (whole[:-9], b"no archive", whole[:40] + b"?" + whole[41:]):
         packed.write_bytes(data)
         with pytest.raises(ModelError, match="can't be read: it is a damaged archive"):
-            Replayed(path)
+            ReplayModel(path)
     packed.write_bytes(whole)
     monkeypatch.setattr(files, "MAX_UNPACKED_BYTES", 200)
     with pytest.raises(ModelError, match="can't be read: it unpacks to more"):
-        Replayed(path)
+        ReplayModel(path)
     path.write_bytes(b"more\n" * 50)
     monkeypatch.setattr(files, "MAX_UNPACKED_BYTES", 1 << 10)
     compress_lines(path.rename(path.with_name("small.jsonl")))
@@ -154,13 +154,13 @@ def test_values_are_counted_before_a_line_is_parsed(tmp_path: Path, monkeypatch:
     path.write_bytes(b'{"schema":3,"x":[' + b"[]," * (1 << 20) + b"0]}\n")
     monkeypatch.setattr(transcript, "_parse", lambda line: pytest.fail("it was parsed"))
     with pytest.raises(ModelError, match=r"Line 1 of .* holds too much"):
-        Replayed(path)
+        ReplayModel(path)
 
 
 @pytest.mark.parametrize("packed", [True, False])
 def test_lines_are_counted_before_they_are_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool) -> None:
     path = tmp_path / "transcript.jsonl"
-    ask(Recorded(Scripted("one"), path))
+    ask(RecordingModel(Scripted("one"), path))
     path.write_bytes(path.read_bytes() + b"\n" * 9)
     if packed:
         compress_lines(path)
@@ -168,7 +168,7 @@ def test_lines_are_counted_before_they_are_split(tmp_path: Path, monkeypatch: py
     assert len(list(entries(path))) == 1
     monkeypatch.setattr(files, "MAX_LINES", 9)
     with pytest.raises(ModelError, match="can't be read: it has too many lines, at most 9 are read"):
-        Replayed(path)
+        ReplayModel(path)
     if packed:
         with pytest.raises(OSError, match="too many lines"):
             files.read_lines(path.with_name("transcript.jsonl.xz"))
@@ -176,13 +176,13 @@ def test_lines_are_counted_before_they_are_split(tmp_path: Path, monkeypatch: py
 
 def test_lines_have_a_maximal_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "transcript.jsonl"
-    ask(Recorded(Scripted("one" * 500), path))
+    ask(RecordingModel(Scripted("one" * 500), path))
     monkeypatch.setattr(transcript, "MAX_LINE_BYTES", 1000)
     with pytest.raises(ModelError, match=r"Line 1 of .* at most 1000 are read"):
-        Replayed(path)
+        ReplayModel(path)
     before = path.read_bytes()
     with pytest.raises(ModelError, match="isn't recorded: at most 1000"):
-        ask(Recorded(Scripted("two" * 500), path))
+        ask(RecordingModel(Scripted("two" * 500), path))
     assert path.read_bytes() == before
 
 
@@ -190,7 +190,7 @@ def test_a_transcript_of_another_schema_says_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "transcript.jsonl"
     path.write_text('{"schema": 1, "key": "abc", "messages": [], "reply": {"text": "hi"}}\n')
     before = path.read_bytes()
-    for use in (lambda: Replayed(path), lambda: ask(Recorded(Scripted("one"), path))):
+    for use in (lambda: ReplayModel(path), lambda: ask(RecordingModel(Scripted("one"), path))):
         with pytest.raises(ModelError, match="has schema 1, this version's is 3: replay it with the version"):
             use()
     assert path.read_bytes() == before
@@ -213,12 +213,12 @@ def test_a_transcript_of_another_schema_says_what_to_do(tmp_path: Path) -> None:
 )
 def test_a_broken_line_in_the_middle_is_an_error(tmp_path: Path, line: str) -> None:
     path = tmp_path / "transcript.jsonl"
-    ask(Recorded(Scripted("one"), path))
+    ask(RecordingModel(Scripted("one"), path))
     path.write_bytes(line.encode() + b"\n" + path.read_bytes())
     with pytest.raises(ModelError, match="Line 1"):
-        Replayed(path)
+        ReplayModel(path)
     with pytest.raises(ModelError, match="can't be read"):
-        Replayed(tmp_path / "missing.jsonl")
+        ReplayModel(tmp_path / "missing.jsonl")
 
 
 def test_files_that_are_links_are_not_written_through(tmp_path: Path) -> None:
@@ -227,15 +227,15 @@ def test_files_that_are_links_are_not_written_through(tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(victim)
     with pytest.raises(ModelError, match="it is a link"):
-        ask(Recorded(Scripted("one"), link))
+        ask(RecordingModel(Scripted("one"), link))
     with pytest.raises(ModelError, match="it is a link"):
-        ask(Budgeted(Scripted("one"), BudgetLimits(tokens=9), prices=Prices(), ledger=link))
+        ask(BudgetedModel(Scripted("one"), BudgetLimits(tokens=9), prices=Prices(), ledger=link))
     assert victim.read_text() == "my own last line"
 
 
 def test_keys_never_reach_the_transcript(tmp_path: Path) -> None:
     path = tmp_path / "transcript.jsonl"
-    recorded = Recorded(Scripted("my-own-key and sk-abcdefghijklmnop1234"), path, secrets=["my-own-key"])
+    recorded = RecordingModel(Scripted("my-own-key and sk-abcdefghijklmnop1234"), path, secrets=["my-own-key"])
     ask(recorded, "Bearer abcdefgh12345678 is what I send")
     text = path.read_text()
     assert "my-own-key" not in text
@@ -250,20 +250,20 @@ def test_keys_never_reach_the_transcript(tmp_path: Path) -> None:
 )
 def test_code_and_prose_about_keys_are_recorded_as_they_are(tmp_path: Path, said: str) -> None:
     path = tmp_path / "transcript.jsonl"
-    assert ask(Recorded(Scripted(said), path), said) == said
-    assert ask(Replayed(path), said) == said
+    assert ask(RecordingModel(Scripted(said), path), said) == said
+    assert ask(ReplayModel(path), said) == said
     assert "[redacted]" not in path.read_text()
 
 
 @pytest.mark.parametrize("key", ["Bearer abc123xyz", "token-1234-5678-9abc", "sk-QwErTyUiOpAsDf", "key-a1b2c3d4e5f6"])
 def test_short_keys_and_keys_of_letters_are_redacted(tmp_path: Path, key: str) -> None:
-    assert ask(Recorded(Scripted(f"it is {key}"), tmp_path / "transcript.jsonl")) == "it is [redacted]"
+    assert ask(RecordingModel(Scripted(f"it is {key}"), tmp_path / "transcript.jsonl")) == "it is [redacted]"
 
 
 def test_a_run_uses_the_reply_that_is_recorded(tmp_path: Path) -> None:
     path = tmp_path / "transcript.jsonl"
-    used = ask(Recorded(Scripted("it is sk-abcdefghijklmnop1234"), path))
-    assert used == ask(Replayed(path)) == "it is [redacted]"
+    used = ask(RecordingModel(Scripted("it is sk-abcdefghijklmnop1234"), path))
+    assert used == ask(ReplayModel(path)) == "it is [redacted]"
 
 
 @pytest.mark.parametrize("placeholder", ["EMPTY", "none", "ollama"])
@@ -295,12 +295,12 @@ def test_a_key_in_disguise_is_hidden_too(disguise: str) -> None:
 
 def test_a_transcript_that_cant_be_written_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="can't be written"):
-        ask(Recorded(Scripted("one"), tmp_path / "no" / "such" / "folder.jsonl"))
+        ask(RecordingModel(Scripted("one"), tmp_path / "no" / "such" / "folder.jsonl"))
 
 
 def test_a_recorded_run_is_replayed_word_for_word(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    recorded = Recorded(Faulty(build(ModelSettings(cache=tmp_path / "c.sqlite")), rate=0.5), path)
+    recorded = RecordingModel(Faulty(build(ModelSettings(cache=tmp_path / "c.sqlite")), rate=0.5), path)
     texts = [ask(recorded, f"## Subgoals to translate\n```\n1. find the red ball number {n}\n```") for n in range(10)]
     replayed = build(ModelSettings("replay", transcript=path))
     assert [

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from sdg.llm.asking import Retried, in_order
-from sdg.llm.budget import Budgeted, BudgetLimits, Prices, Spent
-from sdg.llm.cache import Cached
+from sdg.llm.asking import RetryingModel, in_order
+from sdg.llm.budget import BudgetedModel, BudgetLimits, Prices, Spent
+from sdg.llm.cache import CachedModel
 from sdg.llm.exchange import IMAGE_CHARS, reply_of, tokens_of
 from sdg.llm.model import BudgetExceeded, Completion, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings
@@ -24,9 +24,9 @@ from tests.sdg.llm.scripted import Scripted, ask
 
 def test_the_cache_answers_equal_questions_and_only_those(tmp_path: Path) -> None:
     inner = Scripted("one", "two", "three")
-    cached = Cached(inner, tmp_path / "cache.sqlite")
+    cached = CachedModel(inner, tmp_path / "cache.sqlite")
     first = cached.complete((Message("user", "hi"),))
-    second = Cached(inner, tmp_path / "cache.sqlite").complete((Message("user", "hi"),))
+    second = CachedModel(inner, tmp_path / "cache.sqlite").complete((Message("user", "hi"),))
     assert (first.text, first.cached, second.text, second.cached) == ("one", False, "one", True)
     assert ask(cached, "hi", seed=1) == "two"
     assert ask(cached, "ho") == "three"
@@ -34,7 +34,7 @@ def test_the_cache_answers_equal_questions_and_only_those(tmp_path: Path) -> Non
 
 
 def test_failures_are_not_cached(tmp_path: Path) -> None:
-    cached = Cached(Scripted(ModelError("down"), "up"), tmp_path / "cache.sqlite")
+    cached = CachedModel(Scripted(ModelError("down"), "up"), tmp_path / "cache.sqlite")
     with pytest.raises(ModelError, match="down"):
         ask(cached)
     assert ask(cached) == "up"
@@ -43,24 +43,24 @@ def test_failures_are_not_cached(tmp_path: Path) -> None:
 def test_a_damaged_cache_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "cache.sqlite").write_bytes(b"this is no database" * 100)
     with pytest.raises(ModelError, match="delete it"):
-        Cached(Scripted("one"), tmp_path / "cache.sqlite")
+        CachedModel(Scripted("one"), tmp_path / "cache.sqlite")
 
 
 def test_a_damaged_entry_is_asked_again(tmp_path: Path) -> None:
     import sqlite3
 
     path = tmp_path / "cache.sqlite"
-    ask(Cached(Scripted("one"), path))
+    ask(CachedModel(Scripted("one"), path))
     connection = sqlite3.connect(path)
     connection.execute("UPDATE replies SET reply = '[1'")
     connection.commit()
     connection.close()
-    assert ask(Cached(Scripted("two"), path)) == "two"
+    assert ask(CachedModel(Scripted("two"), path)) == "two"
 
 
 def test_the_budget_stops_before_the_call_that_would_overdraw_it_further(tmp_path: Path) -> None:
     inner = Scripted("one")
-    model = Budgeted(inner, BudgetLimits(tokens=200), prices=Prices())
+    model = BudgetedModel(inner, BudgetLimits(tokens=200), prices=Prices())
     ask(model)
     ask(model)
     with pytest.raises(BudgetExceeded, match="200 tokens"):
@@ -72,7 +72,7 @@ def test_the_budget_stops_before_the_call_that_would_overdraw_it_further(tmp_pat
 def test_the_budget_of_time_stops_what_is_asked_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr("sdg.llm.budget.time.monotonic", lambda: now[0])
-    model = Budgeted(Scripted("one"), BudgetLimits(minutes=2), prices=Prices())
+    model = BudgetedModel(Scripted("one"), BudgetLimits(minutes=2), prices=Prices())
     ask(model)
     now[0] += 121
     with pytest.raises(BudgetExceeded, match="2 minutes"):
@@ -91,7 +91,7 @@ def test_questions_under_way_wait_near_the_limit_and_not_before(tmp_path: Path) 
             return super().complete(messages, sampling=sampling)
 
     def spend(inner: Scripted, *, max_tokens: int) -> int:
-        model = Budgeted(inner, BudgetLimits(tokens=5000), prices=Prices(), ledger=tmp_path / f"{max_tokens}.json")
+        model = BudgetedModel(inner, BudgetLimits(tokens=5000), prices=Prices(), ledger=tmp_path / f"{max_tokens}.json")
         sampling = Sampling(max_tokens=max_tokens)
         questions = [(Message("user", f"question {n}"),) for n in range(64)]
         with pytest.raises(BudgetExceeded):
@@ -106,7 +106,7 @@ def test_questions_under_way_wait_near_the_limit_and_not_before(tmp_path: Path) 
 
 
 def test_money_is_counted_by_the_price_table(tmp_path: Path) -> None:
-    model = Budgeted(Scripted("one"), BudgetLimits(money=0.0005), prices=Prices(prompt=3.0, completion=15.0))
+    model = BudgetedModel(Scripted("one"), BudgetLimits(money=0.0005), prices=Prices(prompt=3.0, completion=15.0))
     ask(model)
     assert model.spending.money == pytest.approx(0.00045)
     ask(model)
@@ -140,7 +140,7 @@ def test_what_is_no_plausible_count_is_estimated_and_nothing_stays_under_way(cou
         def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
             return completion
 
-    model = Budgeted(Telling(), BudgetLimits(tokens=10**6, money=5.0), prices=Prices(3.0, 15.0))
+    model = BudgetedModel(Telling(), BudgetLimits(tokens=10**6, money=5.0), prices=Prices(3.0, 15.0))
     assert ask(model) == completion.text
     assert model.spending.tokens == sum(tokens_of((Message("user", "hi"),), completion)) == 12
     assert model._under_way == 0
@@ -148,7 +148,7 @@ def test_what_is_no_plausible_count_is_estimated_and_nothing_stays_under_way(cou
 
 def test_a_question_whose_reply_cant_be_counted_is_no_longer_under_way() -> None:
     inner: Any = SimpleNamespace(name="uncounted", complete=lambda *_, sampling: None)
-    model = Budgeted(inner, BudgetLimits(tokens=10**6), prices=Prices())
+    model = BudgetedModel(inner, BudgetLimits(tokens=10**6), prices=Prices())
     with pytest.raises(AttributeError):
         ask(model)
     assert model._under_way == 0
@@ -156,10 +156,10 @@ def test_a_question_whose_reply_cant_be_counted_is_no_longer_under_way() -> None
 
 def test_a_ledger_outlives_the_process_and_a_torn_line(tmp_path: Path) -> None:
     ledger = tmp_path / "spent.jsonl"
-    ask(Budgeted(Scripted("one"), BudgetLimits(tokens=500), prices=Prices(), ledger=ledger))
+    ask(BudgetedModel(Scripted("one"), BudgetLimits(tokens=500), prices=Prices(), ledger=ledger))
     with ledger.open("a") as file:
         file.write('{"tok')
-    model = Budgeted(Scripted("one"), BudgetLimits(tokens=110), prices=Prices(), ledger=ledger)
+    model = BudgetedModel(Scripted("one"), BudgetLimits(tokens=110), prices=Prices(), ledger=ledger)
     assert model.spending.tokens == 110
     with pytest.raises(BudgetExceeded):
         ask(model)
@@ -171,7 +171,7 @@ def test_a_ledger_outlives_the_process_and_a_torn_line(tmp_path: Path) -> None:
 def test_a_ledger_pays_nothing_back(entry: str, tmp_path: Path) -> None:
     ledger = tmp_path / "spent.jsonl"
     ledger.write_text(f'{entry}\n{{"tokens": 120, "money": 3.5}}\n')
-    model = Budgeted(Scripted("one"), BudgetLimits(tokens=110, money=1.0), prices=Prices(), ledger=ledger)
+    model = BudgetedModel(Scripted("one"), BudgetLimits(tokens=110, money=1.0), prices=Prices(), ledger=ledger)
     assert (model.spending.tokens, model.spending.money) == (120, 3.5)
     with pytest.raises(BudgetExceeded):
         ask(model)
@@ -181,7 +181,7 @@ def test_a_ledger_of_any_size_is_refused_at_once(tmp_path: Path) -> None:
     ledger = tmp_path / "spent.jsonl"
     with ledger.open("wb") as file:
         file.truncate(400 << 30)  # takes no room on the disk
-    model = Budgeted(Scripted("one"), BudgetLimits(tokens=110), prices=Prices(), ledger=ledger)
+    model = BudgetedModel(Scripted("one"), BudgetLimits(tokens=110), prices=Prices(), ledger=ledger)
     with pytest.raises(ModelError, match="too large"):
         ask(model)
     with ledger.open("wb") as file:
@@ -195,7 +195,7 @@ def test_a_ledger_of_any_size_is_refused_at_once(tmp_path: Path) -> None:
 
 def test_a_ledger_is_read_on_from_where_it_was_left(tmp_path: Path) -> None:
     ledger = tmp_path / "spent.jsonl"
-    first, second = (Budgeted(Scripted("a"), BudgetLimits(), prices=Prices(), ledger=ledger) for _ in range(2))
+    first, second = (BudgetedModel(Scripted("a"), BudgetLimits(), prices=Prices(), ledger=ledger) for _ in range(2))
     for model in (first, second, first, first, second):
         ask(model)
     assert first.spending == second.spending
@@ -267,21 +267,21 @@ def test_the_fault_is_named_in_the_completion() -> None:
 def test_what_is_unavailable_is_asked_again_with_growing_pauses() -> None:
     pauses: list[float] = []
     down = Unavailable("down")
-    model = Retried(Scripted(down, down, down, "up"), retries=3, sleep=pauses.append)
+    model = RetryingModel(Scripted(down, down, down, "up"), retries=3, sleep=pauses.append)
     assert ask(model) == "up"
     assert 0.5 <= pauses[0] < 1.0 <= pauses[1] < 2.0 <= pauses[2] < 4.0
     again: list[float] = []
     with pytest.raises(ModelError, match=r"down Tried 3 times\."):
-        ask(Retried(Scripted(down), retries=2, sleep=again.append))
+        ask(RetryingModel(Scripted(down), retries=2, sleep=again.append))
     assert again == pauses[:2], "the jitter is the seed's"
 
 
 def test_a_server_s_own_pause_is_kept_and_a_long_one_is_a_no() -> None:
     pauses: list[float] = []
-    assert ask(Retried(Scripted(Unavailable("busy", 3.0), "up"), retries=1, sleep=pauses.append)) == "up"
+    assert ask(RetryingModel(Scripted(Unavailable("busy", 3.0), "up"), retries=1, sleep=pauses.append)) == "up"
     for error in (Unavailable("busy", 61.0), ModelError("no key"), BudgetExceeded("spent")):
         with pytest.raises(ModelError, match=str(error)):
-            ask(Retried(Scripted(error), retries=9, sleep=pauses.append))
+            ask(RetryingModel(Scripted(error), retries=9, sleep=pauses.append))
     assert pauses == [3.0]
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from sdg.llm.budget import Budgeted, BudgetLimits, Prices
-from sdg.llm.cache import Cached
+from sdg.llm.budget import BudgetedModel, BudgetLimits, Prices
+from sdg.llm.cache import CachedModel
 from sdg.llm.model import Completion, Message, ModelError, Sampling
-from sdg.llm.transcript import Recorded
+from sdg.llm.transcript import RecordingModel
 from sdg.skills.library.library import LibraryError
 from sdg.skills.library.store import load_library, save_library
 from sdg.storage import Journal, Metrics, RunError, RunFolder, RunFolderError, RunSettings, atomic_write, set_aside
@@ -113,9 +113,9 @@ def test_each_writer_refuses_by_itself(tmp_path: Path, victim: Path, how: str) -
     with pytest.raises(RunError, match=r"link|regular"):
         Journal(place)
     with pytest.raises(ModelError, match=r"link|regular"):
-        ask(Recorded(Echo(), place))
+        ask(RecordingModel(Echo(), place))
     with pytest.raises(ModelError, match=r"link|regular"):
-        Cached(Echo(), place)
+        CachedModel(Echo(), place)
     assert read_holder(place) is None
 
 
@@ -156,25 +156,25 @@ def test_a_cache_that_holds_more_than_replies_is_refused(tmp_path: Path, sql: st
     connection.close()
     began = time.monotonic()
     with pytest.raises(ModelError, match="delete it"):
-        Cached(Echo(), tmp_path / "replies.sqlite")
+        CachedModel(Echo(), tmp_path / "replies.sqlite")
     assert time.monotonic() - began < 5
 
 
 def test_a_journal_beside_the_cache_deletes_no_file(tmp_path: Path, victim: Path) -> None:
     """sqlite deletes the file that a journal names, once it has rolled the journal back."""
     cache, name = tmp_path / "replies.sqlite", str(victim / "diary").encode()
-    assert ask(Cached(Echo(), cache)) == "said"
+    assert ask(CachedModel(Echo(), cache)) == "said"
     magic, end = bytes.fromhex("d9d505f920a163d7"), (len(name).to_bytes(4), sum(name).to_bytes(4))
     header = magic + b"".join(number.to_bytes(4) for number in (0, 0, cache.stat().st_size // 4096, 512, 4096))
     Path(f"{cache}-journal").write_bytes(
         header.ljust(512, b"\0") + bytes.fromhex("00040001") + name + b"".join(end) + magic
     )
     with pytest.raises(ModelError, match="names another file"):
-        Cached(Echo(), cache)
+        CachedModel(Echo(), cache)
     Path(f"{cache}-journal").unlink()
     Path(f"{cache}-wal").symlink_to(victim / "diary")
     with pytest.raises(ModelError, match="delete it"):
-        Cached(Echo(), cache)
+        CachedModel(Echo(), cache)
 
 
 @pytest.mark.parametrize("content", [b"", b"SQLite format 3\x00" + bytes(200), b"[" * 9000, os.urandom(9000)])
@@ -182,14 +182,14 @@ def test_a_cache_that_is_none_is_refused_or_begun(tmp_path: Path, content: bytes
     (tmp_path / "replies.sqlite").write_bytes(content)
     if content:
         with pytest.raises(ModelError, match="delete it"):
-            Cached(Echo(), tmp_path / "replies.sqlite")
+            CachedModel(Echo(), tmp_path / "replies.sqlite")
     else:
-        assert ask(Cached(Echo(), tmp_path / "replies.sqlite")) == "said"
+        assert ask(CachedModel(Echo(), tmp_path / "replies.sqlite")) == "said"
 
 
 def test_a_ledger_of_nonsense_counts_nothing(tmp_path: Path) -> None:
     (tmp_path / "spent.json").write_bytes(b"[" * 100_000 + b'\n{"tokens": 1e999, "money": 0}\n')
-    model = Budgeted(Echo(), BudgetLimits(tokens=10), prices=Prices(), ledger=tmp_path / "spent.json")
+    model = BudgetedModel(Echo(), BudgetLimits(tokens=10), prices=Prices(), ledger=tmp_path / "spent.json")
     assert ask(model) == "said"
 
 
@@ -216,7 +216,7 @@ def make_all(place: Path) -> None:
         folder.metrics.write({"environment_steps": 1})
     atomic_write(place / "made" / "report.html", "x")
     save_library(a_library(), place / "made" / "library")
-    ask(Recorded(Echo(), place / "made" / "transcript.jsonl"))
+    ask(RecordingModel(Echo(), place / "made" / "transcript.jsonl"))
     Path(place / "made" / "run.lock").unlink(missing_ok=True)
 
 

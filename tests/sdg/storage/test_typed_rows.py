@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sdg.api.results import results
-from sdg.deduction.episode import Played
+from sdg.deduction.episode import EpisodeResult
 from sdg.pipeline.records import SkillRow, Verification
 from sdg.skills.learning.train import Point
 from sdg.skills.practice.agreement import Agreement
@@ -114,6 +114,6 @@ def test_calls_in_an_episode_are_read_as_carefully_as_its_row(tmp_path: Path, tr
     with Journal(tmp_path / "good.jsonl") as good, Journal(tmp_path / "bad.jsonl") as bad:
         good.append(row | {"unit": "e", "trace": [{"calls": [CALL]}, {"calls": []}]})
         bad.append(row | {"unit": "e", "trace": trace})
-    assert [list(row.calls()) for row in read_rows(tmp_path / "good.jsonl", Played)] == [[CALL]]
+    assert [list(row.calls()) for row in read_rows(tmp_path / "good.jsonl", EpisodeResult)] == [[CALL]]
     with pytest.raises(RunFolderError, match=r"bad.jsonl has a row .*unit 'e'.* call .*another folder"):
-        read_rows(tmp_path / "bad.jsonl", Played)
+        read_rows(tmp_path / "bad.jsonl", EpisodeResult)

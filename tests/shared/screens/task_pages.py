@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.ui.access import Access
-from sdg.experiments.play.pages import TaskPlayed, do_task, open_page
+from sdg.experiments.play.pages import PageTaskResult, do_task, open_page
 from sdg.llm.model import Completion, Message, Sampling
 
 BIG = "position:absolute;left:20px;top:20px;width:200px;height:100px"
@@ -54,7 +54,7 @@ def play_on_page(
     agrees: bool = False,
     guards: Sequence[str] = ("open",),
     **more: Any,
-) -> tuple[TaskPlayed, str]:
+) -> tuple[PageTaskResult, str]:
     """The outcome of a task on the page, and the page's title at its end."""
     with page_with(site, body) as (page, address, access):
         task = do_task(

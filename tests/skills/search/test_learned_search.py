@@ -15,7 +15,7 @@ from sdg.skills.learning.by_hand import check_that
 from sdg.skills.practice.env import ChainedPractice
 from sdg.skills.practice.starts import Starts, restore
 from sdg.skills.search.learned_search import MAX_STRETCH, PATIENCE, LearnedSearch, SearchedRows
-from sdg.skills.search.trial import CountSearch, LearningSearch, RandomSearch, Searched, SearchSettings
+from sdg.skills.search.trial import CountSearch, LearningSearch, RandomSearch, SearchResult, SearchSettings
 from sdg.skills.subgoal import CheckFunction, Subgoal
 from sdg.verification.verify import VerifySettings, verify
 
@@ -131,8 +131,8 @@ def test_failed_attempts_take_longer_up_to_a_bound() -> None:
 
 
 def test_what_holds_where_the_task_was_done_is_verified_there() -> None:
-    def search(begun: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> Searched:
-        return Searched(True, ((0.0,) * 7,), begun, 5, 1, 0, done=True)
+    def search(begun: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int) -> SearchResult:
+        return SearchResult(True, ((0.0,) * 7,), begun, 5, 1, 0, done=True)
 
     near, far = check_that('distance("yellow block") <= 5'), check_that('distance("yellow block") <= 0.001')
     for last, cause in ((near, ""), (far, "called the task done")):

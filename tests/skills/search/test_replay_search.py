@@ -7,7 +7,7 @@ import pytest
 
 from sdg.envs.babyai.domain import BABYAI
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.trial import RandomSearch, ReplaySearch, Searched
+from sdg.skills.search.trial import RandomSearch, ReplaySearch, SearchResult
 from sdg.skills.subgoal import CheckFunction
 
 MOVED = CheckFunction("check", "def check():\n    return get_position() != (0, 0)\n")
@@ -19,12 +19,12 @@ def start(seed: int = 0) -> Starts:
     return Starts(rows, BABYAI.language.row("")[None], (), np.zeros(1, np.int64))
 
 
-def search_with(*ways: tuple[int, ...], check: CheckFunction = MOVED, budget: int = BUDGET) -> Searched:
+def search_with(*ways: tuple[int, ...], check: CheckFunction = MOVED, budget: int = BUDGET) -> SearchResult:
     search = ReplaySearch({MOVED: ways}, RandomSearch())
     return search(start(), check, must_succeed=False, budget=budget, seed=3)
 
 
-def search_plainly() -> Searched:
+def search_plainly() -> SearchResult:
     return RandomSearch()(start(), MOVED, must_succeed=False, budget=BUDGET, seed=3)
 
 

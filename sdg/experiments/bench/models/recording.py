@@ -17,7 +17,7 @@ from typing import Literal
 import sdg
 from sdg.agents.agents import Task
 from sdg.console import UserError, progress
-from sdg.deduction.episode import Played
+from sdg.deduction.episode import EpisodeResult
 from sdg.envs.files import COMPRESSED_SUFFIX, has_lines, read_file
 from sdg.envs.instructions import seeds
 from sdg.errors import refuse
@@ -160,7 +160,7 @@ def keep(
     about: About,
     *,
     config: str,
-    played: Mapping[str, Played],
+    played: Mapping[str, EpisodeResult],
     requested: Sequence[tuple[FigureKey, Task]],
     transcript: Path,
     composed: Path | None = None,
@@ -193,7 +193,7 @@ def unfinished_episode(cell: FigureKey, task: Task) -> RecordedEpisode:
     )
 
 
-def to_recorded_episode(row: Played, answerers: tuple[str, ...] = ()) -> RecordedEpisode:
+def to_recorded_episode(row: EpisodeResult, answerers: tuple[str, ...] = ()) -> RecordedEpisode:
     """An episode's row in its small form."""
     interface, _, perception = row.agent.partition("@")
     programs = tuple(
@@ -306,7 +306,7 @@ def record(request: RecordingRequest, *, folder: Path, recording_folder: Path, p
                 recording_folder,
                 about,
                 config=dump(replace(request.config, model=replace(request.config.model, base_url=None))),
-                played={row.unit: row for row in Rows(run.journal("episodes"), Played)},
+                played={row.unit: row for row in Rows(run.journal("episodes"), EpisodeResult)},
                 requested=[(cell, task) for cell, tasks in request.tasks() for task in tasks],
                 transcript=folder / "transcript.jsonl",
                 composed=request.composed if COMPOSED_SKILLS in request.interfaces else None,
@@ -333,7 +333,7 @@ def play(
     run: RunFolder,
     processes: int,
     only: Collection[str] | None = None,
-) -> list[Played]:
+) -> list[EpisodeResult]:
     """Play every episode of every cell, or `only` those units, all at once; recorded episodes aren't played again.
     Without a `folder` the model's answers aren't stored."""
     journal = run.journal("episodes")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sdg.agents.agents import ReplayAgent, play_task
-from sdg.deduction.episode import Played
+from sdg.deduction.episode import EpisodeResult
 from sdg.envs.babyai.bot import bot_actions
 from sdg.experiments.play.episodes import BOT, evaluation_tasks
 from sdg.experiments.results.comparison import SHIPPED
@@ -52,7 +52,7 @@ def _hub(folder: Path) -> dict[str, Any]:
 
 def _minari(root: Path, count: int) -> dict[str, Any]:
     episode_rows = [
-        Played.from_json(play_task(ReplayAgent(BOT, bot_actions), task))
+        EpisodeResult.from_json(play_task(ReplayAgent(BOT, bot_actions), task))
         for task in evaluation_tasks(["PutNextLocal"], instructions=count, repeats=1, seed=0)
     ]
     write_dataset("sdg/bench-v0", episode_rows, root=root)

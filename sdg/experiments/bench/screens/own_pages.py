@@ -30,7 +30,7 @@ from sdg.envs.ui.page import PageWorld
 from sdg.errors import refuse
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.command import with_patience
-from sdg.experiments.play.pages import COMPLETIONS, ENDS, SAMPLING, PageDesktop, TaskPlayed, do_task, open_page
+from sdg.experiments.play.pages import COMPLETIONS, ENDS, SAMPLING, PageDesktop, PageTaskResult, do_task, open_page
 from sdg.experiments.results.comparison import named_model
 from sdg.gate.confirm import final_press
 from sdg.gate.executor import OpenGate
@@ -95,7 +95,7 @@ def tasks_row(
 ) -> dict[str, Any]:
     """Success by the page's state after each task, with the interval over tasks."""
 
-    def play(task: Mapping[str, Any]) -> tuple[bool, TaskPlayed]:
+    def play(task: Mapping[str, Any]) -> tuple[bool, PageTaskResult]:
         address = (PAGES / f"{task['page']}.html").as_uri()
         with open_page(access := Access(address)) as page:
             played = do_task(

@@ -14,7 +14,7 @@ from typing import Any
 
 from sdg.agents.agents import Task, open_world
 from sdg.console import UserError
-from sdg.deduction.episode import Played
+from sdg.deduction.episode import EpisodeResult
 from sdg.experiments.config.assembly import library_of, model_settings, planner_of
 from sdg.experiments.config.config import RunConfig, load
 from sdg.experiments.play.episodes import EpisodeJob, evaluation_tasks, run_jobs
@@ -95,7 +95,7 @@ class RunWords:
         """
         episodes = self.run / "episodes.jsonl"
         rows = [row for row in read_journal(episodes) if row.get("agent") == "sdg"]
-        by_instruction = programs_of(of_file(Played, row, path=episodes) for row in rows)
+        by_instruction = programs_of(of_file(EpisodeResult, row, path=episodes) for row in rows)
         missing = [task for mission, task in first_of.items() if mission not in by_instruction]
         if missing:
             planner = planner_of(self.config, self.folder, self.library, agent=ASKED)
@@ -106,7 +106,7 @@ class RunWords:
         return by_instruction
 
 
-def programs_of(rows: Iterable[Played]) -> dict[str, str]:
+def programs_of(rows: Iterable[EpisodeResult]) -> dict[str, str]:
     """Instruction -> the program of the earliest of these episodes that succeeded, or else the first program."""
     programs: dict[str, str] = {}
     solutions: dict[str, str] = {}

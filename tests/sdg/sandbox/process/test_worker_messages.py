@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from sdg.experiments.workers.workers import ERRORS, RESULTS
-from sdg.sandbox.process.pool import Lost, Patience, Pool
+from sdg.sandbox.process.pool import LostJob, Patience, Pool
 from sdg.sandbox.process.values import (
     MAX_AXES,
     MAX_KEYS,
@@ -72,7 +72,7 @@ def test_a_worker_that_lies_is_lost_and_nothing_else(lie: str) -> None:
     job = f"say:{LIES[lie].hex()}"
     with Pool(1, results=RESULTS, patience=replace(HASTE, job=20.0), tries=1) as pool:
         results = dict(pool.run(do, [job, "one"], answer=lambda job, request: time.sleep(1.0)))
-    assert isinstance(results[0], Lost)
+    assert isinstance(results[0], LostJob)
     assert results[0].reason.startswith("its message was invalid: "), results[0]
     assert results[1] == "did one"
     assert time.monotonic() - began < 15
@@ -95,7 +95,7 @@ def test_a_worker_can_lie_about_its_own_job_alone() -> None:
         assert dict(pool.run(do, [f"say:{lie}"])) == {0: ["untrue"]}
     with Pool(1, patience=HASTE) as pool:
         results = dict(pool.run(do, [f"say:{other}", "one"]))
-    assert isinstance(results[0], Lost)
+    assert isinstance(results[0], LostJob)
     assert results[1] == "did one"
 
 

@@ -26,7 +26,7 @@ from sdg.llm.model import ModelError
 from sdg.pipeline.attempts import _Job
 from sdg.sandbox.process.bans import Bans, BansError
 from sdg.sandbox.process.board import digest
-from sdg.sandbox.process.pool import POOL_LIMITS, Lost, Patience, Pool, clean_environment
+from sdg.sandbox.process.pool import POOL_LIMITS, LostJob, Patience, Pool, clean_environment
 from sdg.skills.search.trial import RandomSearch
 from sdg.skills.subgoal import CheckFunction, Subgoal
 from sdg.storage import Journal
@@ -64,7 +64,7 @@ def test_a_lost_job_is_said_and_the_others_are_done(fault: str, reason: str) -> 
     with Pool(1, limits=limits, patience=patience) as pool:
         outcomes = results(["one", fault, "two"], pool=pool)
     assert (outcomes["one"], outcomes["two"]) == ("did one", "did two")
-    assert isinstance(outcomes[fault], Lost)
+    assert isinstance(outcomes[fault], LostJob)
     assert reason in outcomes[fault].reason
     assert outcomes[fault].code == (digest(GUILTY[fault]) if fault in GUILTY else "")
     assert outcomes[fault].hung == (fault in ("sleep", "hold the lock", "hang"))

@@ -16,7 +16,7 @@ from sdg.experiments.play.episodes import BOT_RECIPE, EpisodeJob, PlainRecipe, r
 from sdg.hypothesis.hypothesis import Hypothesis
 from sdg.induction.practice import PracticeJob
 from sdg.pipeline.attempts import _Job
-from sdg.skills.learning.train import Point, Trained
+from sdg.skills.learning.train import Point, TrainingResult
 from sdg.skills.search.trial import RandomSearch
 from sdg.skills.subgoal import CheckFunction, Subgoal
 from sdg.storage import Journal
@@ -41,7 +41,7 @@ GOAL = Subgoal("be there", CheckFunction("check", SOURCE))
 JOB = _Job("GoToLocal/1/0", Hypothesis("go", (GOAL,)), None, "GoToLocal", 1, VerifySettings(), RandomSearch(), 0)  # type: ignore[arg-type]
 ROW = Verification("GoToLocal/1/0", "GoToLocal", 1, "go", False, 0, 0, "", None, ())
 OTHER_ROWS = {"unit": "GoToLocal/2/0", "level": "BossLevel", "seed": True, "instruction": "stay", "subgoals": 5}
-TRAINED = Trained({"w": np.zeros(1)}, (), 0, Point(0, 0.0, 0.0, 0.0, 0.0, 0, 0.0))
+TRAINED = TrainingResult({"w": np.zeros(1)}, (), 0, Point(0, 0.0, 0.0, 0.0, 0.0, 0, 0.0))
 OTHERS_TRAINED = {
     "weights": {"w": 5}, "best": 5, "curve": (5,), "environment_steps": "1", "other_steps": {"a": "b"}, "measured": 5
 }  # fmt: skip

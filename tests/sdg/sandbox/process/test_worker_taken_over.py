@@ -17,7 +17,7 @@ import pytest
 
 import sdg.sandbox.process.job as worker
 from sdg.sandbox.process.board import SIZE, Board
-from sdg.sandbox.process.pool import POOL_LIMITS, Lost, Patience, Pool
+from sdg.sandbox.process.pool import POOL_LIMITS, LostJob, Patience, Pool
 
 LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="walls need Linux")
 SECCOMP = "no sockets, programs or processes (seccomp)"
@@ -144,7 +144,7 @@ def test_a_worker_that_reads_no_more_holds_nobody_up() -> None:
     with Pool(1, patience=HASTE) as pool:
         results = dict(pool.run(do, ["read no more", "x" * 1_000_000]))
     assert results[0] == "did it"
-    assert isinstance(results[1], Lost)
+    assert isinstance(results[1], LostJob)
     assert "it was not done after" in results[1].reason
     assert time.monotonic() - began < 60
 
@@ -152,5 +152,5 @@ def test_a_worker_that_reads_no_more_holds_nobody_up() -> None:
 def test_a_job_begins_once() -> None:
     with Pool(1, patience=replace(HASTE, job=60.0)) as pool:
         ((_, lost),) = pool.run(do, ["begin again"])
-    assert isinstance(lost, Lost)
+    assert isinstance(lost, LostJob)
     assert "began twice" in lost.reason
