@@ -143,12 +143,8 @@ def compose(
     world = domain(programs.domain)
     learned = options_of(load_library(library_folder))
     options: dict[str, Documented] = {**primitive_skills(world, beside_skills=True), **learned}
-    rules = (
-        Prompts(world)
-        .rules(tuple(options.values()), budget=config.deduce.budget, attempts=config.deduce.attempts)
-        .strip()
-    )
-    _require_same(config, source, programs, library=library_folder, rules=rules)
+    rules = Prompts(world).rules(tuple(options.values()), budget=config.deduce.budget, attempts=config.deduce.attempts)
+    _require_same(config, source, programs, library=library_folder, rules=rules.strip())
     question: dict[str, Any] = {
         "programs": str(source),
         "layouts": layouts,
