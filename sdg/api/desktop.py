@@ -4,9 +4,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from sdg.console import UserError
 from sdg.envs.ui.access import Access
 from sdg.experiments.play.pages import COMPLETIONS, GUARDS, PageTaskResult, do_task
 from sdg.llm.registry import as_model
+from sdg.screen_agent.modes import MODES
 
 
 class Desktop:
@@ -39,8 +41,11 @@ class Desktop:
         says no by default. With `private`, values such as passwords reach the page but never the model. `folder` gets
         film and trace.
 
-        Raises RegistryError for unknown guards, ModelError for an object that is no model.
+        Raises UserError for a mode that there isn't, RegistryError for unknown guards, ModelError for an object that is
+        no model.
         """
+        if mode not in MODES:
+            raise UserError(f"mode {mode!r:.40} is none of {', '.join(MODES)}")
         return do_task(
             self._page,
             task,

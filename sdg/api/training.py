@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -72,10 +73,11 @@ def train(
         settings=settings,
         seed=seed,
         training_starts=layouts,
-        on_evaluation=on_evaluation if quiet else _tell,
+        on_evaluation=on_evaluation if quiet else partial(_tell, then=on_evaluation),
     )
 
 
-def _tell(point: Point) -> None:
+def _tell(point: Point, *, then: Callable[[Point], None]) -> None:
     steps, success = point.environment_steps, point.validation_success
     print(f"{steps:>10,} steps  {success:6.1%} of held-out layouts  {point.seconds:5.1f} s", file=sys.stderr)
+    then(point)

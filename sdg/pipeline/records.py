@@ -90,7 +90,8 @@ def save_policy(folder: Path, unit: str, weights: Mapping[str, np.ndarray]) -> N
 def load_policy(folder: Path, unit: str, domain: Domain, learner: str) -> Policy:
     """Read a policy that `save_policy` wrote.
 
-    Raises RunFolderError when its file is damaged, ValueError when it isn't one of this learner in this domain.
+    Raises RunFolderError when its file is missing or damaged, ValueError when it holds no policy of this learner in
+    this domain.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -98,9 +99,9 @@ def load_policy(folder: Path, unit: str, domain: Domain, learner: str) -> Policy
     try:
         with safe_open(path, "numpy") as file:
             arrays, metadata = {name: file.get_tensor(name) for name in file.keys()}, file.metadata()  # noqa: SIM118
-    except (SafetensorError, TypeError, ValueError):
+    except (SafetensorError, TypeError, ValueError, FileNotFoundError):
         arrays, metadata = {}, {}
-    if metadata is not None and metadata.get("sha256") != _digest(arrays):
+    if not metadata or metadata.get("sha256") != _digest(arrays):
         raise RunFolderError(f"{path} is damaged: its checksum doesn't agree. Restore it from a copy, or run anew.")
     return policy_of({name: array.astype(np.float32) for name, array in arrays.items()}, domain, learner)
 

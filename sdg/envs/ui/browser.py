@@ -252,7 +252,7 @@ class Browser(contextlib.AbstractContextManager["Browser"]):
                 self.page.goto((self._pages / "miniwob" / f"{name}.html").as_uri())
                 self.page.wait_for_selector("#sync-task-cover", state="visible")
                 self.page.evaluate(_PRELOAD)
-            self.page.mouse.move(VIEWPORT["width"] - 1, VIEWPORT["height"] - 1)
+            self.page.mouse.move(self._viewport["width"] - 1, self._viewport["height"] - 1)
             self.page.evaluate(_BEGIN, [seed, PATIENCE])
             self.settle()
             self._task = task

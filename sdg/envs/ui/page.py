@@ -337,8 +337,11 @@ class PageWorld:
             watch = self._begin_watch()
             watch.stopped = True
             is_asked = self._question_count <= MAX_QUESTIONS
-            yes = is_asked and self._agrees(f"the page asks {question!r}: answer yes?") is True
-            watch.stopped, answer = False, f" and was answered {'yes' if yes else 'no'}"
+            try:
+                yes = is_asked and self._agrees(f"the page asks {question!r}: answer yes?") is True
+            finally:
+                watch.stopped = False
+            answer = f" and was answered {'yes' if yes else 'no'}"
         close = dialog.accept if yes else dialog.dismiss
         with contextlib.suppress(self.error):
             close()

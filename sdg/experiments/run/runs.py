@@ -323,9 +323,12 @@ def _cpu_seconds() -> float:
     if threading.current_thread() is not threading.main_thread():
         return math.nan
     times, alive = os.times(), 0
-    for children in Path("/proc/self/task").glob("*/children"):
-        for child in children.read_text().split():
-            with suppress(OSError):  # it has just ended
-                fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
-                alive += int(fields[11]) + int(fields[12])
+    children: list[str] = []
+    for thread in Path("/proc/self/task").iterdir():
+        with suppress(OSError):  # the thread has just ended
+            children += (thread / "children").read_text().split()
+    for child in children:
+        with suppress(OSError):  # the process has just ended
+            fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+            alive += int(fields[11]) + int(fields[12])
     return times.user + times.system + times.children_user + times.children_system + alive / os.sysconf("SC_CLK_TCK")

@@ -1,7 +1,7 @@
 """A rule-based planner for phones, no language model: with it the system runs offline, and it is a baseline to beat.
 
-It knows no task and no app by name: it reads the prompt `phone`, presses what the task names, fills fields by their
-labels, saves, and answers questions with the text beside the words asked about.
+It knows no task by name, and of nine apps what their tasks speak of: it reads the prompt `phone`, presses what the task
+names, fills fields by their labels, saves, and answers questions with the text beside the words asked about.
 """
 
 import json

@@ -221,3 +221,5 @@ def test_a_page_of_playwright_s_own_is_worked_on_and_left_as_it_is(site: tuple[s
         page.goto(address)
         outcome = sdg.Desktop(page).do("look", model=Scripted([CLICK], [FINISH]), guards=("open",), private=False)
         assert (outcome.done, page.url) == (True, address)
+        with pytest.raises(UserError, match="mode 'html' is none of"):
+            sdg.Desktop(page).do("look", model=Scripted([FINISH]), mode="html")

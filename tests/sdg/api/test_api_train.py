@@ -15,6 +15,7 @@ from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.domains import domain
 from sdg.skills.checks.check import with_argument
 from sdg.skills.checks.from_function import CheckError, template_of
+from sdg.skills.learning.train import Point
 
 
 def facing(thing):  # type: ignore[no-untyped-def]
@@ -113,7 +114,12 @@ def test_nothing_to_learn_and_no_such_level() -> None:
 
 
 def test_a_check_becomes_a_skill_that_a_library_stores(tmp_path: Path) -> None:
-    skill = sdg.train("GoToLocal", facing, name="go_to", layouts=200, timesteps=40_960, seed=888)
+    points: list[Point] = []
+    skill = sdg.train(
+        "GoToLocal", facing, name="go_to", layouts=200, timesteps=40_960, seed=888, quiet=False,
+        on_evaluation=points.append,
+    )  # fmt: skip
+    assert [point.environment_steps for point in points] == [20_480, 40_960]
     assert repr(skill).startswith("LearnedSkill(go_to('red key'): ")
     assert skill.skill.success_rate > 0.5, "random weights reach 0.3"
     assert [steps for steps, _ in skill.curve] == [20_480, 40_960]

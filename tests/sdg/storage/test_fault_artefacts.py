@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.engine import bank
@@ -111,3 +112,9 @@ def test_a_flipped_bit_in_a_policy_s_weights_is_told(tmp_path: Path) -> None:
         path.write_bytes(flipped)
         with pytest.raises((RunFolderError, OSError), match="is damaged: its checksum doesn't agree"):
             records.load_policy(tmp_path, "round/1", BABYAI, "ppo")
+    save_file({"w": np.arange(6, dtype=np.float32)}, path)  # no checksum at all
+    with pytest.raises(RunFolderError, match="is damaged"):
+        records.load_policy(tmp_path, "round/1", BABYAI, "ppo")
+    path.unlink()
+    with pytest.raises(RunFolderError, match="is damaged"):
+        records.load_policy(tmp_path, "round/1", BABYAI, "ppo")

@@ -283,7 +283,7 @@ def _completenesses(page: Page, rng: np.random.Generator) -> Iterator[Item]:
 
 
 def load(place: Path = PLACE) -> list[Page]:
-    """The pages of a file that `save` wrote."""
+    """The pages of a file that `training.pages` wrote."""
     with gzip.open(place, "rt", encoding="utf-8") as lines:
         return [_page_of(json.loads(line)) for line in lines]
 

@@ -118,8 +118,8 @@ def test_vector_env_equals_gymnasiums_own_over_minigrid(bank: LevelBank) -> None
             assert all(np.array_equal(observations[key][i], expected[key][i]) for i in np.flatnonzero(going))
         observations, *mine_rest, info = mine.step(step)
         expected, *their_rest, their_info = theirs.step(step)
-        for ours, theirs in zip(mine_rest, their_rest, strict=True):
-            assert np.allclose(ours[going], theirs[going], atol=1e-7)
+        for my_values, their_values in zip(mine_rest, their_rest, strict=True):
+            assert np.allclose(my_values[going], their_values[going], atol=1e-7)
         for i in np.flatnonzero(going & (mine_rest[1] | mine_rest[2])):
             assert np.array_equal(info["final_obs"][i]["image"], their_info["final_obs"][i]["image"])
             assert info["final_obs"][i]["mission"] == their_info["final_obs"][i]["mission"]
