@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TextIO
 
-from sdg.errors import SDGError, UserError  # noqa: F401  commands take UserError from here
+from sdg.errors import SDGError
 
 if TYPE_CHECKING:
     from sdg.pipeline.plan import Progress, Stage

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from sdg.console import UserError, progress
+from sdg.console import progress
 from sdg.envs.box import Box
 from sdg.envs.ui.affordances import TYPE, ScreenAffordances
 from sdg.envs.ui.browser import Browser, NoBrowser, what_is_missing
 from sdg.envs.ui.effects import effects
+from sdg.errors import UserError
 from sdg.experiments.bench.gate.rollouts import COMPLETENESS, FEASIBILITY
 from sdg.experiments.bench.gate.screen_guards import Parsed
 from sdg.experiments.bench.gate.screens import HELD_OUT, LEARNED, Item, Page, family, items

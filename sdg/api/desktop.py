@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from sdg.console import UserError
 from sdg.envs.ui.access import Access
+from sdg.errors import UserError
 from sdg.experiments.play.pages import COMPLETIONS, GUARDS, PageTaskResult, do_task
 from sdg.llm.registry import as_model
 from sdg.screen_agent.modes import MODES

@@ -9,12 +9,12 @@ from gymnasium import spaces
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
-from sdg.console import UserError
 from sdg.envs import domains
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.practice.inputs import N_WORDS, SIZE
 from sdg.envs.domains import DEFAULT
 from sdg.envs.instructions import seeds
+from sdg.errors import UserError
 from sdg.experiments.baselines.level_env import LevelVecEnv
 from sdg.experiments.baselines.sb3_policy import LONGEST, MAP, MISSION, SB3_POLICY, pattern_of, words_of
 from sdg.experiments.baselines.world_env import MissionEnv

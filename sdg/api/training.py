@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from sdg.console import UserError
 from sdg.envs import domains
 from sdg.envs.domains import DEFAULT
+from sdg.errors import UserError
 from sdg.skills.checks.from_function import template_of
 from sdg.skills.learning.by_hand import learn_skill
 from sdg.skills.learning.train import Point, TrainSettings

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from sdg.agents.agents import rules_gate
-from sdg.console import UserError
 from sdg.deduction.deduce import DeductionSettings
 from sdg.deduction.episode import UNFINISHED, Episode, EpisodeResult, Interaction
 from sdg.deduction.library_skills import options_of
@@ -18,6 +17,7 @@ from sdg.envs import domains
 from sdg.envs.domains import DEFAULT
 from sdg.envs.instructions import check_layout, seeds
 from sdg.envs.world import Element
+from sdg.errors import UserError
 from sdg.experiments.play.film import episode_gif, png
 from sdg.gate.executor import Command, GatedExecutor
 from sdg.skills.library.library import LearnedSkill, SkillLibrary

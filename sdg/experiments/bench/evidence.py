@@ -33,11 +33,12 @@ from typing import Annotated, Any
 import typer
 
 from sdg.agents.agents import Task
-from sdg.console import UserError, progress
+from sdg.console import progress
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
 from sdg.envs.instructions import STRIDE, seeds
 from sdg.envs.kernels import cache_folder
+from sdg.errors import UserError
 from sdg.experiments.bench import options
 from sdg.experiments.config.assembly import LIBRARY, run_settings
 from sdg.experiments.config.config import find_config, load

@@ -20,7 +20,8 @@ from typing import Annotated, Any
 
 import typer
 
-from sdg.console import CheckFailed, UserError
+from sdg.console import CheckFailed
+from sdg.errors import UserError
 from sdg.experiments.bench.hostile_world import BUDGETS, SECRET, run_snippet
 from sdg.sandbox.process.confine import MEGABYTE, Limits
 from sdg.sandbox.process.pool import LostJob, Patience, Pool

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sdg.console import UserError
+from sdg.errors import UserError
 from sdg.experiments.config.config import BudgetConfig
 from sdg.experiments.config.yaml_file import scalar
 from sdg.skills.strict_json import decode

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from sdg.console import UserError, output, progress
+from sdg.console import output, progress
+from sdg.errors import UserError
 from sdg.experiments.cli.bench import JsonOption
 
 LOCAL = "local"

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sdg.console import UserError, output, progress, run_guarded
+from sdg.console import output, progress, run_guarded
+from sdg.errors import UserError
 from sdg.experiments.cli.bench import Benchmarks, JsonOption, QuietOption
 from sdg.experiments.cli.commands import merge, open_page, skills, sweep, workers_of
 

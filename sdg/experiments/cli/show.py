@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sdg.console import Output, Row, UserError, output
+from sdg.console import Output, Row, output
 from sdg.deduction.episode import EpisodeResult
 from sdg.deduction.program import ENTRY, NO_PROGRAM
 from sdg.envs.babyai.levels import level_name
 from sdg.envs.babyai.world import BabyAIWorld, instruction, instructions
 from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
+from sdg.errors import UserError
 from sdg.experiments.config.assembly import planner_of
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.play.film import episode_gif

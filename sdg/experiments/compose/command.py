@@ -9,7 +9,7 @@ from typing import Any
 
 from sdg.agents.agents import Task
 from sdg.composition.distil import Author, SolvedEpisode, pick_varied
-from sdg.console import UserError, progress
+from sdg.console import progress
 from sdg.deduction.composed import SIGNATURES
 from sdg.deduction.episode import EpisodeResult
 from sdg.deduction.library_skills import options_of
@@ -19,7 +19,7 @@ from sdg.deduction.protocols import Documented, primitive_skills
 from sdg.envs.domains import domain
 from sdg.envs.files import has_lines
 from sdg.envs.instructions import SPLITS
-from sdg.errors import refuse
+from sdg.errors import UserError, refuse
 from sdg.experiments.bench.models.recording import PERCEPTIONS, SKILLS, TRANSCRIPT, FigureKey
 from sdg.experiments.compose.verify import Judgement, judge, play
 from sdg.experiments.config.assembly import model_identity, model_settings

@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 
 from sdg.agents.agents import Agent, ChatAgent, PlannerAgent, RandomAgent, Task, act_out
-from sdg.console import UserError
 from sdg.deduction.deduce import DeductionSettings, Planner
 from sdg.deduction.episode import Episode
 from sdg.deduction.library_skills import options_of, random_options_of
@@ -36,6 +35,7 @@ from sdg.envs.babyai.levels import level_name
 from sdg.envs.domain import Domain
 from sdg.envs.domains import DEFAULT, domain, domain_of_data
 from sdg.envs.world import World
+from sdg.errors import UserError
 from sdg.experiments.play.episodes import BOT, BOT_RECIPE, PlainRecipe, Recipe
 from sdg.experiments.play.parent_model import model_of
 from sdg.gate.executor import GateGuard

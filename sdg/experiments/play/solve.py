@@ -3,11 +3,11 @@
 from typing import Any
 
 from sdg.agents.agents import Task, begin, is_judged, open_world
-from sdg.console import UserError
 from sdg.deduction.episode import UNFINISHED, WORKER_LOST, Episode, EpisodeResult
 from sdg.envs.babyai.language import nearest
 from sdg.envs.domains import domain
 from sdg.envs.instructions import check_layout
+from sdg.errors import UserError
 from sdg.experiments.play.episodes import EpisodeJob
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.workers.workers import Workers

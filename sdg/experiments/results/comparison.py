@@ -9,8 +9,9 @@ from typing import Any
 
 from sdg import skills
 from sdg.agents.agents import Task
-from sdg.console import Row, UserError, cell, progress, with_interval
+from sdg.console import Row, cell, progress, with_interval
 from sdg.envs.babyai.world import instructions
+from sdg.errors import UserError
 from sdg.experiments.config.config import BudgetConfig
 from sdg.experiments.play.episodes import ALL, BOT, Recipe
 from sdg.experiments.play.players import ChatRecipe, PlannerRecipe

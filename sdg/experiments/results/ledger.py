@@ -4,7 +4,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from importlib import resources
 
-from sdg.console import UserError
+from sdg.errors import UserError
 
 
 def seeds_by_purpose(status: str) -> Mapping[str, list[int]]:

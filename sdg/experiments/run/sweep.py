@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sdg.console import UserError
+from sdg.errors import UserError
 from sdg.experiments.config.assembly import run_settings
 from sdg.experiments.config.config import RunConfig, find_config, load
 from sdg.experiments.run.runs import run

@@ -16,11 +16,11 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from sdg.console import UserError
 from sdg.deduction.episode import EpisodeResult
 from sdg.envs.ui.browser import Browser
 from sdg.envs.ui.commands import ARGUMENTS
 from sdg.envs.ui.domain import KEY_NAMES, NAMES, UIEnv
+from sdg.errors import UserError
 
 _CHARACTERS = string.ascii_letters + string.digits + string.punctuation + " \n"
 _LEVEL = spaces.Dict(

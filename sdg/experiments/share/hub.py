@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from sdg.console import UserError
 from sdg.envs.domains import DEFAULT, domain
 from sdg.envs.files import read_file
+from sdg.errors import UserError
 from sdg.experiments.play.film import episode_gif
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.play.solve import solve

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sdg.console import UserError, progress
+from sdg.console import progress
 from sdg.envs.files import COMPRESSED_SUFFIX, has_lines, read_file, read_lines
+from sdg.errors import UserError
 from sdg.storage import (
     RunFolder,
     RunSettings,

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from sdg.console import UserError
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.errors import UserError
 from sdg.experiments.baselines.paper_model import PaperPolicy
 from sdg.experiments.bench import evidence, table1
 from sdg.experiments.bench.evidence import UNLOCKING, unlocking_layouts

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from sdg.console import UserError
 from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.tasks import TASKS, UNSEEN
+from sdg.errors import UserError
 from sdg.experiments.bench.screens.command import (
     chosen_seeds,
     chosen_tasks,

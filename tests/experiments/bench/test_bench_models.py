@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from sdg.console import CheckFailed, UserError
+from sdg.console import CheckFailed
+from sdg.errors import UserError
 from sdg.experiments.bench.models import replay
 from sdg.experiments.bench.models.command import rows, rows_of
 from sdg.experiments.bench.models.recording import About, RecordedEpisode, RecordedRun

@@ -12,12 +12,12 @@ import pytest
 
 pytest.importorskip("gymnasium_robotics", reason="the extra `mujoco` isn't installed")
 
-from sdg.console import UserError
 from sdg.deduction.episode import EpisodeResult
 from sdg.deduction.library_skills import options_of
 from sdg.deduction.planner import describe_skill
 from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
+from sdg.errors import UserError
 from sdg.experiments.baselines.world_env import GOALS, WorldEnv, success_of_flat, train_sb3_flat
 from sdg.experiments.bench.worlds import command
 from sdg.experiments.bench.worlds.command import FIELDS, play, rows

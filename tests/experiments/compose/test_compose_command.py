@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sdg.console import UserError
+from sdg.errors import UserError
 from sdg.experiments.bench.models.command import rows
 from sdg.experiments.bench.models.recording import SKILLS, FigureKey
 from sdg.experiments.compose.command import compose, read_programs

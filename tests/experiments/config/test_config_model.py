@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sdg.console import UserError
 from sdg.envs.registry import RegistryError
+from sdg.errors import UserError
 from sdg.experiments.bench.options import budget
 from sdg.experiments.config.assembly import expected_cost, model_settings, plan_of
 from sdg.experiments.config.config import RunConfig

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sdg.console import UserError
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.instructions import SPLITS
+from sdg.errors import UserError
 from sdg.experiments.cli.main import main
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.play.solve import solve

@@ -12,11 +12,11 @@ import pytest
 
 import sdg
 from sdg.agents.agents import ReplayAgent, Task, play_task
-from sdg.console import UserError
 from sdg.deduction.episode import EpisodeResult
 from sdg.envs.babyai.bot import bot_actions
 from sdg.envs.ui.browser import chromium
 from sdg.envs.ui.domain import KEY_NAMES, NAMES
+from sdg.errors import UserError
 from sdg.experiments.cli.main import main
 from sdg.experiments.share.datasets import read_dataset, screen_actions, write_dataset, write_screens
 from sdg.experiments.share.hub import model_card

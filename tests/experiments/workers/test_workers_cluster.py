@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sdg.console import UserError
+from sdg.errors import UserError
 from sdg.experiments.bench.scale.machines import SECRET, cluster
 from sdg.experiments.bench.scale.units import Nap, read_environment, sleep
 from sdg.experiments.workers import node

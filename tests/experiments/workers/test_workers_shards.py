@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from sdg.console import UserError
 from sdg.envs.files import read_lines
+from sdg.errors import UserError
 from sdg.experiments.bench.scale.units import Nap, sleep
 from sdg.experiments.cli.commands import workers_of
 from sdg.experiments.workers.shards import JOURNALS, merge, parse_shard

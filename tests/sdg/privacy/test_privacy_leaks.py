@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from sdg.agents.agents import Task
-from sdg.console import UserError
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.instructions import seeds
+from sdg.errors import UserError
 from sdg.experiments.bench.gate.privacy import LabelledText, count_hidden, read_sets
 from sdg.experiments.play import solve as solve_module
 from sdg.experiments.play.players import PlannerRecipe

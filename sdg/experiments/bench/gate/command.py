@@ -25,7 +25,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from sdg.console import UserError
+from sdg.errors import UserError
 from sdg.experiments.bench import options
 from sdg.experiments.bench.gate import (
     phone_guards,

@@ -16,11 +16,11 @@ from typing import Literal
 
 import sdg
 from sdg.agents.agents import Task
-from sdg.console import UserError, progress
+from sdg.console import progress
 from sdg.deduction.episode import EpisodeResult
 from sdg.envs.files import COMPRESSED_SUFFIX, has_lines, read_file
 from sdg.envs.instructions import seeds
-from sdg.errors import refuse
+from sdg.errors import UserError, refuse
 from sdg.experiments.config.assembly import model_identity, model_settings, planner_of
 from sdg.experiments.config.config import RunConfig, dump
 from sdg.experiments.play.episodes import EpisodeJob, Recipe, run_jobs, with_bot_steps

@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import sdg
-from sdg.console import CheckFailed, UserError
+from sdg.console import CheckFailed
 from sdg.envs.files import read_lines
+from sdg.errors import UserError
 from sdg.experiments.bench.models.recording import (
     COMPOSED,
     CONFIG,

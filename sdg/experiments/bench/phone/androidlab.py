@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from sdg.console import UserError
 from sdg.envs.files import read_file
 from sdg.envs.phone.tasks import PhoneTask
+from sdg.errors import UserError
 from sdg.experiments.config.yaml_file import ConfigError, parse
 from sdg.phone_agent.desktop import PhoneStep
 from sdg.storage import atomic_write

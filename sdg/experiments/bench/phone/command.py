@@ -23,11 +23,11 @@ from typing import Annotated, Any
 
 import typer
 
-from sdg.console import UserError
 from sdg.envs.phone.actions import DeviceLost
 from sdg.envs.phone.metrics import summarise
 from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out, measured_tasks
 from sdg.envs.ui.browser import require_browser
+from sdg.errors import UserError
 from sdg.experiments.bench import options
 from sdg.experiments.bench.phone.androidlab import read_tasks
 from sdg.experiments.bench.phone.data import walk_rows

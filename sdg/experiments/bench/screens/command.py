@@ -28,10 +28,10 @@ from typing import Annotated, Any
 
 import typer
 
-from sdg.console import UserError, progress
+from sdg.console import progress
 from sdg.envs.ui.browser import require_browser
 from sdg.envs.ui.tasks import GUESSED, SEEN, TASKS, UNSEEN, task_name
-from sdg.errors import refuse
+from sdg.errors import UserError, refuse
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.episodes import SCREENSHOT, TRUE, ScreenEpisode, ScreenJob, Setting, lose, play
 from sdg.experiments.config.config import find_config, load

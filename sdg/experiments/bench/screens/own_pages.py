@@ -23,11 +23,11 @@ from typing import Annotated, Any
 
 import typer
 
-from sdg.console import UserError, progress
+from sdg.console import progress
 from sdg.envs.ui.access import Access
 from sdg.envs.ui.browser import require_browser
 from sdg.envs.ui.page import PageWorld
-from sdg.errors import refuse
+from sdg.errors import UserError, refuse
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.command import with_patience
 from sdg.experiments.play.pages import COMPLETIONS, ENDS, SAMPLING, PageDesktop, PageTaskResult, do_task, open_page

@@ -22,13 +22,14 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from sdg.console import Row, UserError
+from sdg.console import Row
 from sdg.deduction.library_skills import options_of, random_options_of
 from sdg.deduction.program import Scope, run_program
 from sdg.deduction.protocols import CalledSkill
 from sdg.deduction.robot import Robot
 from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
+from sdg.errors import UserError
 from sdg.experiments.bench import options
 from sdg.experiments.bench.worlds.run_words import RunWords
 from sdg.experiments.bench.worlds.words import WORDS

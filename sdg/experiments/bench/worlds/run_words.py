@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from sdg.agents.agents import Task, open_world
-from sdg.console import UserError
 from sdg.deduction.episode import EpisodeResult
+from sdg.errors import UserError
 from sdg.experiments.config.assembly import library_of, model_settings, planner_of
 from sdg.experiments.config.config import RunConfig, load
 from sdg.experiments.play.episodes import EpisodeJob, evaluation_tasks, run_jobs

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sdg.console import UserError
 from sdg.envs.phone.actions import DeviceLost, PhoneAction
 from sdg.envs.phone.embedded.phone import EmbeddedPhone, initial_state, phone_browser
 from sdg.envs.phone.tasks import (
@@ -28,6 +27,7 @@ from sdg.envs.phone.tasks import (
 from sdg.envs.phone.tree import read_dump
 from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.parser.screen import picture_of
+from sdg.errors import UserError
 from sdg.experiments.bench.gate import phone_tasks
 from sdg.experiments.bench.phone import episodes
 from sdg.experiments.bench.phone.androidlab import read_tasks, write_episode

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from sdg.console import UserError
 from sdg.envs.ui.access import Access
 from sdg.envs.ui.browser import what_is_missing
+from sdg.errors import UserError
 from sdg.experiments.bench.gate.screen_tasks import ARMS, rows as table2
 from sdg.experiments.bench.screens.own_pages import APPS, PAGES, obedient_model, obeys, presses_row, rows
 from sdg.experiments.play.pages import open_page
