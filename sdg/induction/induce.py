@@ -157,37 +157,37 @@ def discover(
     review_labels = partial(review, items)
     if language is not None:
         review_labels = partial(review_labels, argument_kind=language.kind, relation=language.relation)
-    verdict = review_labels(clustering.labels) if settings.review else Review(clustering.labels, ())
-    agreement = adjusted_rand(clustering.labels, verdict.labels)
+    reviewed = review_labels(clustering.labels) if settings.review else Review(clustering.labels, ())
+    agreement = adjusted_rand(clustering.labels, reviewed.labels)
     if agreement < MIN_AGREEMENT:
         names = {name: number for number, name in enumerate(sorted({item.call.api for item in items}))}
-        verdict = review_labels([names[item.call.api] for item in items])
+        reviewed = review_labels([names[item.call.api] for item in items])
     if kind_of is not None:
-        clustering = replace(clustering, adjusted_rand=adjusted_rand(list(map(kind_of, items)), verdict.labels))
+        clustering = replace(clustering, adjusted_rand=adjusted_rand(list(map(kind_of, items)), reviewed.labels))
     members: dict[int, list[Member]] = {}
     calls_of: dict[int, list[SkillCall]] = {}
-    stages: dict[tuple[str, int], list[ChainStep]] = {}
+    chains: dict[tuple[str, int], list[ChainStep]] = {}
     for i in sorted(range(len(pairs)), key=lambda i: (pairs[i][0].level, pairs[i][0].seed, pairs[i][0].index)):
         experience, call = pairs[i]
-        before = stages.setdefault((experience.level, experience.seed), [])
-        stage = ChainStep(verdict.labels[i], call.argument, experience.subgoal.check)
-        if stage.skill >= 0:
-            members.setdefault(stage.skill, []).append(
+        before = chains.setdefault((experience.level, experience.seed), [])
+        step = ChainStep(reviewed.labels[i], call.argument, experience.subgoal.check)
+        if step.skill >= 0:
+            members.setdefault(step.skill, []).append(
                 Member(
                     **{field.name: getattr(experience, field.name) for field in fields(experience)},
-                    stage=stage,
+                    stage=step,
                     before=tuple(before),
                 )
             )
-            calls_of.setdefault(stage.skill, []).append(call)
-        before.append(stage)
+            calls_of.setdefault(step.skill, []).append(call)
+        before.append(step)
     return Discovery(
         clustering,
-        verdict,
+        reviewed,
         {label: tuple(members[label]) for label in sorted(members)},
         {label: tuple(calls_of[label]) for label in sorted(calls_of)},
         agreement,
-        frozenset(item.call.api for item, label in zip(items, verdict.labels, strict=True) if label < 0),
+        frozenset(item.call.api for item, label in zip(items, reviewed.labels, strict=True) if label < 0),
     )
 
 

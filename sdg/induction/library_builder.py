@@ -27,7 +27,7 @@ MAX_MEMBERS = 200
 MAX_ARGUMENTS = 40
 
 
-def library(
+def build_library(
     discovery: Discovery,
     policies: Mapping[int, Policy],
     *,

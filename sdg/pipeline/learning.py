@@ -13,8 +13,8 @@ from sdg.envs.domains import domain_of_data
 from sdg.induction.induce import Discovery, discover
 from sdg.induction.library_builder import (
     InheritedSkill,
+    build_library,
     inherited_skills,
-    library,
     templates,
     with_short_patience,
     without_a_skill,
@@ -92,7 +92,7 @@ class Learning:
     def _library(
         self, discovery: Discovery, rows: Mapping[int, SkillRow], *, reserved: Collection[str]
     ) -> SkillLibrary:
-        skill_library = library(
+        skill_library = build_library(
             discovery,
             self.policies(rows),
             measured={label: self._measurement(label, rows[label], discovery=discovery) for label in rows},
