@@ -201,6 +201,8 @@ def test_a_program_may_call_its_variable_what_only_checks_are_told_of() -> None:
     rules = Prompts(ANT).rules((), budget=10_000, attempts=1)
     assert "moved(" not in rules
     assert "## An example" not in rules
+    assert "gives up after one try and returns False" in rules
+    assert "gives up after a few tries" in Prompts(ANT).rules((), budget=10_000, attempts=2)
 
 
 @pytest.mark.parametrize("place", ["direction 30", "northeast", "cell 1 1"])

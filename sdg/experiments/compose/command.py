@@ -16,6 +16,7 @@ from sdg.deduction.library_skills import options_of
 from sdg.deduction.planner import Prompts
 from sdg.deduction.program import ENTRY, program_guard
 from sdg.deduction.protocols import Documented, primitive_skills
+from sdg.envs.domain import Domain
 from sdg.envs.domains import domain
 from sdg.envs.files import has_lines
 from sdg.envs.instructions import SPLITS
@@ -154,16 +155,7 @@ def compose(
         "model": model_identity(config),
     }
     with open_folder(folder, question, seed=seed) as run:
-        guard = program_guard(
-            options, world, {**world.perceivable.functions, **SIGNATURES}, budget=1, source_bytes=2**18
-        )
-        author = Author(
-            build(model_settings(config, folder)),
-            world,
-            tuple(options.values()),
-            lambda source: guard.load(source, entry=ENTRY),
-            Sampling(config.model.temperature, seed, config.model.max_tokens, stage="compose"),
-        )
+        author = _author(config, folder, world, options, seed=seed)
         admission = author.distil(programs.solved)
         yield from ({"skill": refusal.name, "kept": False, "why": refusal.reason} for refusal in admission.refusals)
         verify = partial(
@@ -183,6 +175,18 @@ def compose(
         _save(skills, programs, library_folder, to)
         progress().note(f"{len(skills)} composed skills: {to}")
     yield from map(_row, verdicts)
+
+
+def _author(config: RunConfig, folder: Path, world: Domain, options: Mapping[str, Documented], *, seed: int) -> Author:
+    """The config's model as an author whose replies pass the guard of programs."""
+    guard = program_guard(options, world, {**world.perceivable.functions, **SIGNATURES}, budget=1, source_bytes=2**18)
+    return Author(
+        build(model_settings(config, folder)),
+        world,
+        tuple(options.values()),
+        lambda source: guard.load(source, entry=ENTRY),
+        Sampling(config.model.temperature, seed, config.model.max_tokens, stage="compose"),
+    )
 
 
 def _save(skills: tuple[ComposedSkill, ...], programs: Programs, library: Path, to: Path) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from sdg.envs.ui import watch
 from sdg.envs.ui.browser import what_is_missing
+from sdg.envs.ui.page import PageWorld
 from sdg.experiments.play.pages import do_task
 from tests.shared.screens.task_pages import (
     BIG,
@@ -180,3 +183,15 @@ def test_what_was_confirmed_is_pressed_in_its_own_row_alone(site: tuple[str, Pat
         )  # fmt: skip
         assert (outcome.end, page.title()) == ("finished", "t" if name in ROWS else "t!")
         assert (len(outcome.asked), "look again" in outcome.steps[0]["outcome"]) == (1, name in ROWS)
+
+
+def test_a_page_is_watched_again_after_a_person_s_answer_that_raised() -> None:
+    def interrupt(question: str) -> bool:
+        raise KeyboardInterrupt
+
+    world: Any = PageWorld.__new__(PageWorld)
+    page_watch = SimpleNamespace(stopped=False)
+    world._question_count, world._agrees, world._begin_watch = 0, interrupt, lambda: page_watch
+    with pytest.raises(KeyboardInterrupt):
+        world._on_dialog(SimpleNamespace(type="confirm", message="Delete?"))
+    assert not page_watch.stopped
