@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 
+MAX_TRACEBACK_CHARS = 100_000
+
 
 class CheckFailed(SDGError, RuntimeError):
     """A measurement differs from its promised value."""
@@ -43,7 +45,7 @@ def run_guarded(act: Callable[[], int | None]) -> int:
         return DONE
     except Exception as error:
         if os.environ.get("SDG_DEBUG"):
-            traceback.print_exc()
+            print(readable(traceback.format_exc(), most=MAX_TRACEBACK_CHARS), file=sys.stderr)
         _say(message(error))
         return int(getattr(error, "exit_code", FAILED))
     if code == INTERRUPTED:

@@ -22,6 +22,8 @@ SIGNATURES: Mapping[str, Signature] = {
     name: Signature(name, count, count) for name, count in ((REQUIRE, 3), (BEGIN, 2), (RESULT, 3))
 }
 """The host's functions as linked source calls them."""
+MAX_LINKED_BYTES = 2**16
+"""Most bytes of composed skills behind one program, because loading them takes seconds of processor time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +53,14 @@ class ComposedCalls:
     def link(self, source: str) -> str:
         """The source to put behind the program: the composed skills that it names.
 
-        Raises Refused for a program that redefines a name they use, or calls functions reserved for them.
+        Raises Refused for a program that redefines a name they use, calls functions reserved for them, or names too
+        many.
         """
         behind = linked_source(source, self._skills)
+        if len(behind.encode()) > MAX_LINKED_BYTES:
+            raise Refused(
+                f"The composed skills that it names have more than {MAX_LINKED_BYTES} bytes of code: name fewer."
+            )
         try:
             conflicts = reached_globals(source, behind) if self._skills else ()
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

@@ -158,6 +158,8 @@ def _unpack(path: Path) -> bytes:
     _refuse_more(len(data), MAX_UNPACKED_BYTES, f"it unpacks to more than {MAX_UNPACKED_BYTES} bytes", path)
     if not archive.eof:
         raise OSError(errno.EINVAL, "it is a damaged archive (its end is missing)", str(path))
+    if archive.unused_data.strip(b"\0"):
+        raise OSError(errno.EINVAL, "something follows the archive: unpack all of it by `xz -d`", str(path))
     return data
 
 

@@ -59,7 +59,7 @@ def build(settings: ModelSettings) -> LanguageModel:
     if settings.cache is not None:
         model = CachedModel(model, settings.cache)
     if settings.record is not None:
-        model = RecordingModel(model, settings.record, secrets=[os.environ.get(provider.key_variable, "")])
+        model = RecordingModel(model, settings.record, secrets=[os.environ.get(provider.key_variable, "").strip()])
     if settings.privacy != "off":
         try:
             model = WRAPPERS.get("privacy")(model, settings.privacy)

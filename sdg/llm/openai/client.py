@@ -5,6 +5,7 @@ The only file that knows the `openai` package. The package's retries are switche
 
 import base64
 import contextlib
+import html
 import json
 import math
 import os
@@ -54,7 +55,9 @@ class OpenAIModel:
     def __init__(self, settings: ModelSettings) -> None:
         self.settings, self.name = settings, settings.name
         self._unsupported: set[str] = set()
-        self._key = os.environ.get(KEY_VARIABLE, "")
+        self._key = os.environ.get(KEY_VARIABLE, "").strip()
+        if not re.fullmatch("[!-~]*", self._key):  # HTTP's library would refuse it by an error that shows the key
+            raise ModelError(f"{KEY_VARIABLE} has a blank, a line break or a letter that no key has: set it again.")
         self._hide = hider([self._key], mark="[key]")
         self._opening = threading.Lock()
         self._client: Any = None
@@ -374,4 +377,8 @@ def message_of(body: bytes) -> str:
     with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
         error = json.loads(body)["error"]
         text = str(error["message"]) + (f", {error['code']}" if error.get("code") else "")
+    text = html.unescape(_ESCAPED.sub(lambda match: chr(int(match[1], 16)), text))  # a key may be written so
     return " ".join(text.split())[:MAX_ERROR_CHARS]
+
+
+_ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")

@@ -3,7 +3,7 @@
 import itertools
 import math
 import operator
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import chain, repeat
@@ -18,6 +18,7 @@ from sdg.sandbox.guard.meter import (
     NUMBERS,
     TABLES,
     Defaults,
+    Deque,
     Lazy,
     Meter,
     require_length,
@@ -77,7 +78,7 @@ class Library(Meter):
         self.calls: dict[str, Any] = self._operators() | self._builtins() | self._modules() | rows_of_modules
         self.calls |= {".set": self.calls["set"], ".dict": self.calls["dict"]}
         self._types = {self.calls[name]: kind for name, kind in PLAIN_TYPES.items()}
-        self._types |= {self.calls[f".x_collections.{kind.__name__}"]: kind for kind in (Counter, Defaults, deque)}
+        self._types |= {self.calls[f".x_collections.{kind.__name__}"]: kind for kind in (Counter, Defaults, Deque)}
         methods = self._methods()
         for kind, rows in METHOD_ROWS.items():
             for name, function in self._row(kind, rows):
@@ -154,7 +155,7 @@ class Library(Meter):
                 return value if type(value) is float or -SMALL < value < SMALL else self.charge_made(value)
             if name == "mod" and type(left) is str:
                 raise TypeError("% is for numbers: write an f-string, such as f'{name} {number}'")
-            if in_place and name == "add" and type(left) in (list, deque):
+            if in_place and name == "add" and type(left) in (list, Deque):
                 right = self._looks["i"](right, left)
             self._charge(name, left, right)
             value = function(left, right)
@@ -219,14 +220,14 @@ class Library(Meter):
         value, index = place
         if type(value) in DICTS:
             self.key(index, len(value))
-        elif type(value) is deque:  # whose items are reached from its nearer end, block by block
+        elif type(value) is Deque:  # whose items are reached from its nearer end, block by block
             self.tick(len(value) >> 10)
         return self.charge_made(value[index]) if type(index) is slice else value[index]
 
     def __setitem__(self, place: tuple[Any, Any], new: Any) -> None:
         value, index = place
-        self.tick(6 + (len(value) >> 10 if type(value) is deque else 0))
-        if type(value) not in DICTS | {list, deque} or (type(value) is Counter and type(new) not in NUMBERS):
+        self.tick(6 + (len(value) >> 10 if type(value) is Deque else 0))
+        if type(value) not in DICTS | {list, Deque} or (type(value) is Counter and type(new) not in NUMBERS):
             raise TypeError(f"the items of a {type(value).__name__} cannot be set so: make a list or dict of your own")
         if type(value) in DICTS:
             self.key(index, len(value))
@@ -316,7 +317,7 @@ class Library(Meter):
             ".x_collections.defaultdict": lambda factory=None, /, *items, **named: self.fill_new(
                 Defaults(factory), *items, **named
             ),
-            ".x_collections.deque": lambda items=(), maxlen=None: self.charge_made(deque(self.to_list(items), maxlen)),
+            ".x_collections.deque": lambda items=(), maxlen=None: self.charge_made(Deque(self.to_list(items), maxlen)),
             ".x_heapq.nlargest": lambda n, items, key=None: self.sorted(items, key=key, reverse=True)[: max(0, n)],
             ".x_heapq.nsmallest": lambda n, items, key=None: self.sorted(items, key=key)[: max(0, n)],
             ".x_itertools.accumulate": lambda items, function=None, *, initial=None: self.lazy(
@@ -348,8 +349,8 @@ class Library(Meter):
             "update": dict.fromkeys(DICTS, self.update),
             "most_common": {Counter: lambda items, n=None: self.sorted(
                 items.items(), key=operator.itemgetter(1), reverse=True)[: None if n is None else max(0, n)]},
-            "index": dict.fromkeys((list, deque), self._look(index_of, "w")),
-            "remove": dict.fromkeys((list, deque), remove),
+            "index": dict.fromkeys((list, Deque), self._look(index_of, "w")),
+            "remove": dict.fromkeys((list, Deque), remove),
             "pop": {set: self._look(self.pop, "o")},
         }  # fmt: skip
 

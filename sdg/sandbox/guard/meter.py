@@ -29,12 +29,13 @@ depth, this one is the same in each run."""
 SCALARS: frozenset[type] = frozenset({int, float, bool, str, type(None)})
 NUMBERS: frozenset[type] = frozenset({int, float, bool})
 Defaults: type[defaultdict[Any, Any]] = type("defaultdict", (defaultdict,), {"__slots__": ()})
-"""Chains of these can be freed however long they are; chains of C's own class run out of stack."""
+Deque: type[deque[Any]] = type("deque", (deque,), {"__slots__": ()})
+"""Chains of these two can be freed however long they are; chains of C's own classes run out of stack."""
 DICTS: frozenset[type] = frozenset({dict, Defaults, Counter})
 TABLES: frozenset[type] = frozenset({set, frozenset}) | DICTS
 SETS: frozenset[type] = frozenset({set, frozenset})
 HASHED: frozenset[type] = TABLES | {type({}.keys()), type({}.values()), type({}.items())}
-CONTAINERS: frozenset[type] = frozenset({list, tuple, deque}) | HASHED
+CONTAINERS: frozenset[type] = frozenset({list, tuple, Deque}) | HASHED
 LIMITS: dict[type, tuple[int, str]] = dict.fromkeys(CONTAINERS, (MAX_ITEMS, "items")) | {
     str: (10_000, "characters"), int: (4_096, "bits")
 }  # fmt: skip
@@ -221,7 +222,7 @@ class Lazy(Iterator[Any]):
 
 
 _FORMS: dict[type, str] = {
-    list: "[{}]", tuple: "({})", dict: "{{{}}}", set: "{{{}}}", frozenset: "frozenset({{{}}})", deque: "deque([{}])",
+    list: "[{}]", tuple: "({})", dict: "{{{}}}", set: "{{{}}}", frozenset: "frozenset({{{}}})", Deque: "deque([{}])",
     Counter: "Counter({{{}}})",
     **{kind: f"{kind.__name__}([{{}}])" for kind in HASHED - TABLES},
 }  # fmt: skip
@@ -233,7 +234,7 @@ def _plain_text(value: Any, write: Callable[[Any], str] = repr) -> str:
     form = _FORMS.get(kind, f"{kind.__name__}({{}})" if isinstance(value, Exception) and write is not str else "")
     if not form or (kind in SETS | {Counter} and not value):
         return write(value)
-    if kind is deque and value.maxlen is not None:
+    if kind is Deque and value.maxlen is not None:
         form = f"deque([{{}}], maxlen={value.maxlen})"
     pairs = value.most_common() if kind is Counter else value.items() if kind is dict else ()
     words = [f"{text_of(key)}: {text_of(item)}" for key, item in pairs] or [text_of(part) for part in _parts(value)]

@@ -18,11 +18,10 @@ import heapq
 import itertools
 import math
 import operator
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from sdg.sandbox.guard.meter import DICTS, MAX_KEY, require_length
+from sdg.sandbox.guard.meter import DICTS, MAX_KEY, Deque, require_length
 
 EXCEPTIONS: dict[str, type[Exception]] = {
     name: getattr(builtins, name)
@@ -80,7 +79,7 @@ METHOD_ROWS: dict[type, dict[str, str]] = {
         "sm": _SET["sm"] + " intersection_update symmetric_difference_update", ".n": "difference_update update",
     },
     frozenset: _SET,
-    deque: {
+    Deque: {
         ".": "append appendleft clear pop popleft", "s.": "copy insert reverse rotate", "w": "count",
         ".i": "extend extendleft",
     },

@@ -157,6 +157,9 @@ def load_composed(path: Path, *, data: bytes = b"") -> ComposedLibrary:
         library = decode(ComposedLibrary, body, place=path.name)
         if absent := {name for skill in library.skills for name in skill.uses}.difference(library.by_name()):
             raise ValueError(f"a skill uses {min(absent)!r:.80}, which isn't among them")
+        for skill in library.skills:
+            if fault := storage_fault(skill):
+                raise ValueError(f"{skill.name}: {fault}")
         return library
     except (OSError, ValueError, AttributeError) as error:
         reason = getattr(error, "strerror", None) or error

@@ -109,9 +109,11 @@ def test_debugging_shows_the_traceback(
     runs: Callable[[Run], None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SDG_DEBUG", "1")
-    runs(raiser(ValueError("odd")))
+    runs(raiser(ValueError("odd\x1b")))
     assert cli.main(["run", "-c", "fast", "-q"]) == 1
-    assert "Traceback" in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "Traceback" in shown
+    assert "\x1b" not in shown
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,11 @@ def test_what_recurs_is_composed_verified_and_used(model: str, tmp_path: Path) -
     save_composed(replace(library, library="0" * 64), tmp_path / "other.json")
     with pytest.raises(LibraryError, match="other skills"):
         replace(mixed, composed=tmp_path / "other.json").build()
-    for change, says in ({"uses": ("nothing",)}, "uses 'nothing', which isn't"), ({"source": "#" * 2**20}, "at most"):
+    for change, says in (
+        ({"uses": ("nothing",)}, "uses 'nothing', which isn't"),
+        ({"source": "#" * 2**20}, "at most"),
+        ({"source": "#" * 2**16}, "obtain: it takes .* at most 65536 are kept"),
+    ):
         with pytest.raises(LibraryError, match=says):
             save_composed(replace(library, skills=(replace(library.skills[0], **change),)), tmp_path / "stand-in.json")
     assert load_composed(tmp_path / "stand-in.json").rule_based, "what can't be read replaces nothing"

@@ -273,6 +273,18 @@ def test_composed_skills_whose_check_fails_end_the_program_alone() -> None:
     assert "idle ends, but never began" in run_program("def program():\n    idle()\n", scope, budget=20_000).error
 
 
+def test_more_composed_code_than_loads_in_seconds_is_refused_before_it_is_loaded() -> None:
+    world = BabyAIWorld("GoToLocal")
+    world.reset(SEED)
+    robot = Robot(world, scripted_skills(), domain=BABYAI, rng=np.random.default_rng(0))
+    long = "def idle():\n    return skill_result('idle', True, True)\n" + "def more(x):\n    return x\n" * 2_600
+    idle = ComposedSkill("idle", (), "Waits.", "", "", long, calls=())
+    scope = Scope(robot, GatedExecutor(robot, rules_gate(robot.skills, BABYAI)), composed={"idle": idle})
+    ran = run_program("def program():\n    idle()\n", scope, budget=20_000)
+    assert ran.cause == NO_PROGRAM
+    assert "have more than 65536 bytes of code" in ran.error
+
+
 @pytest.mark.parametrize("name", ["find_objects", "get_facing", "get_carried"])
 def test_perception_cannot_be_rebound(name: str) -> None:
     ran, robot = run_code(f"def program():\n    {name} = []\n    go_next_to('object')\n")

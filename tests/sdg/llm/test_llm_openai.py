@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -36,6 +37,36 @@ def test_the_key_comes_from_the_environment(server: Server, monkeypatch: pytest.
     monkeypatch.setenv("OPENAI_API_KEY", "from-environment")
     ask(server, ok)
     assert [request[2] for request in server.requests] == ["Bearer from-environment"]
+
+
+@pytest.mark.parametrize("around", ["{}\r\n", "\n{}\n\n", " {} "])
+def test_a_key_may_have_line_breaks_around_it(server: Server, monkeypatch: pytest.MonkeyPatch, around: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", around.format("from-environment"))
+    ask(server, ok)
+    assert [request[2] for request in server.requests] == ["Bearer from-environment"]
+
+
+@pytest.mark.parametrize("key", ["gsk-abcdefgh #comment", "gsk-abcd\r\nefgh", "gsk-abcdefgh\x00", "gsk-äbcdefgh"])
+def test_a_key_that_no_request_can_carry_is_refused_without_it(
+    server: Server, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setattr(os, "environ", {**os.environ, "OPENAI_API_KEY": key})  # which could hold no NUL
+    with pytest.raises(ModelError, match="OPENAI_API_KEY has a blank, a line break or a letter") as error:
+        ask(server, ok)
+    assert "gsk" not in str(error.value)
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("form", ["bad {}", '{{"detail": "{}"}}', "<html>{}</html>"])
+@pytest.mark.parametrize("escape", ["\\u{:04x}", "&#{};", "&#x{:x};"])
+def test_a_key_that_a_server_escapes_is_hidden(
+    server: Server, monkeypatch: pytest.MonkeyPatch, form: str, escape: str
+) -> None:
+    key = "AIzaSy" + "x1" * 11
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    body = form.format("".join(escape.format(ord(letter)) for letter in key)).encode()
+    error, _ = ask(server, lambda handler, _: handler.reply(401, body))
+    assert "[key]" in str(error)
 
 
 @pytest.mark.parametrize("key", ["", "sk-own-1234567890"])

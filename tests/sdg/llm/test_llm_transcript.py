@@ -136,6 +136,11 @@ def test_a_damaged_archive_is_one_clear_error(tmp_path: Path, monkeypatch: pytes
         packed.write_bytes(data)
         with pytest.raises(ModelError, match="can't be read: it is a damaged archive"):
             ReplayModel(path)
+    packed.write_bytes(whole + bytes(4) + whole)
+    with pytest.raises(ModelError, match="can't be read: something follows the archive"):
+        ReplayModel(path)
+    packed.write_bytes(whole + bytes(4))  # padding
+    assert len(list(entries(path))) == 1
     packed.write_bytes(whole)
     monkeypatch.setattr(files, "MAX_UNPACKED_BYTES", 200)
     with pytest.raises(ModelError, match="can't be read: it unpacks to more"):

@@ -7,6 +7,8 @@ import gc
 import json
 import os
 import resource
+import subprocess
+import sys
 import time
 import tracemalloc
 from pathlib import Path
@@ -147,6 +149,21 @@ def test_keywords_of_containers_are_keys_whatever_they_are_called() -> None:
     source = program("from collections import Counter, defaultdict\nd = dict(items=1, self=2)\nd.update(more=3)\n"
                      "return d, dict(Counter(items=2)), dict(defaultdict(int, factory=4))")  # fmt: skip
     assert run_guarded(source) == ({"items": 1, "self": 2, "more": 3}, {"items": 2}, {"factory": 4})
+
+
+@pytest.mark.parametrize("kind", ["deque", "partial(defaultdict, None)", "list", "tuple"])
+def test_a_chain_of_containers_can_be_freed(kind: str) -> None:
+    source = (
+        "from collections import defaultdict, deque\nfrom functools import partial\nfrom itertools import islice\n"
+        "def program():\n    xs = [0]\n    for r in range(11):\n"
+        f"        xs.extend(islice(map({kind}, zip(xs)), 10000))\n        xs = [xs[-1]]\n"
+    )
+    code = (
+        "from sdg.sandbox.guard import Guard, GuardError\nfrom contextlib import suppress\n"
+        f"with suppress(GuardError):\n    Guard({{}}, budget_steps=400_000).load({source!r})({{}})\nprint('lives')"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "lives\n"), ended.stderr
 
 
 @pytest.mark.parametrize("what", EXPLODING)
