@@ -141,11 +141,12 @@ def _interact(
     """
     first_step = len(robot.actions)
     steps_left = world.max_steps - first_step
+    state = robot.code_view().describe()
     messages = planner.prompts.ask(
         world.mission,
         skills=(*toolkit.skills.values(), *toolkit.composed.values()),
-        limits=ProgramLimits(steps_left, programs, settings.budget, settings.attempts, robot.perception().describe()),
-        failure=None if last is None else replace(last, state=robot.code_view().describe()),
+        limits=ProgramLimits(steps_left, programs, settings.budget, settings.attempts, state),
+        failure=None if last is None else replace(last, state=state),
     )
     share = max(1, 2 * steps_left // 3) if stops_early else None
     replies: list[Completion] = []
