@@ -22,6 +22,7 @@ from sdg.storage.provenance import MISSING, revision, versions
 from sdg.storage.resume import (
     SCHEMA,
     RunSettings,
+    difference_text,
     differences,
     read_artefact,
     read_description,
@@ -41,6 +42,7 @@ __all__ = [
     "SCHEMA",
     "STEP",
     "atomic_write",
+    "difference_text",
     "differences",
     "explaining",
     "file_name",

@@ -4,19 +4,17 @@ A journal is append-only JSONL keyed by unit of work: a unit is in it whole or n
 """
 
 import contextlib
-import dataclasses
 import errno
 import json
 import math
 import os
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, asdict, fields
+from dataclasses import MISSING, asdict, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from sdg.envs import files
-from sdg.envs.files import MAX_LINE_BYTES, open_regular, read_values, sync_folder
+from sdg.envs.files import MAX_LINE_BYTES, atomic_write as replace_file, open_regular, read_values, sync_folder
 from sdg.errors import SDGError
 from sdg.skills.strict_json import decode
 
@@ -59,7 +57,7 @@ def explaining(path: Path) -> Iterator[None]:
 def atomic_write(path: Path, data: bytes | str) -> None:
     """`sdg.envs.files.atomic_write` for runs: raises `RunError`, which says what to do; the old file still stands."""
     with explaining(path):
-        files.atomic_write(path, data)
+        replace_file(path, data)
 
 
 def plain(value: Any) -> Any:
@@ -72,8 +70,8 @@ def plain(value: Any) -> Any:
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     if isinstance(value, list | tuple | set | frozenset):

@@ -132,7 +132,7 @@ def resume(path: Path, settings: RunSettings, may_change: Collection[str]) -> li
         )
     config = plain(settings.config)
     changed = differences(description["config"], config)
-    if forbidden := [text for key, text in changed if key.split(".")[0] not in may_change]:
+    if forbidden := [difference_text(*change) for change in changed if change[0].split(".")[0] not in may_change]:
         more = f" and {len(forbidden) - 4} more" if len(forbidden) > 4 else ""
         raise RunFolderError(
             f"{path} was begun with another config: {'; '.join(forbidden[:4])}{more}. "
@@ -152,12 +152,17 @@ def resume(path: Path, settings: RunSettings, may_change: Collection[str]) -> li
     return [f"goes on with other versions than it began with: {', '.join(changes)}"] if changes else []
 
 
-def differences(before: Any, after: Any, *, key: str = "") -> list[tuple[str, str]]:
-    """Dotted keys at which two plain values differ, each with a text that shows both."""
+def differences(before: Any, after: Any, *, key: str = "") -> list[tuple[str, Any, Any]]:
+    """Dotted keys at which two plain values differ, each with both values; None is a missing one."""
     if isinstance(before, dict) and isinstance(after, dict):
         return [
             difference
             for name in sorted(before.keys() | after.keys())
             for difference in differences(before.get(name), after.get(name), key=f"{key}.{name}" if key else name)
         ]
-    return [] if before == after else [(key, f"{key} was {before!r:.60}, is {after!r:.60}")]
+    return [] if before == after else [(key, before, after)]
+
+
+def difference_text(key: str, before: Any, after: Any) -> str:
+    """One of `differences` in words; long values are cut."""
+    return f"{key} was {before!r:.60}, is {after!r:.60}"

@@ -66,7 +66,6 @@ class FlatJob:
     folder: Path
     unit: str
     steps: int
-    layouts: int
 
 
 def train_level(job: FlatJob) -> dict[str, Any]:
@@ -74,7 +73,7 @@ def train_level(job: FlatJob) -> dict[str, Any]:
     from sdg.experiments.baselines.paper_model import PaperShape, train_paper_model
     from sdg.skills.learning.ppo import PPOSettings
 
-    bank = LevelBank.build(job.unit, seeds("training", count=job.layouts))
+    bank = LevelBank.build(job.unit, seeds("training", count=LAYOUTS))
     began, ppo = time.process_time(), PPOSettings(n_steps=32, n_epochs=4, gamma=0.99, learning_rate=LEARNING_RATE)
     policy, steps, episodes = train_paper_model(bank, timesteps=job.steps, seed=0, shape=PaperShape(), ppo=ppo)
     save_policy(job.folder, job.unit, policy.weights)
@@ -93,7 +92,7 @@ def train_policies(folder: Path, levels: Sequence[str], *, steps: int) -> int:
     """
     steps_a_level = steps // len(PAPER_LEVELS)
     settings = {"steps_a_level": steps_a_level, "layouts": LAYOUTS, "learning_rate": LEARNING_RATE}
-    jobs = [FlatJob(folder, level, steps_a_level, LAYOUTS) for level in levels]
+    jobs = [FlatJob(folder, level, steps_a_level) for level in levels]
     with open_folder(folder, settings, seed=0) as run:
         # Only these jobs may write (policies and banks of layouts), because they run no generated code.
         workers = Workers(cores(), writes=(folder, cache_folder(), Path(tempfile.gettempdir())))
