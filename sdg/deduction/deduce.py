@@ -182,13 +182,13 @@ def _interact(
 
 def _judge(outcome: ProgramResult, robot: Robot) -> tuple[str, str]:
     """The message for the debug prompt and the cause of failure; both empty when the mission is done."""
-    unfinished = UNFINISHED if all(call.success for call in outcome.calls) else SKILL_FAILED
-    failed = "The mission has failed: it was done in a way or an order that it doesn't allow."
-    ends = (
-        (robot.ending.done, "", ""),
-        (robot.ending.failed, failed, MISSION_FAILED),
-        (robot.ending.out_of_time, "The time limit of the mission is reached.", OUT_OF_TIME),
-        (outcome.error, outcome.error, outcome.cause),
-        (True, "The program ended, but the instruction is not carried out.", unfinished),
-    )
-    return next((error, cause) for holds, error, cause in ends if holds)
+    if robot.ending.done:
+        return "", ""
+    if robot.ending.failed:
+        return "The mission has failed: it was done in a way or an order that it doesn't allow.", MISSION_FAILED
+    if robot.ending.out_of_time:
+        return "The time limit of the mission is reached.", OUT_OF_TIME
+    if outcome.error:
+        return outcome.error, outcome.cause
+    cause = UNFINISHED if all(call.success for call in outcome.calls) else SKILL_FAILED
+    return "The program ended, but the instruction is not carried out.", cause

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.files import TEMPORARY_SUFFIX, strangers_below
-from sdg.errors import refuse
 from sdg.storage.files import RunFolderError, atomic_write, explaining, plain, read_json, torn_line
 from sdg.storage.provenance import revision, versions
 
@@ -53,25 +52,13 @@ def read_artefact(path: Path) -> dict[str, Any]:
 def read_description(path: Path) -> dict[str, Any]:
     """`run.json` of the run in `path`. Raises `RunFolderError` when there is no run or it is of another schema."""
     place = path / "run.json"
-    refuse(
-        RunFolderError,
-        (
-            (not path.is_dir(), f"{path} is no folder. `sdg run --out {path}` begins a run there."),
-            (
-                not place.exists(),
-                f"{path} holds no run (no run.json in it). Name the folder that a run was written to.",
-            ),
-        ),
-    )
+    if not path.is_dir():
+        raise RunFolderError(f"{path} is no folder. `sdg run --out {path}` begins a run there.")
+    if not place.exists():
+        raise RunFolderError(f"{path} holds no run (no run.json in it). Name the folder that a run was written to.")
     description = read_artefact(place)
-    refuse(
-        RunFolderError,
-        (
-            (name, f"{place} lacks its {name}. Restore it from a copy, or start a new run.")
-            for name, kind in KINDS.items()
-            if not isinstance(description.get(name), kind)
-        ),
-    )
+    if lacking := [name for name, kind in KINDS.items() if not isinstance(description.get(name), kind)]:
+        raise RunFolderError(f"{place} lacks its {lacking[0]}. Restore it from a copy, or start a new run.")
     return description
 
 

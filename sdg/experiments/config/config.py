@@ -21,7 +21,6 @@ from sdg.envs.domain import Domain
 from sdg.envs.domains import DEFAULT, domain
 from sdg.envs.files import read_file
 from sdg.envs.registry import RegistryError
-from sdg.errors import refuse
 from sdg.experiments.config.yaml_file import MAX_CHARACTERS, ConfigError, Document, assign, parse
 from sdg.gate.registry import check_guards
 from sdg.induction.induce import InduceSettings
@@ -73,16 +72,11 @@ class ModelConfig:
     """answer repeated requests from a cache in the run folder"""
 
     def __post_init__(self) -> None:
-        refuse(
-            ValueError,
-            (
-                (
-                    not getattr(self, need),
-                    f"kind {self.kind} needs a {need}: --llm {self.kind}:{need.upper()}, or `{need}: ...` here",
-                )
-                for need in provider_of(self.kind).needs
-            ),
-        )
+        if missing := [need for need in provider_of(self.kind).needs if not getattr(self, need)]:
+            need = missing[0]
+            raise ValueError(
+                f"kind {self.kind} needs a {need}: --llm {self.kind}:{need.upper()}, or `{need}: ...` here"
+            )
         if self.base_url is not None:
             check_address(self.base_url)
 

@@ -20,7 +20,7 @@ from sdg.console import progress
 from sdg.deduction.episode import EpisodeResult
 from sdg.envs.files import COMPRESSED_SUFFIX, has_lines, read_file
 from sdg.envs.instructions import seeds
-from sdg.errors import UserError, refuse
+from sdg.errors import UserError
 from sdg.experiments.config.assembly import model_identity, model_settings, planner_of
 from sdg.experiments.config.config import RunConfig, dump
 from sdg.experiments.play.episodes import EpisodeJob, Recipe, run_jobs, with_bot_steps
@@ -241,14 +241,9 @@ class RecordingRequest:
     composed: Path | None = None
 
     def __post_init__(self) -> None:
-        refuse(
-            UserError,
-            (
-                (name not in choices, f"there is no {name!r}; there are {', '.join(choices)}")
-                for names, choices in ((self.interfaces, INTERFACES), (self.perceptions, PERCEPTIONS))
-                for name in names
-            ),
-        )
+        for names, choices in ((self.interfaces, INTERFACES), (self.perceptions, PERCEPTIONS)):
+            if unknown := [name for name in names if name not in choices]:
+                raise UserError(f"there is no {unknown[0]!r}; there are {', '.join(choices)}")
         if COMPOSED_SKILLS in self.interfaces and not (self.composed and self.composed.is_file()):
             raise UserError(f"there are no composed skills at {self.composed}: make some with `sdg compose`")
 

@@ -27,9 +27,10 @@ from sdg.console import progress
 from sdg.envs.ui.access import Access
 from sdg.envs.ui.browser import require_browser
 from sdg.envs.ui.page import PageWorld
-from sdg.errors import UserError, refuse
+from sdg.errors import UserError
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.command import with_patience
+from sdg.experiments.play.desktop import check_mode
 from sdg.experiments.play.pages import COMPLETIONS, ENDS, SAMPLING, PageDesktop, PageTaskResult, do_task, open_page
 from sdg.experiments.results.comparison import named_model
 from sdg.gate.confirm import final_press
@@ -63,8 +64,9 @@ def rows(
     out: options.Out = None,
 ) -> Iterator[Mapping[str, Any]]:
     """A row for each part. Raises UserError for unknown parts, and without a browser."""
-    faults = [(part not in PARTS, f"--parts {part!r:.40} is none of {', '.join(PARTS)}") for part in parts or ("",)]
-    refuse(UserError, [*faults, (mode not in MODES, f"--mode {mode!r:.40} is none of {', '.join(MODES)}")])
+    if unknown := [part for part in parts or ("",) if part not in PARTS]:
+        raise UserError(f"--parts {unknown[0]!r:.40} is none of {', '.join(PARTS)}")
+    check_mode(mode)
     require_browser("the benchmark needs")
     folder = Path(out or "runs/pages")
     folder.mkdir(parents=True, exist_ok=True)
