@@ -164,7 +164,8 @@ class World:
             raise UserError(str(error)) from None
         if self.over:
             raise UserError(f"the episode is over: {self!r}; reset() begins it again")
-        command, began = Command(name, argument), len(self._robot.actions)
+        command = Command(name, argument)
+        began = len(self._robot.actions)
         outcome = self._executor.execute(command)
         reason = outcome.error or outcome.reason
         self._calls.append(

@@ -94,7 +94,8 @@ def deduce(
             actions += robot.actions
             restart()
             robot = new_robot()
-        programs_left, last = settings.interactions - attempt, interactions[-1] if interactions else None
+        programs_left = settings.interactions - attempt
+        last = interactions[-1] if interactions else None
         stops_early = programs_left > 1 and restart is None
         try:
             interactions.append(

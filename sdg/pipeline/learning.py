@@ -183,7 +183,8 @@ class Learning:
         inherited: InheritedSkill | None,
     ) -> PracticeJob:
         levels = sorted({member.level for member in discovery.members[label]}) if number > 1 else []
-        settings, folder = self.plan.induce.of_round(number), self.run.folder.path
+        settings = self.plan.induce.of_round(number)
+        folder = self.run.folder.path
         return PracticeJob(
             label=label,
             members=discovery.members[label],

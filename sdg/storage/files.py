@@ -129,7 +129,8 @@ def _read(path: Path) -> tuple[dict[str, Row], int, str | None]:
     except OSError as error:
         raise RunFolderError(f"can't read {path}: {error.strerror or error}.") from error
     rows: dict[str, Row] = {}
-    end, line_count = 0, len(lines) if lines[-1] else len(lines) - 1
+    end = 0
+    line_count = len(lines) if lines[-1] else len(lines) - 1
     for number, text in enumerate(lines, 1):
         if len(text) > MAX_LINE_BYTES:
             raise RunFolderError(f"{path} line {number} has {len(text)} bytes, at most {MAX_LINE_BYTES} are read.")

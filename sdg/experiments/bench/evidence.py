@@ -74,7 +74,8 @@ def train_level(job: FlatJob) -> dict[str, Any]:
     from sdg.skills.learning.ppo import PPOSettings
 
     bank = LevelBank.build(job.unit, seeds("training", count=LAYOUTS))
-    began, ppo = time.process_time(), PPOSettings(n_steps=32, n_epochs=4, gamma=0.99, learning_rate=LEARNING_RATE)
+    began = time.process_time()
+    ppo = PPOSettings(n_steps=32, n_epochs=4, gamma=0.99, learning_rate=LEARNING_RATE)
     policy, steps, episodes = train_paper_model(bank, timesteps=job.steps, seed=0, shape=PaperShape(), ppo=ppo)
     save_policy(job.folder, job.unit, policy.weights)
     return {
@@ -155,7 +156,8 @@ def rows(
     out: options.Out = None,
 ) -> list[dict[str, Any]]:
     """A row for each level and agent. Raises UserError for unusable agents, levels, seeds or libraries."""
-    seed_label, folder = seed_set(seed, allow_dev_seeds=allow_dev_seeds), Path(out or f"runs/evidence-{seed}")
+    seed_label = seed_set(seed, allow_dev_seeds=allow_dev_seeds)
+    folder = Path(out or f"runs/evidence-{seed}")
     if unknown := [name for name in agents if name not in AGENTS and not name.startswith(RANDOM_SKILL_PREFIX)]:
         raise UserError(
             f"there is no agent {unknown[0]!r}; there are {', '.join(AGENTS)} and {RANDOM_SKILL_PREFIX}SKILL"
@@ -191,8 +193,8 @@ def _recipe(
     """The agent of a row, trained if necessary, and the costs of the row's training."""
     if name in VARIANTS:
         library = grounded_variant(config, folder / "libraries" / name, overlay=VARIANTS[name])
-        agent, world = _with_digest(name, library_checksum(library)), load_library(library).domain
-        return replace(base, agent=agent, library=library, domain=world), _cost_of(library)
+        agent = _with_digest(name, library_checksum(library))
+        return replace(base, agent=agent, library=library, domain=load_library(library).domain), _cost_of(library)
     if name == FLAT_AGENT:
         steps_taken = train_policies(folder / FLAT_AGENT, levels, steps=steps)
         agent = _with_digest(name, flat_checksum(folder / FLAT_AGENT, levels))

@@ -167,8 +167,8 @@ def compose(
             seed=seed,
             processes=processes,
         )
-        sample, verdicts = pick_varied(programs.solved, count), list[Judgement]()
-        for rejects, accepted in _rounds(author, sample, admission.skills, verify):
+        verdicts: list[Judgement] = []
+        for rejects, accepted in _rounds(author, pick_varied(programs.solved, count), admission.skills, verify):
             yield from map(_row, rejects)
             verdicts = accepted
     if skills := tuple(verdict.skill for verdict in verdicts if not verdict.reason):

@@ -70,7 +70,8 @@ def read_run(path: Path) -> RunData:
 
 def domain_name_of(description: Row) -> str:
     """The name of the domain that a run is in, as `RunConfig.world` has it."""
-    name, preset = text(description["config"], "domain") or DEFAULT, text(description["config"], "perception") or MAP
+    name = text(description["config"], "domain") or DEFAULT
+    preset = text(description["config"], "perception") or MAP
     return name if preset == MAP else f"{name}-{preset}"
 
 

@@ -123,7 +123,8 @@ def _prices(description: Mapping[str, Any]) -> Prices:
 
 
 def _films(data: RunData, gaps: list[str]) -> list[dict[str, Any]]:
-    films, world = [], data_of.domain_name_of(data.description)
+    films = []
+    world = data_of.domain_name_of(data.description)
     episodes = list(data_of.chosen_episodes(data))
     episodes += [row for row in data_of.failures(data, most=FAILED_FILMS) if row not in episodes]
     for row in episodes:

@@ -17,7 +17,8 @@ from sdg.skills.settings import Count, Share
 from sdg.skills.statistics import student_interval, wilson_interval
 from sdg.storage import RunFolder, file_name, of_file, plain, refuse_links
 
-AGENT, STUDY = "sdg", "study.log"
+AGENT = "sdg"
+STUDY = "study.log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,8 @@ def summarise_seeds(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
     `rows` have `success_rate` in [0, 1] and `episodes`, one for each seed.
     """
-    rates, episodes = [row["success_rate"] for row in rows], sum(row["episodes"] for row in rows)
+    rates = [row["success_rate"] for row in rows]
+    episodes = sum(row["episodes"] for row in rows)
     successes = sum(row["success_rate"] * row["episodes"] for row in rows)
     across = student_interval(rates).widen(wilson_interval(round(successes), episodes))
     return {

@@ -84,7 +84,8 @@ class DaskPool:
         if function.__module__ == "__main__":
             raise UserError(f"a cluster can't import {function.__name__} from a script: move it to a module")
         self._check_nodes()
-        packer, name = Packer(), f"sdg-{uuid.uuid4().hex}"
+        packer = Packer()
+        name = f"sdg-{uuid.uuid4().hex}"
         ticket = node.Ticket(name, node.facts(), patience)
         reader = Reader(RESULTS | ERRORS)
         with self._answer_questions(name, jobs=jobs, packer=packer, answer=answer):

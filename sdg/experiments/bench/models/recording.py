@@ -268,7 +268,8 @@ def record(request: RecordingRequest, *, folder: Path, recording_folder: Path, p
             f"{recording_folder} can't be both the run's folder and the recorded run's: name another folder to --keep."
         )
     library = find_library(request.library)
-    commit, checksum = revision(Path(sdg.__file__).resolve().parent) or UNKNOWN, library_checksum(library)
+    commit = revision(Path(sdg.__file__).resolve().parent) or UNKNOWN
+    checksum = library_checksum(library)
     model = model_identity(request.config)
     identity = {
         "split": request.split,

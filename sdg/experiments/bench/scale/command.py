@@ -70,7 +70,8 @@ def _run_and_time(workers: Workers, jobs: Sequence[Any]) -> tuple[float, list[An
 
 def _overhead() -> Iterator[Row]:
     """Units of two seconds on two workers: local processes, then a cluster; both are warm."""
-    jobs, local = [Nap(number, UNIT_SECONDS) for number in range(20)], Workers(2)
+    jobs = [Nap(number, UNIT_SECONDS) for number in range(20)]
+    local = Workers(2)
     ideal = UNIT_SECONDS * len(jobs) / 2
     with cluster(2) as (pool, _):
         timings = {}
