@@ -161,8 +161,8 @@ class _Reader:
 
     def _faults_of_arguments(self, function: ast.FunctionDef, check: ast.FunctionDef) -> Iterator[str]:
         arguments, kinds = function.args, kinds_of(self.domain)
-        not_plain = (arguments.posonlyargs, arguments.kwonlyargs, arguments.defaults, arguments.vararg, arguments.kwarg)
-        if any(not_plain) or len(arguments.args) > MAX_PARAMETERS:
+        unwanted = (arguments.posonlyargs, arguments.kwonlyargs, arguments.defaults, arguments.vararg, arguments.kwarg)
+        if any(unwanted) or len(arguments.args) > MAX_PARAMETERS:
             yield f"it takes at most {MAX_PARAMETERS} plain arguments, none with a default"
         for argument in arguments.args:
             if _kind(argument) in ("str", "text"):

@@ -23,7 +23,7 @@ from sdg.skills.practice.starts import Starts
 from sdg.skills.search.trial import LearningSearch, ReplaySearch, Search
 from sdg.skills.strict_json import decode
 from sdg.skills.subgoal import CheckFunction
-from sdg.storage import Rows, plain
+from sdg.storage import Rows, json_values
 from sdg.verification.verify import Verification, VerifySettings, verify
 
 
@@ -251,7 +251,7 @@ class _Job:
     def receive(self, outcome: Any) -> _Outcome:
         """Its worker's outcome. Raises ValueError unless it is a row for this hypothesis."""
         result, learned = outcome
-        row = decode(Verification, plain(result))
+        row = decode(Verification, json_values(result))
         expected = (self.unit, self.level, self.seed, self.hypothesis.instruction)
         fits = isinstance(result, Verification) and isinstance(learned, tuple | None)
         if (row.unit, row.level, row.seed, row.instruction) != expected or not fits:

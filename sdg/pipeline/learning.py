@@ -259,8 +259,8 @@ def _with_order(skill_library: SkillLibrary, discovery: Discovery, *, labels: Se
         for before in (member.before[-1].skill for member in members if member.before):
             if before in names and label in names:
                 follows.setdefault(names[before], Counter())[names[label]] += 1
-    plain = {name: dict(sorted(counts.items())) for name, counts in sorted(follows.items())}
-    return replace(skill_library, provenance={**skill_library.provenance, FOLLOWS: plain})
+    order = {name: dict(sorted(counts.items())) for name, counts in sorted(follows.items())}
+    return replace(skill_library, provenance={**skill_library.provenance, FOLLOWS: order})
 
 
 def _add_rehearsed(job: PracticeJob, requests: RehearsalResult) -> PracticeJob:

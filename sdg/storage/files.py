@@ -60,7 +60,7 @@ def atomic_write(path: Path, data: bytes | str) -> None:
         replace_file(path, data)
 
 
-def plain(value: Any) -> Any:
+def json_values(value: Any) -> Any:
     """A value as JSON knows it: numpy to numbers and lists, dataclasses to objects, NaN and infinities to null."""
     if value is None or isinstance(value, str | bool | Path):
         return str(value) if isinstance(value, Path) else value
@@ -69,19 +69,19 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): json_values(item) for key, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: json_values(getattr(value, field.name)) for field in fields(value)}
     if hasattr(value, "tolist"):
-        return plain(value.tolist())
+        return json_values(value.tolist())
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item) for item in (sorted(value) if isinstance(value, set | frozenset) else value)]
+        return [json_values(item) for item in (sorted(value) if isinstance(value, set | frozenset) else value)]
     raise TypeError(f"a run can't record {type(value).__name__}: {value!r:.80}")
 
 
 def line(value: Any) -> str:
     """A value as one line of ASCII JSON, whatever text is in it."""
-    return json.dumps(plain(value), allow_nan=False, separators=(",", ":"))
+    return json.dumps(json_values(value), allow_nan=False, separators=(",", ":"))
 
 
 def read_json(path: Path) -> Any:
@@ -252,7 +252,7 @@ class Rows(Generic[T]):
 
     def append(self, row: T) -> T:
         """Record a finished unit durably. Raises what `Journal.append` raises, and ValueError for what isn't `kind`."""
-        decode(self.kind, plain(to_json(row)), place="row")  # so that whoever reads the journal can
+        decode(self.kind, json_values(to_json(row)), place="row")  # so that whoever reads the journal can
         self.journal.append(to_json(row))
         return row
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.files import TEMPORARY_SUFFIX, strangers_below
-from sdg.storage.files import RunFolderError, atomic_write, explaining, plain, read_json, torn_line
+from sdg.storage.files import RunFolderError, atomic_write, explaining, json_values, read_json, torn_line
 from sdg.storage.provenance import revision, versions
 
 SCHEMA = 1
@@ -106,7 +106,7 @@ def begin(path: Path, settings: RunSettings) -> None:
         "config": settings.config,
         "resumed": [],
     }
-    atomic_write(path / "run.json", json.dumps({"schema": SCHEMA, **plain(description)}, indent=1) + "\n")
+    atomic_write(path / "run.json", json.dumps({"schema": SCHEMA, **json_values(description)}, indent=1) + "\n")
 
 
 def resume(path: Path, settings: RunSettings, may_change: Collection[str]) -> list[str]:
@@ -117,7 +117,7 @@ def resume(path: Path, settings: RunSettings, may_change: Collection[str]) -> li
             f"{path} was begun with seed {description['seed']}, not {settings.seed}. "
             f"Give --seed {description['seed']} to go on with it, or name another folder."
         )
-    config = plain(settings.config)
+    config = json_values(settings.config)
     changed = differences(description["config"], config)
     if forbidden := [difference_text(*change) for change in changed if change[0].split(".")[0] not in may_change]:
         more = f" and {len(forbidden) - 4} more" if len(forbidden) > 4 else ""

@@ -162,9 +162,9 @@ def rows(
         raise UserError(
             f"there is no agent {unknown[0]!r}; there are {', '.join(AGENTS)} and {RANDOM_SKILL_PREFIX}SKILL"
         )
-    plain = [level_name(level) for level in levels if level != UNLOCKING]
-    sets = {"": evaluation_tasks(plain, instructions=instructions, repeats=1, seed=seed)} if plain else {}
-    if len(plain) < len(levels):
+    level_names = [level_name(level) for level in levels if level != UNLOCKING]
+    sets = {"": evaluation_tasks(level_names, instructions=instructions, repeats=1, seed=seed)} if level_names else {}
+    if len(level_names) < len(levels):
         sets[UNLOCKING] = [Task("BossLevel", layout) for layout in unlocking_layouts(instructions, seed)]
     trained_on = tuple(dict.fromkeys(task.level for tasks in sets.values() for task in tasks))
     base = PlannerRecipe("sdg", None if NEED_NO_LIBRARY.issuperset(agents) else find_library(library))

@@ -31,7 +31,7 @@ from sdg.skills.learning.train import TrainSettings
 from sdg.skills.search.trial import SearchSettings
 from sdg.skills.settings import Count, LayoutSeed, Natural, NotNegative, Positive, PPOSettings, Size
 from sdg.skills.strict_json import validate
-from sdg.storage import plain
+from sdg.storage import json_values
 from sdg.verification.verify import VerifySettings
 
 MAP = "map"
@@ -284,7 +284,7 @@ def check(document: Document) -> RunConfig:
 
 def dump(config: RunConfig) -> str:
     """A config as YAML that `load` reads back to the same config, with every default in it."""
-    return yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True)
+    return yaml.safe_dump(json_values(config), sort_keys=False, allow_unicode=True)
 
 
 def _level_names(world: Domain, document: Document, levels: Iterable[str], *key: str) -> tuple[str, ...]:

@@ -335,8 +335,8 @@ def _reply(model: LanguageModel, question: Sequence[Message]) -> Completion:
 def _mask_address(address: str, tell: Callable[[str], str]) -> str:
     """The address, or the origin of a long one, with its values hidden; decoded if only decoding shows a value."""
     address = address if len(address) <= MAX_ADDRESS else origin_of(address)
-    plain = unquote_plus(address)
-    return tell(address) if tell(plain) == whole_letters(plain) else tell(plain)
+    decoded = unquote_plus(address)
+    return tell(address) if tell(decoded) == whole_letters(decoded) else tell(decoded)
 
 
 def _task_played(

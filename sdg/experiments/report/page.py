@@ -190,8 +190,8 @@ def difference(pair: Mapping[str, Any]) -> str:
 
 def _format(value: Any) -> Any:
     """Make every expression of the template printable and of bounded length, before it is escaped."""
-    is_plain = isinstance(value, str) and not isinstance(value, Markup)
-    return readable(value.expandtabs(4), most=MAX_TEXT) if is_plain else value
+    is_text = isinstance(value, str) and not isinstance(value, Markup)
+    return readable(value.expandtabs(4), most=MAX_TEXT) if is_text else value
 
 
 def percent(value: object) -> str:

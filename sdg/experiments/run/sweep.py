@@ -15,7 +15,7 @@ from sdg.experiments.run.runs import run
 from sdg.pipeline.plan import Progress
 from sdg.skills.settings import Count, Share
 from sdg.skills.statistics import student_interval, wilson_interval
-from sdg.storage import RunFolder, file_name, of_file, plain, refuse_links
+from sdg.storage import RunFolder, file_name, json_values, of_file, refuse_links
 
 AGENT = "sdg"
 STUDY = "study.log"
@@ -130,4 +130,4 @@ def _results(config: RunConfig, path: Path, progress: Progress) -> list[Mapping[
             progress.note(f"run: {path}")
             list(run(config, folder, until="run", progress=progress))
         rows = {"rows": (folder.read_json("results.json") or {}).get("rows")}
-        return list(plain(of_file(dict[str, tuple[SeedRow, ...]], rows, path=path / "results.json")["rows"]))
+        return list(json_values(of_file(dict[str, tuple[SeedRow, ...]], rows, path=path / "results.json")["rows"]))

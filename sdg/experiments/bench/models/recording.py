@@ -38,8 +38,8 @@ from sdg.storage import (
     RunFolder,
     atomic_write,
     hold,
+    json_values,
     line,
-    plain,
     refuse_strangers,
     revision,
     to_json,
@@ -277,7 +277,7 @@ def record(request: RecordingRequest, *, folder: Path, recording_folder: Path, p
         "library": checksum,
         "commit": commit,
         "model": model,
-        "deduce": plain(request.config.deduce),
+        "deduce": json_values(request.config.deduce),
     }
     settings = {name: list(getattr(request, name)) for name in MAY_CHANGE[:3]} | {"instructions": request.instructions}
     name = folder.name if recording_folder.parent == folder else recording_folder.name

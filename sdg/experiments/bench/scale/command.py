@@ -29,7 +29,7 @@ from sdg.experiments.config.config import find_config, load
 from sdg.experiments.play.episodes import EpisodeJob, evaluation_tasks, run_jobs
 from sdg.experiments.results.comparison import SHIPPED
 from sdg.experiments.workers.workers import Workers, use_workers
-from sdg.storage import Journal, plain
+from sdg.storage import Journal, json_values
 
 Row = dict[str, Any]
 UNIT_SECONDS = 2.0
@@ -55,11 +55,11 @@ def rows(
         # The learner's updates on each device of this machine.
         "accelerator": lambda: import_module("sdg.experiments.bench.scale.accelerator").rows(),
     }
-    more = {"overhead": None, "lost_units": 0, "equal": None, "note": ""}
+    defaults = {"overhead": None, "lost_units": 0, "equal": None, "note": ""}
     for part in parts:
         for row in measurements[part]():
             known = {"part": part} | {key: row[key] for key in ("engine", "workers", "units")}
-            yield known | more | row
+            yield known | defaults | row
 
 
 def _run_and_time(workers: Workers, jobs: Sequence[Any]) -> tuple[float, list[Any]]:
@@ -129,7 +129,7 @@ def _nodes(episodes: int = 24) -> Iterator[Row]:
 
 def _result(row: Any) -> Row:
     """A row without its time."""
-    return {name: value for name, value in plain(row).items() if name != "seconds"}
+    return {name: value for name, value in json_values(row).items() if name != "seconds"}
 
 
 def _busy(workers: int) -> Iterator[Row]:
