@@ -207,9 +207,22 @@ def to_recorded_episode(row: EpisodeResult, answerers: tuple[str, ...] = ()) -> 
         for program in row.trace
     )
     return RecordedEpisode(
-        row.unit, interface, perception, row.level, row.seed, True, bool(row.success), row.steps, row.max_steps,
-        row.bot_steps, row.llm_calls, row.skill_calls, row.cause, programs, answerers,
-    )  # fmt: skip
+        row.unit,
+        interface,
+        perception,
+        row.level,
+        row.seed,
+        True,
+        bool(row.success),
+        row.steps,
+        row.max_steps,
+        row.bot_steps,
+        row.llm_calls,
+        row.skill_calls,
+        row.cause,
+        programs,
+        answerers,
+    )
 
 
 COMPOSED_SKILLS, SKILLS, PRIMITIVE, TURN = "skills+composed", "skills", "primitive", "turn"

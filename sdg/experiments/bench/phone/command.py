@@ -84,9 +84,9 @@ def rows(
         masked,
         folder / "traces" if traces or not embedded else None,
     )
-    identity: dict[str, Any] = {
-        "llm": llm, "base_url": base_url, "guards": list(guards), "judge": judge, "device": device, "masked": masked,
-    }  # fmt: skip
+    identity = dict[str, Any](
+        llm=llm, base_url=base_url, guards=list(guards), judge=judge, device=device, masked=masked
+    )
     selection = {"modes": list(modes), "tasks": [task.id for task in task_list]}
     with open_folder(folder, identity | selection, seed=0, may_change=tuple(selection)) as run:
         jobs = [PhoneJob(task, mode) for mode in modes for task in task_list]

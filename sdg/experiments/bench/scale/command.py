@@ -38,11 +38,17 @@ UNIT_SECONDS = 2.0
 def rows(
     *,
     parts: Annotated[Sequence[str], list_option("what to measure")] = (
-        "overhead", "nodes", "busy", "environment", "deaths", "sharing", "accelerator",
+        "overhead",
+        "nodes",
+        "busy",
+        "environment",
+        "deaths",
+        "sharing",
+        "accelerator",
     ),
     units: Annotated[int, typer.Option(help="units of `deaths`; every tenth kills its worker")] = 1000,
     workers: Annotated[int, typer.Option(help="simulated workers of `busy`")] = 64,
-) -> Iterator[Row]:  # fmt: skip
+) -> Iterator[Row]:
     """A row for each figure. Modules are imported only where asked for: not every machine has what they need."""
     measurements: dict[str, Callable[[], Iterator[Row]]] = {
         "overhead": _overhead,
@@ -180,8 +186,10 @@ def _deaths(units: int) -> Iterator[Row]:
         for name, engine in (("local", None), ("dask", pool)):
             with use_workers(engine=engine):
                 seconds, results = _run_and_time(Workers(2), jobs)
-            reports = [f"lost {job.number}" if str(result).startswith("lost:") else result
-                    for job, result in zip(jobs, results, strict=True)]  # fmt: skip
+            reports = [
+                f"lost {job.number}" if str(result).startswith("lost:") else result
+                for job, result in zip(jobs, results, strict=True)
+            ]
             yield {
                 "engine": name,
                 "workers": 2,
