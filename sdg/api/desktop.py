@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.ui.access import Access
-from sdg.errors import UserError
+from sdg.experiments.play.desktop import check_mode
 from sdg.experiments.play.pages import COMPLETIONS, GUARDS, PageTaskResult, do_task
 from sdg.llm.registry import as_model
-from sdg.screen_agent.modes import MODES
 
 
 class Desktop:
@@ -44,8 +43,7 @@ class Desktop:
         Raises UserError for a mode that there isn't, RegistryError for unknown guards, ModelError for an object that is
         no model.
         """
-        if mode not in MODES:
-            raise UserError(f"mode {mode!r:.40} is none of {', '.join(MODES)}")
+        check_mode(mode)
         return do_task(
             self._page,
             task,

@@ -50,7 +50,8 @@ class Gate:
     ) -> None:
         self._protector = Protector((), Placeholders())  # `admit` makes recognisers, which need an extra
         self._protector.mask = self._protector.memory.mask_parts  # what an executor shows may be cut
-        self._lock, self._call = threading.RLock(), partial(_Call, executor, commands, reads)
+        self._lock = threading.RLock()
+        self._call = partial(_Call, executor, commands, reads)
         self._last = call = self._call()
         models = {} if model is None else {"model": as_model(model)}
         settings = {"confirm": confirm, "about": about} | models
@@ -94,7 +95,9 @@ class _Call:
 
     def __init__(self, executor: Any, commands: Sequence[str], reads: Sequence[str]) -> None:
         self._executor, self._commands, self._reads = executor, commands, reads
-        self.result, self.acted, self._held_already = "", False, False
+        self.result = ""
+        self.acted = False
+        self._held_already = False
         self._last_two = (Observation(""), Observation(""))
 
     def observe(self) -> Observation:

@@ -83,8 +83,10 @@ def sb3_env(level: str, n: int = 64, *, domain: str = DEFAULT, seed: int = 0, la
     if n < 1 or layouts < 1:
         raise UserError(f"there is at least 1 environment and 1 layout, not {n} and {layouts}")
     if domain != DEFAULT:
-        world, count = domains.domain(domain), -(-layouts // n)
-        return DummyVecEnv([partial(MissionEnv, world, level, count=count, seed=seed * n + row) for row in range(n)])
+        world = domains.domain(domain)
+        return DummyVecEnv(
+            [partial(MissionEnv, world, level, count=-(-layouts // n), seed=seed * n + row) for row in range(n)]
+        )
     return MissionVecEnv(LevelBank.build(level, seeds("training", count=layouts, seed=seed)), n, seed=seed)
 
 

@@ -24,8 +24,6 @@ from sdg.skills.library.library import LearnedSkill, SkillLibrary
 from sdg.skills.library.store import load_library
 from sdg.storage import atomic_write
 
-AGENT = "sdg"
-
 
 def load(place: str | Path | None = None) -> SkillLibrary:
     """The library in a library's or a run's folder; without `place`, the one that comes with the package.
@@ -166,7 +164,8 @@ class World:
             raise UserError(str(error)) from None
         if self.over:
             raise UserError(f"the episode is over: {self!r}; reset() begins it again")
-        command, began = Command(name, argument), len(self._robot.actions)
+        command = Command(name, argument)
+        began = len(self._robot.actions)
         outcome = self._executor.execute(command)
         reason = outcome.error or outcome.reason
         self._calls.append(
@@ -197,7 +196,7 @@ class World:
 
         with tempfile.TemporaryDirectory() as folder, lend_model(model) as model_settings:
             recipe = PlannerRecipe(
-                AGENT,
+                "sdg",
                 self.library.save(Path(folder) / "library"),
                 model=model_settings,
                 settings=replace(self._settings, interactions=interactions),

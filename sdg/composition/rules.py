@@ -115,47 +115,36 @@ class _Reader:
 
     def faults(self, name: str) -> Iterator[str]:
         """The faults of a skill, the gravest first."""
-        function, check = self.functions[name], self.functions[CHECK + name]
-        reserved = {*self.learned, *self.domain.perceivable.functions, *reserved_names(self.domain.perceivable.records)}
+        function = self.functions[name]
+        check = self.functions[CHECK + name]
+        perceivable = self.domain.perceivable
+        reserved = {*self.learned, *perceivable.functions, *reserved_names(perceivable.records)}
         reserved |= {"program", self.domain.forgets, REQUIRE, BEGIN, RESULT}
-        helpers, skills = self._needs(name), {*self.learned, *self.names}
+        skills = {*self.learned, *self.names}
         docstring_parts = _docstring_parts(function)
-        clash = min(self._clashes(name, {*reserved, *self.names} - {name}), default="")
-        unstorable = storage_fault(self.skill(name))
-        recursive = any(helper in self._needs(callee) for helper in helpers for callee in self._callees[helper])
-        loops = [node for helper in helpers for node in ast.walk(self.functions[helper]) if isinstance(node, ast.While)]
-        yield from (
-            fault
-            for holds, fault in (
-                (
-                    name in reserved or name.startswith("_"),
-                    "its name is taken: a learned skill, a perception function or a word of Python has it",
-                ),
-                (
-                    clash,
-                    f"its parts get names such as {clash}, which means something else: rename the part or the skill",
-                ),
-                (recursive, "it calls itself, or functions that call each other: write it without recursion"),
-                (
-                    any(isinstance(loop.test, ast.Constant) for loop in loops),
-                    "it has a loop that nothing ends: use for over a range",
-                ),
-                *((True, fault) for fault in self._faults_of_arguments(function, check)),
-                (not all(docstring_parts), "its docstring doesn't say what it does, Needs: and After:"),
-                (
-                    sum(map(len, docstring_parts)) > MAX_DOCSTRING,
-                    f"its docstring has more than {MAX_DOCSTRING} characters",
-                ),
-                (not self._names_read(name) & skills - {name}, "it calls no skill"),
-                (
-                    {*self._needs(CHECK + name), *loads(check)} & skills,
-                    "its check calls a skill: a check asks perception alone",
-                ),
-                (len(self._source(name).splitlines()) > MAX_LINES, f"it has more than {MAX_LINES} lines"),
-                (unstorable, unstorable),
-            )
-            if holds
-        )
+        if name in reserved or name.startswith("_"):
+            yield "its name is taken: a learned skill, a perception function or a word of Python has it"
+        if clashes := self._clashes(name, {*reserved, *self.names} - {name}):
+            clash = min(clashes)
+            yield f"its parts get names such as {clash}, which means something else: rename the part or the skill"
+        helpers = self._needs(name)
+        if any(helper in self._needs(callee) for helper in helpers for callee in self._callees[helper]):
+            yield "it calls itself, or functions that call each other: write it without recursion"
+        if any(_loops_for_ever(self.functions[helper]) for helper in helpers):
+            yield "it has a loop that nothing ends: use for over a range"
+        yield from self._faults_of_arguments(function, check)
+        if not all(docstring_parts):
+            yield "its docstring doesn't say what it does, Needs: and After:"
+        if sum(map(len, docstring_parts)) > MAX_DOCSTRING:
+            yield f"its docstring has more than {MAX_DOCSTRING} characters"
+        if not self._names_read(name) & skills - {name}:
+            yield "it calls no skill"
+        if {*self._needs(CHECK + name), *loads(check)} & skills:
+            yield "its check calls a skill: a check asks perception alone"
+        if len(self._source(name).splitlines()) > MAX_LINES:
+            yield f"it has more than {MAX_LINES} lines"
+        if unstorable := storage_fault(self.skill(name)):
+            yield unstorable
 
     def skill(self, name: str) -> ComposedSkill:
         """The skill, not measured yet."""
@@ -172,8 +161,8 @@ class _Reader:
 
     def _faults_of_arguments(self, function: ast.FunctionDef, check: ast.FunctionDef) -> Iterator[str]:
         arguments, kinds = function.args, kinds_of(self.domain)
-        not_plain = (arguments.posonlyargs, arguments.kwonlyargs, arguments.defaults, arguments.vararg, arguments.kwarg)
-        if any(not_plain) or len(arguments.args) > MAX_PARAMETERS:
+        unwanted = (arguments.posonlyargs, arguments.kwonlyargs, arguments.defaults, arguments.vararg, arguments.kwarg)
+        if any(unwanted) or len(arguments.args) > MAX_PARAMETERS:
             yield f"it takes at most {MAX_PARAMETERS} plain arguments, none with a default"
         for argument in arguments.args:
             if _kind(argument) in ("str", "text"):
@@ -222,6 +211,11 @@ class _Reader:
         parameters = [Parameter(argument.arg, _kind(argument)) for argument in self.functions[name].args.args]
         imports = [ast.unparse(node) for node in self.body if imports_of([node]).keys() & needs]
         return "\n\n".join([*imports, _wrapper(name, parameters), *map(_without_notes, copies)]) + "\n"
+
+
+def _loops_for_ever(function: ast.FunctionDef) -> bool:
+    """Whether a function has a `while` whose condition is a constant."""
+    return any(isinstance(node, ast.While) and isinstance(node.test, ast.Constant) for node in ast.walk(function))
 
 
 def _without_notes(node: ast.stmt) -> str:

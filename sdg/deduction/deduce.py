@@ -94,7 +94,8 @@ def deduce(
             actions += robot.actions
             restart()
             robot = new_robot()
-        programs_left, last = settings.interactions - attempt, interactions[-1] if interactions else None
+        programs_left = settings.interactions - attempt
+        last = interactions[-1] if interactions else None
         stops_early = programs_left > 1 and restart is None
         try:
             interactions.append(
@@ -141,11 +142,12 @@ def _interact(
     """
     first_step = len(robot.actions)
     steps_left = world.max_steps - first_step
+    state = robot.code_view().describe()
     messages = planner.prompts.ask(
         world.mission,
         skills=(*toolkit.skills.values(), *toolkit.composed.values()),
-        limits=ProgramLimits(steps_left, programs, settings.budget, settings.attempts, robot.perception().describe()),
-        failure=None if last is None else replace(last, state=robot.code_view().describe()),
+        limits=ProgramLimits(steps_left, programs, settings.budget, settings.attempts, state),
+        failure=None if last is None else replace(last, state=state),
     )
     share = max(1, 2 * steps_left // 3) if stops_early else None
     replies: list[Completion] = []
@@ -181,13 +183,13 @@ def _interact(
 
 def _judge(outcome: ProgramResult, robot: Robot) -> tuple[str, str]:
     """The message for the debug prompt and the cause of failure; both empty when the mission is done."""
-    unfinished = UNFINISHED if all(call.success for call in outcome.calls) else SKILL_FAILED
-    failed = "The mission has failed: it was done in a way or an order that it doesn't allow."
-    ends = (
-        (robot.ending.done, "", ""),
-        (robot.ending.failed, failed, MISSION_FAILED),
-        (robot.ending.out_of_time, "The time limit of the mission is reached.", OUT_OF_TIME),
-        (outcome.error, outcome.error, outcome.cause),
-        (True, "The program ended, but the instruction is not carried out.", unfinished),
-    )
-    return next((error, cause) for holds, error, cause in ends if holds)
+    if robot.ending.done:
+        return "", ""
+    if robot.ending.failed:
+        return "The mission has failed: it was done in a way or an order that it doesn't allow.", MISSION_FAILED
+    if robot.ending.out_of_time:
+        return "The time limit of the mission is reached.", OUT_OF_TIME
+    if outcome.error:
+        return outcome.error, outcome.cause
+    cause = UNFINISHED if all(call.success for call in outcome.calls) else SKILL_FAILED
+    return "The program ended, but the instruction is not carried out.", cause

@@ -57,7 +57,8 @@ class Option:
     @property
     def description(self) -> str:
         """Its arguments, needs, effects and cost, in sentences for the prompt, from its members and measurements."""
-        facts, it = self.conditions, f"the {self.parameters[0]}" if self.takes_argument else "it"
+        facts = self.conditions
+        it = f"the {self.parameters[0]}" if self.takes_argument else "it"
         kinds = f"Practised with {', '.join(self.kinds)}." if self.takes_argument and len(self.kinds) > 1 else ""
         needs = f"{it.capitalize()} has to be seen before." if self.usage.needs_seen_target else ""
         needs = f"Practised where {_clause(facts.before, it)}." if facts.before else needs
@@ -187,10 +188,8 @@ def learn_needs(
     witnesses = [_witness(member, argument, domain) for member, argument in members if member.actions]
     if len(witnesses) < 3:
         return Usage(takes_argument), Conditions()
-    before, after = (
-        _shares([witness.facts_before for witness in witnesses[:MAX_WITNESSES]]),
-        _shares([witness.facts_after for witness in witnesses[:MAX_WITNESSES]]),
-    )
+    before = _shares([witness.facts_before for witness in witnesses[:MAX_WITNESSES]])
+    after = _shares([witness.facts_after for witness in witnesses[:MAX_WITNESSES]])
     usage = Usage(
         takes_argument=takes_argument,
         needs_seen_target=takes_argument and all(witness.is_target_seen for witness in witnesses),

@@ -66,8 +66,10 @@ class Prompts:
 
     def rules(self, skills: Sequence[Documented], *, budget: int, attempts: int) -> str:
         """The part of prompts that all instructions share. A skill call makes `attempts` tries before it gives up."""
-        texts, are_actions = self.domain.texts, bool(skills) and all(isinstance(skill, Primitive) for skill in skills)
-        kind, example = "actions" if are_actions else "skills", texts["moves_example" if are_actions else "example"]
+        texts = self.domain.texts
+        are_actions = bool(skills) and all(isinstance(skill, Primitive) for skill in skills)
+        kind = "actions" if are_actions else "skills"
+        example = texts["moves_example" if are_actions else "example"]
         tries = "a few tries" if attempts > 1 else "one try"
         return text(
             "planner",
@@ -97,7 +99,8 @@ def describe_skill(skill: Documented) -> str:
         '"' + one_line(example, MAX_EXAMPLE_CHARS).replace('"', "'") + '"'
         for example in pick_varied([_unconditional(example) for example in skill.examples])
     )
-    description, rate = one_line(skill.description).rstrip("."), getattr(skill, "success_rate", None)
+    description = one_line(skill.description).rstrip(".")
+    rate = getattr(skill, "success_rate", None)
     sentences = [
         f"{examples}." if examples else "",
         f"{description[:1].upper()}{description[1:]}." if description else "",

@@ -109,8 +109,11 @@ class Scope:
         self.composed = ComposedCalls(composed, robot)
         self.own_lines = sys.maxsize
         self._idle, self._fruitless = 0, list[int]()
-        self._robot, self._executor, self._knowledge = robot, executor, robot.knowledge()
-        self._first_step, self._steps = len(robot.actions), steps
+        self._robot = robot
+        self._executor = executor
+        self._knowledge = robot.knowledge()
+        self._first_step = len(robot.actions)
+        self._steps = steps
 
     def functions(self) -> Mapping[str, Callable[..., object]]:
         """Skills, perception functions and `Domain.forgets` by name."""

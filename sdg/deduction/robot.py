@@ -65,7 +65,9 @@ class Robot:
         self.actions: list[Any] = []
         self.forgot: list[int] = []
         self.ending = Ending()
-        self._world, self._persistence, self._rng = world, domain.persistence, rng
+        self._world = world
+        self._persistence = domain.persistence
+        self._rng = rng
         self._checks: dict[Command, Callable[[Perception], bool]] = {}
         self._snapshot: Perception | None = None
         self._functions: Mapping[str, Callable[..., object]] | None = None
@@ -115,7 +117,8 @@ class Robot:
         self._world.begin_subgoal()
         self._snapshot = self._functions = None
         fires = self._check(skill, command)
-        first_step, distance_before = len(self.actions), self._gauge(command)
+        first_step = len(self.actions)
+        distance_before = self._gauge(command)
         first_place = self._persistence.place(self.perception())
         if fires(self.perception()):
             return SkillResult(True, 0, 0)
@@ -162,7 +165,9 @@ class Robot:
         Each is chosen after the one before it was carried out. `counts` has the actions of all attempts by the moment
         at which they were taken: what a program would see then, without the clock.
         """
-        target, knowledge, idle = self.domain.language.row(command.argument), self.knowledge(), 0
+        target = self.domain.language.row(command.argument)
+        knowledge = self.knowledge()
+        idle = 0
         patience = self._persistence.patience(self.perception(), command.argument)
         for _ in range(skill.horizon if patience is None else min(skill.horizon, patience)):
             if self.ending.over:

@@ -132,7 +132,8 @@ def parse(reply: str, *, instruction: str, given: Collection[str] = ()) -> Hypot
         raise HypothesisError('There is no line "Goal 1: ...".')
     if len(goals) > MAX_GOALS:
         raise HypothesisError(f"There are {len(goals)} goals; at most {MAX_GOALS} are allowed.")
-    subgoals, parts = list[Subgoal](), {block.text: parts_of(block.text) for block in blocks}
+    subgoals = list[Subgoal]()
+    parts = {block.text: parts_of(block.text) for block in blocks}
     for number, goal in enumerate(goals, 1):
         sources = (
             code[goal]

@@ -121,11 +121,11 @@ def without_a_skill(discovery: Discovery, learned: Collection[int], language: La
     nothing_to_do = "its check was already true at every start for practice"
     tied = "each of its checks names other things of its own mission, so none applies to another thing"
     names = {call.api for label in learned for call in discovery.calls[label]}
-    why = dict.fromkeys(sorted(discovery.rejected - names), too_few)
+    reasons = dict.fromkeys(sorted(discovery.rejected - names), too_few)
     for label in discovery.members:
         if label not in learned or not templates(discovery.members[label], language):
-            why[discovery.name(label)] = nothing_to_do if label not in learned else tied
-    return why
+            reasons[discovery.name(label)] = nothing_to_do if label not in learned else tied
+    return reasons
 
 
 def templates(members: Sequence[Member], language: Language) -> tuple[CheckTemplate, ...]:
@@ -138,9 +138,9 @@ def templates(members: Sequence[Member], language: Language) -> tuple[CheckTempl
     candidates = [
         CheckTemplate(stage.check, stage.argument) for stage in stages or [member.stage for member in members]
     ]
-    wide = [_widen(candidate, language) for candidate in candidates]
+    widened = [_widen(candidate, language) for candidate in candidates]
     wildcard = frozenset([language.parse(language.anything)]) if language.anything else frozenset()
-    return _commonest(candidates, language) or _commonest(wide, language, beside=wildcard)
+    return _commonest(candidates, language) or _commonest(widened, language, beside=wildcard)
 
 
 def _commonest(

@@ -30,7 +30,7 @@ from sdg.skills.policy.network import Policy
 from sdg.skills.practice.fresh_starts import Member, fresh_starts, keeps_to_its_place, restore_starts
 from sdg.skills.practice.starts import Starts, join, perturb_starts
 from sdg.skills.strict_json import decode
-from sdg.storage import plain
+from sdg.storage import json_values
 
 MAX_WANDER_STEPS = 6
 """Most random steps from a state in which a planner called the skill to a start nearby."""
@@ -82,10 +82,10 @@ class PracticeJob:
         kinds = {*map(type, (result, result.best, *result.curve, *result.weights.values()))}
         if kinds != {TrainingResult, Point, np.ndarray}:
             raise ValueError("it isn't a policy with its curve")
-        decode(Point, plain(result.best))
+        decode(Point, json_values(result.best))
         if result.measured is not None:
-            decode(SkillEvaluation, plain(result.measured))
-        decode(list[int], plain([result.environment_steps, *result.other_steps.values()]))
+            decode(SkillEvaluation, json_values(result.measured))
+        decode(list[int], json_values([result.environment_steps, *result.other_steps.values()]))
         return result
 
     def on_lost(self, reason: str) -> str:

@@ -86,13 +86,13 @@ def calls_until(episode: EpisodeResult) -> int:
 def _starts_in(level: str, requests: Sequence[SkillRequest], domain: Domain) -> Starts:
     seeds = sorted({request.episode.seed for request in requests})
     episodes = list({id(request.episode): request.episode for request in requests}.values())
-    number = {id(episode): i for i, episode in enumerate(episodes)}
+    index_of = {id(episode): i for i, episode in enumerate(episodes)}
     moments = restore(
         domain,
         domain.layouts(level, seeds),
         [seeds.index(episode.seed) for episode in episodes],
         actions=[episode.actions for episode in episodes],
-        moments=[(number[id(request.episode)], request.began) for request in requests],
+        moments=[(index_of[id(request.episode)], request.began) for request in requests],
         forgot=[episode.forgot for episode in episodes],
     )
     checks = {check: number for number, check in enumerate(dict.fromkeys(request.check for request in requests))}

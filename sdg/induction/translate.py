@@ -98,15 +98,15 @@ def snake(words: str) -> str:
         f" {sign}" if sign.isupper() and before.isascii() and (before.islower() or before.isdigit()) else sign
         for before, sign in zip(f" {text}", text, strict=False)
     )
-    plain = "".join(sign if sign.isascii() and sign.isalnum() else " " for sign in words_apart.lower())
-    return "_".join([bare for word in plain.split() if (bare := word.lstrip("0123456789"))][:8])[:60]
+    letters = "".join(sign if sign.isascii() and sign.isalnum() else " " for sign in words_apart.lower())
+    return "_".join([bare for word in letters.split() if (bare := word.lstrip("0123456789"))][:8])[:60]
 
 
 def _argument(text: str) -> str:
-    plain = one_line(text.strip().strip("\"'`()<>[]"), 80)
-    article, _, rest = plain.partition(" ")
-    plain = rest.lstrip() if article.lower() in ("the", "an", "a") and rest.strip() else plain
-    return "" if plain.lower() in _NO_ARGUMENT else plain
+    words = one_line(text.strip().strip("\"'`()<>[]"), 80)
+    article, _, rest = words.partition(" ")
+    words = rest.lstrip() if article.lower() in ("the", "an", "a") and rest.strip() else words
+    return "" if words.lower() in _NO_ARGUMENT else words
 
 
 def _request_calls(

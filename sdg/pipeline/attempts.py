@@ -23,7 +23,7 @@ from sdg.skills.practice.starts import Starts
 from sdg.skills.search.trial import LearningSearch, ReplaySearch, Search
 from sdg.skills.strict_json import decode
 from sdg.skills.subgoal import CheckFunction
-from sdg.storage import Rows, plain
+from sdg.storage import Rows, json_values
 from sdg.verification.verify import Verification, VerifySettings, verify
 
 
@@ -50,8 +50,10 @@ class Attempts:
         journal = hypotheses(self.run.folder)
         tasks = [(level, seed) for level, seed in self.worlds.tasks() if self._still_open(level, seed, attempt)]
         new_tasks = [task for task in tasks if f"{task[0]}/{task[1]}/{attempt}" not in journal]
-        name, n_done = self._title("hypotheses", attempt), len(tasks) - len(new_tasks)
-        with self.run.progress.stage(name, total=len(tasks), unit="instruction", done=n_done) as stage:
+        name = self._title("hypotheses", attempt)
+        with self.run.progress.stage(
+            name, total=len(tasks), unit="instruction", done=len(tasks) - len(new_tasks)
+        ) as stage:
             for level, seed in new_tasks:
                 self.worlds.mission(level, seed)  # Built here, because otherwise each thread would build the layouts.
             for row in in_order(
@@ -167,7 +169,8 @@ class Attempts:
             earlier = max(rows, key=lambda row: row.reached_count, default=None)
         if earlier is None or earlier.failed_goal is None:
             return None  # There was no hypothesis, or a worker was lost, which is no goal's fault.
-        goals, goal_index = hypotheses(self.run.folder)[earlier.unit].subgoals, earlier.failed_goal
+        goals = hypotheses(self.run.folder)[earlier.unit].subgoals
+        goal_index = earlier.failed_goal
         return Feedback(
             tuple(goal.description for goal in goals),
             goal_index,
@@ -248,7 +251,7 @@ class _Job:
     def receive(self, outcome: Any) -> _Outcome:
         """Its worker's outcome. Raises ValueError unless it is a row for this hypothesis."""
         result, learned = outcome
-        row = decode(Verification, plain(result))
+        row = decode(Verification, json_values(result))
         expected = (self.unit, self.level, self.seed, self.hypothesis.instruction)
         fits = isinstance(result, Verification) and isinstance(learned, tuple | None)
         if (row.unit, row.level, row.seed, row.instruction) != expected or not fits:

@@ -183,7 +183,8 @@ class Learning:
         inherited: InheritedSkill | None,
     ) -> PracticeJob:
         levels = sorted({member.level for member in discovery.members[label]}) if number > 1 else []
-        settings, folder = self.plan.induce.of_round(number), self.run.folder.path
+        settings = self.plan.induce.of_round(number)
+        folder = self.run.folder.path
         return PracticeJob(
             label=label,
             members=discovery.members[label],
@@ -258,8 +259,8 @@ def _with_order(skill_library: SkillLibrary, discovery: Discovery, *, labels: Se
         for before in (member.before[-1].skill for member in members if member.before):
             if before in names and label in names:
                 follows.setdefault(names[before], Counter())[names[label]] += 1
-    plain = {name: dict(sorted(counts.items())) for name, counts in sorted(follows.items())}
-    return replace(skill_library, provenance={**skill_library.provenance, FOLLOWS: plain})
+    order = {name: dict(sorted(counts.items())) for name, counts in sorted(follows.items())}
+    return replace(skill_library, provenance={**skill_library.provenance, FOLLOWS: order})
 
 
 def _add_rehearsed(job: PracticeJob, requests: RehearsalResult) -> PracticeJob:

@@ -4,19 +4,17 @@ A journal is append-only JSONL keyed by unit of work: a unit is in it whole or n
 """
 
 import contextlib
-import dataclasses
 import errno
 import json
 import math
 import os
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, asdict, fields
+from dataclasses import MISSING, asdict, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from sdg.envs import files
-from sdg.envs.files import MAX_LINE_BYTES, open_regular, read_values, sync_folder
+from sdg.envs.files import MAX_LINE_BYTES, atomic_write as replace_file, open_regular, read_values, sync_folder
 from sdg.errors import SDGError
 from sdg.skills.strict_json import decode
 
@@ -59,10 +57,10 @@ def explaining(path: Path) -> Iterator[None]:
 def atomic_write(path: Path, data: bytes | str) -> None:
     """`sdg.envs.files.atomic_write` for runs: raises `RunError`, which says what to do; the old file still stands."""
     with explaining(path):
-        files.atomic_write(path, data)
+        replace_file(path, data)
 
 
-def plain(value: Any) -> Any:
+def json_values(value: Any) -> Any:
     """A value as JSON knows it: numpy to numbers and lists, dataclasses to objects, NaN and infinities to null."""
     if value is None or isinstance(value, str | bool | Path):
         return str(value) if isinstance(value, Path) else value
@@ -71,19 +69,19 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {str(key): json_values(item) for key, item in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: json_values(getattr(value, field.name)) for field in fields(value)}
     if hasattr(value, "tolist"):
-        return plain(value.tolist())
+        return json_values(value.tolist())
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item) for item in (sorted(value) if isinstance(value, set | frozenset) else value)]
+        return [json_values(item) for item in (sorted(value) if isinstance(value, set | frozenset) else value)]
     raise TypeError(f"a run can't record {type(value).__name__}: {value!r:.80}")
 
 
 def line(value: Any) -> str:
     """A value as one line of ASCII JSON, whatever text is in it."""
-    return json.dumps(plain(value), allow_nan=False, separators=(",", ":"))
+    return json.dumps(json_values(value), allow_nan=False, separators=(",", ":"))
 
 
 def read_json(path: Path) -> Any:
@@ -131,7 +129,8 @@ def _read(path: Path) -> tuple[dict[str, Row], int, str | None]:
     except OSError as error:
         raise RunFolderError(f"can't read {path}: {error.strerror or error}.") from error
     rows: dict[str, Row] = {}
-    end, line_count = 0, len(lines) if lines[-1] else len(lines) - 1
+    end = 0
+    line_count = len(lines) if lines[-1] else len(lines) - 1
     for number, text in enumerate(lines, 1):
         if len(text) > MAX_LINE_BYTES:
             raise RunFolderError(f"{path} line {number} has {len(text)} bytes, at most {MAX_LINE_BYTES} are read.")
@@ -253,7 +252,7 @@ class Rows(Generic[T]):
 
     def append(self, row: T) -> T:
         """Record a finished unit durably. Raises what `Journal.append` raises, and ValueError for what isn't `kind`."""
-        decode(self.kind, plain(to_json(row)), place="row")  # so that whoever reads the journal can
+        decode(self.kind, json_values(to_json(row)), place="row")  # so that whoever reads the journal can
         self.journal.append(to_json(row))
         return row
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from sdg.envs.files import TEMPORARY_SUFFIX, compress_lines
-from sdg.storage.files import Journal, RunError, atomic_write, explaining, plain
+from sdg.storage.files import Journal, RunError, atomic_write, explaining, json_values
 from sdg.storage.lock import Lock, hold
 from sdg.storage.metrics import Metrics
 from sdg.storage.resume import (
@@ -80,7 +80,7 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write an artefact in one step, with the schema version in it."""
-        text = json.dumps({"schema": SCHEMA, **plain(value)}, indent=1, allow_nan=False) + "\n"
+        text = json.dumps({"schema": SCHEMA, **json_values(value)}, indent=1, allow_nan=False) + "\n"
         atomic_write(self.path / name, text)
 
     def read_json(self, name: str) -> dict[str, Any] | None:

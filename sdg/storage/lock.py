@@ -68,7 +68,8 @@ def hold(path: Path) -> Iterator[Holder | None]:
     """
     with explaining(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
-        folder, is_held = os.open(path.parent, os.O_RDONLY), False
+        folder = os.open(path.parent, os.O_RDONLY)
+        is_held = False
     try:
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.files import lock_to_append, read_values
-from sdg.storage.files import RunFolderError, atomic_write, explaining, line, plain
+from sdg.storage.files import RunFolderError, atomic_write, explaining, json_values, line
 
 STEP = "environment_steps"
 """The field that counts time along a curve."""
@@ -39,7 +39,7 @@ class Metrics:
 
     def write(self, row: Mapping[str, Any]) -> None:
         """Add a point: `environment_steps` and numbers or labels beside it. Raises `RunError` when the disk is full."""
-        values = plain(row)
+        values = json_values(row)
         data = (line({"unit": self._unit, **values}) + "\n").encode()
         with explaining(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.files import TEMPORARY_SUFFIX, strangers_below
-from sdg.errors import refuse
-from sdg.storage.files import RunFolderError, atomic_write, explaining, plain, read_json, torn_line
+from sdg.storage.files import RunFolderError, atomic_write, explaining, json_values, read_json, torn_line
 from sdg.storage.provenance import revision, versions
 
 SCHEMA = 1
@@ -53,25 +52,13 @@ def read_artefact(path: Path) -> dict[str, Any]:
 def read_description(path: Path) -> dict[str, Any]:
     """`run.json` of the run in `path`. Raises `RunFolderError` when there is no run or it is of another schema."""
     place = path / "run.json"
-    refuse(
-        RunFolderError,
-        (
-            (not path.is_dir(), f"{path} is no folder. `sdg run --out {path}` begins a run there."),
-            (
-                not place.exists(),
-                f"{path} holds no run (no run.json in it). Name the folder that a run was written to.",
-            ),
-        ),
-    )
+    if not path.is_dir():
+        raise RunFolderError(f"{path} is no folder. `sdg run --out {path}` begins a run there.")
+    if not place.exists():
+        raise RunFolderError(f"{path} holds no run (no run.json in it). Name the folder that a run was written to.")
     description = read_artefact(place)
-    refuse(
-        RunFolderError,
-        (
-            (name, f"{place} lacks its {name}. Restore it from a copy, or start a new run.")
-            for name, kind in KINDS.items()
-            if not isinstance(description.get(name), kind)
-        ),
-    )
+    if lacking := [name for name, kind in KINDS.items() if not isinstance(description.get(name), kind)]:
+        raise RunFolderError(f"{place} lacks its {lacking[0]}. Restore it from a copy, or start a new run.")
     return description
 
 
@@ -119,7 +106,7 @@ def begin(path: Path, settings: RunSettings) -> None:
         "config": settings.config,
         "resumed": [],
     }
-    atomic_write(path / "run.json", json.dumps({"schema": SCHEMA, **plain(description)}, indent=1) + "\n")
+    atomic_write(path / "run.json", json.dumps({"schema": SCHEMA, **json_values(description)}, indent=1) + "\n")
 
 
 def resume(path: Path, settings: RunSettings, may_change: Collection[str]) -> list[str]:
@@ -130,9 +117,9 @@ def resume(path: Path, settings: RunSettings, may_change: Collection[str]) -> li
             f"{path} was begun with seed {description['seed']}, not {settings.seed}. "
             f"Give --seed {description['seed']} to go on with it, or name another folder."
         )
-    config = plain(settings.config)
+    config = json_values(settings.config)
     changed = differences(description["config"], config)
-    if forbidden := [text for key, text in changed if key.split(".")[0] not in may_change]:
+    if forbidden := [difference_text(*change) for change in changed if change[0].split(".")[0] not in may_change]:
         more = f" and {len(forbidden) - 4} more" if len(forbidden) > 4 else ""
         raise RunFolderError(
             f"{path} was begun with another config: {'; '.join(forbidden[:4])}{more}. "
@@ -152,12 +139,17 @@ def resume(path: Path, settings: RunSettings, may_change: Collection[str]) -> li
     return [f"goes on with other versions than it began with: {', '.join(changes)}"] if changes else []
 
 
-def differences(before: Any, after: Any, *, key: str = "") -> list[tuple[str, str]]:
-    """Dotted keys at which two plain values differ, each with a text that shows both."""
+def differences(before: Any, after: Any, *, key: str = "") -> list[tuple[str, Any, Any]]:
+    """Dotted keys at which two plain values differ, each with both values; None is a missing one."""
     if isinstance(before, dict) and isinstance(after, dict):
         return [
             difference
             for name in sorted(before.keys() | after.keys())
             for difference in differences(before.get(name), after.get(name), key=f"{key}.{name}" if key else name)
         ]
-    return [] if before == after else [(key, f"{key} was {before!r:.60}, is {after!r:.60}")]
+    return [] if before == after else [(key, before, after)]
+
+
+def difference_text(key: str, before: Any, after: Any) -> str:
+    """One of `differences` in words; long values are cut."""
+    return f"{key} was {before!r:.60}, is {after!r:.60}"

@@ -123,12 +123,14 @@ def verify(
     restore: tuple[ActionValue, ...] = ()
     replay_steps = 0
     result = partial(Verification, unit, level, seed, hypothesis.instruction)
-    before, is_done = start, False
+    before = start
+    is_done = False
     problem, unhealthy, search_steps = _health_problem(hypothesis, start, settings=settings, seed=random_seed)
     if problem:
         return result(False, search_steps, 0, problem, None, (), failed_goal=unhealthy)
     for index, subgoal in enumerate(hypothesis.subgoals):
-        is_last, check = index == len(hypothesis.subgoals) - 1, subgoal.check
+        is_last = index == len(hypothesis.subgoals) - 1
+        check = subgoal.check
         if is_done:
             outcome = hold_when_done(start, check)
         else:

@@ -54,12 +54,20 @@ class Playground:
         for call in (call for row in rows for call in row.calls()):
             calls[call["name"]] += 1
             successes[call["name"]] += bool(call.get("success"))
-        skills = [{
-            "name": skill.name, "description": skill.description, "success": skill.success_rate,
-            "interval": skill.success_interval, "episodes": skill.episodes, "members": skill.members[:12],
-            "checks": [template.check.source for template in skill.checks[:3]], "used": calls[skill.name],
-            "worked": successes[skill.name],
-        } for skill in self.library.skills]  # fmt: skip
+        skills = [
+            {
+                "name": skill.name,
+                "description": skill.description,
+                "success": skill.success_rate,
+                "interval": skill.success_interval,
+                "episodes": skill.episodes,
+                "members": skill.members[:12],
+                "checks": [template.check.source for template in skill.checks[:3]],
+                "used": calls[skill.name],
+                "worked": successes[skill.name],
+            }
+            for skill in self.library.skills
+        ]
         columns = ("level", "seed", "agent", "instruction", "success", "steps", "cause")
         return {
             "levels": domain(DEFAULT).levels(),
@@ -140,9 +148,12 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
 
         def do_POST(self) -> None:
             answers: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-                "/about": playground.about, "/look": playground.look, "/instruct": playground.instruct,
-                "/train": playground.train, "/curve": playground.curve,
-            }  # fmt: skip
+                "/about": playground.about,
+                "/look": playground.look,
+                "/instruct": playground.instruct,
+                "/train": playground.train,
+                "/curve": playground.curve,
+            }
             length = str(self.headers.get("Content-Length"))
             size = int(length) if length.isdecimal() and len(length) < 9 else MAX_BYTES + 1
             if not self._is_ours() or self.path not in answers or size > MAX_BYTES:

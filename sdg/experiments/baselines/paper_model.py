@@ -297,7 +297,8 @@ class FlatVecEnv(RowsVecEnv):
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Observations u8 (n, OBSERVATION_BYTES), rewards f32 (n,), dones bool (n,), infos for stable-baselines3."""
-        step, final = self.engine.step(np.asarray(actions, np.int64)), self.engine.final
+        step = self.engine.step(np.asarray(actions, np.int64))
+        final = self.engine.final
         dones = step.terminated | step.truncated
         rewards = step.rewards.copy()
         rows = np.flatnonzero(dones)

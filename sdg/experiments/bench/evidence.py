@@ -66,7 +66,6 @@ class FlatJob:
     folder: Path
     unit: str
     steps: int
-    layouts: int
 
 
 def train_level(job: FlatJob) -> dict[str, Any]:
@@ -74,8 +73,9 @@ def train_level(job: FlatJob) -> dict[str, Any]:
     from sdg.experiments.baselines.paper_model import PaperShape, train_paper_model
     from sdg.skills.learning.ppo import PPOSettings
 
-    bank = LevelBank.build(job.unit, seeds("training", count=job.layouts))
-    began, ppo = time.process_time(), PPOSettings(n_steps=32, n_epochs=4, gamma=0.99, learning_rate=LEARNING_RATE)
+    bank = LevelBank.build(job.unit, seeds("training", count=LAYOUTS))
+    began = time.process_time()
+    ppo = PPOSettings(n_steps=32, n_epochs=4, gamma=0.99, learning_rate=LEARNING_RATE)
     policy, steps, episodes = train_paper_model(bank, timesteps=job.steps, seed=0, shape=PaperShape(), ppo=ppo)
     save_policy(job.folder, job.unit, policy.weights)
     return {
@@ -93,7 +93,7 @@ def train_policies(folder: Path, levels: Sequence[str], *, steps: int) -> int:
     """
     steps_a_level = steps // len(PAPER_LEVELS)
     settings = {"steps_a_level": steps_a_level, "layouts": LAYOUTS, "learning_rate": LEARNING_RATE}
-    jobs = [FlatJob(folder, level, steps_a_level, LAYOUTS) for level in levels]
+    jobs = [FlatJob(folder, level, steps_a_level) for level in levels]
     with open_folder(folder, settings, seed=0) as run:
         # Only these jobs may write (policies and banks of layouts), because they run no generated code.
         workers = Workers(cores(), writes=(folder, cache_folder(), Path(tempfile.gettempdir())))
@@ -156,14 +156,15 @@ def rows(
     out: options.Out = None,
 ) -> list[dict[str, Any]]:
     """A row for each level and agent. Raises UserError for unusable agents, levels, seeds or libraries."""
-    seed_label, folder = seed_set(seed, allow_dev_seeds=allow_dev_seeds), Path(out or f"runs/evidence-{seed}")
+    seed_label = seed_set(seed, allow_dev_seeds=allow_dev_seeds)
+    folder = Path(out or f"runs/evidence-{seed}")
     if unknown := [name for name in agents if name not in AGENTS and not name.startswith(RANDOM_SKILL_PREFIX)]:
         raise UserError(
             f"there is no agent {unknown[0]!r}; there are {', '.join(AGENTS)} and {RANDOM_SKILL_PREFIX}SKILL"
         )
-    plain = [level_name(level) for level in levels if level != UNLOCKING]
-    sets = {"": evaluation_tasks(plain, instructions=instructions, repeats=1, seed=seed)} if plain else {}
-    if len(plain) < len(levels):
+    level_names = [level_name(level) for level in levels if level != UNLOCKING]
+    sets = {"": evaluation_tasks(level_names, instructions=instructions, repeats=1, seed=seed)} if level_names else {}
+    if len(level_names) < len(levels):
         sets[UNLOCKING] = [Task("BossLevel", layout) for layout in unlocking_layouts(instructions, seed)]
     trained_on = tuple(dict.fromkeys(task.level for tasks in sets.values() for task in tasks))
     base = PlannerRecipe("sdg", None if NEED_NO_LIBRARY.issuperset(agents) else find_library(library))
@@ -192,8 +193,8 @@ def _recipe(
     """The agent of a row, trained if necessary, and the costs of the row's training."""
     if name in VARIANTS:
         library = grounded_variant(config, folder / "libraries" / name, overlay=VARIANTS[name])
-        agent, world = _with_digest(name, library_checksum(library)), load_library(library).domain
-        return replace(base, agent=agent, library=library, domain=world), _cost_of(library)
+        agent = _with_digest(name, library_checksum(library))
+        return replace(base, agent=agent, library=library, domain=load_library(library).domain), _cost_of(library)
     if name == FLAT_AGENT:
         steps_taken = train_policies(folder / FLAT_AGENT, levels, steps=steps)
         agent = _with_digest(name, flat_checksum(folder / FLAT_AGENT, levels))

@@ -21,6 +21,7 @@ from typing import Annotated, Any
 import typer
 
 from sdg.console import CheckFailed
+from sdg.envs.files import read_file
 from sdg.errors import UserError
 from sdg.experiments.bench.hostile_world import BUDGETS, SECRET, run_snippet
 from sdg.sandbox.process.confine import MEGABYTE, Limits
@@ -141,9 +142,7 @@ def _traces(scratch: Path) -> list[str]:
 
 def read_json(path: Path) -> Any:
     """A JSON file of bounded size. Raises ValueError and OSError."""
-    if path.stat().st_size > MAX_CORPUS_BYTES:
-        raise ValueError(f"{path.name} is larger than {MAX_CORPUS_BYTES} bytes")
-    return json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
+    return json.loads(read_file(path, most=MAX_CORPUS_BYTES).decode(errors="surrogatepass"))
 
 
 def world_of(corpus: Path, world: Path | None) -> Mapping[str, Any]:

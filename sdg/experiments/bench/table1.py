@@ -28,10 +28,26 @@ AGENTS = ("sdg", "sdg-restart", "sdg-action", "random-skills", "random", "bot")
 NEED_NO_LIBRARY = {"sdg-action", "chat", FLAT_AGENT, "random", "bot"}
 
 PUBLISHED_LEVELS = (
-    "GoToObj", "GoToRedBallGrey", "GoToRedBall", "GoToLocal", "PutNextLocal", "PickupLoc", "GoToObjMaze", "GoTo",
-    "Pickup", "UnblockPickup", "Open", "Unlock", "PutNextS7N4", "Synth", "SynthLoc", "GoToSeq", "SynthSeq",
-    "GoToImpUnlock", "BossLevel",
-)  # fmt: skip
+    "GoToObj",
+    "GoToRedBallGrey",
+    "GoToRedBall",
+    "GoToLocal",
+    "PutNextLocal",
+    "PickupLoc",
+    "GoToObjMaze",
+    "GoTo",
+    "Pickup",
+    "UnblockPickup",
+    "Open",
+    "Unlock",
+    "PutNextS7N4",
+    "Synth",
+    "SynthLoc",
+    "GoToSeq",
+    "SynthSeq",
+    "GoToImpUnlock",
+    "BossLevel",
+)
 """The levels of the BabyAI paper's table 1 (arXiv 1810.08272), in its order. minigrid registers no plain PutNext; its
 largest variant stands for it."""
 

@@ -160,7 +160,7 @@ def _export(run: str | None, *, hub: Path | None, minari: str | None, agent: str
     from sdg.experiments.results.comparison import SHIPPED, find_library
     from sdg.experiments.share import datasets
     from sdg.experiments.share.hub import export_library
-    from sdg.storage import of_file, plain, read_journal
+    from sdg.storage import json_values, of_file, read_journal
 
     if hub is not None:
         return export_library(find_library(run) if run else SHIPPED, hub, licence=licence)
@@ -174,7 +174,7 @@ def _export(run: str | None, *, hub: Path | None, minari: str | None, agent: str
         return {
             "dataset": minari,
             "episodes": datasets.write_screens(
-                minari, [plain(of_file(ScreenEpisode, row, path=journal)) for row in rows]
+                minari, [json_values(of_file(ScreenEpisode, row, path=journal)) for row in rows]
             ),
         }
     return {

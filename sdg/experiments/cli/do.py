@@ -6,13 +6,13 @@ from pathlib import Path
 
 from sdg.console import output, readable
 from sdg.envs.ui.access import Access
-from sdg.errors import UserError, refuse
+from sdg.errors import UserError
 from sdg.experiments.config.assembly import model_settings
 from sdg.experiments.config.config import RunConfig
+from sdg.experiments.play.desktop import check_mode
 from sdg.experiments.play.pages import do_task, open_page
 from sdg.gate.registry import check_guards
 from sdg.llm.registry import build, is_rule_based
-from sdg.screen_agent.modes import MODES
 
 
 def do_on_page(
@@ -31,18 +31,13 @@ def do_on_page(
 ) -> int:
     """Do the task and print the result; returns 1 if it isn't done. Raises UserError for what can't be begun."""
     is_file = url != "" and "://" not in url
-    refuse(
-        UserError,
-        (
-            (not task.strip(), "a task has words: sdg do 'find the price of the blue lamp' --url URL"),
-            (not url and not running, "say where: --url URL or FILE, or --browser ADDRESS of a running browser"),
-            (mode not in MODES, f"--mode {mode!r:.40} is none of {', '.join(MODES)}"),
-            (
-                is_file and not Path(url).is_file(),
-                f"{url!r:.200} is no file, and no address such as https://example.org",
-            ),
-        ),
-    )
+    if not task.strip():
+        raise UserError("a task has words: sdg do 'find the price of the blue lamp' --url URL")
+    if not url and not running:
+        raise UserError("say where: --url URL or FILE, or --browser ADDRESS of a running browser")
+    check_mode(mode)
+    if is_file and not Path(url).is_file():
+        raise UserError(f"{url!r:.200} is no file, and no address such as https://example.org")
     if is_file:
         url = Path(url).resolve().as_uri()
     if is_rule_based(config.model.kind):

@@ -31,7 +31,7 @@ def checks(*, runs: Path) -> Iterator[dict[str, str]]:
             ),
         ),
         ("packages", _packages),
-        ("cores", lambda: (GOOD, f"{os.cpu_count()} cores, {_memory()}", "")),
+        ("cores", _cores),
         ("levels", _levels),
         ("torch", _torch),
         ("kernel cache", _kernel_cache),
@@ -69,11 +69,9 @@ def _packages() -> tuple[str, str, str]:
     )
 
 
-def _memory() -> str:
-    try:
-        return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB of memory"
-    except (AttributeError, ValueError, OSError):
-        return "memory unknown"
+def _cores() -> tuple[str, str, str]:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return GOOD, f"{os.cpu_count()} cores, {memory / 2**30:.1f} GiB of memory", ""
 
 
 def _levels() -> tuple[str, str, str]:

@@ -20,7 +20,7 @@ from sdg.envs.domain import Domain
 from sdg.envs.domains import domain
 from sdg.envs.files import has_lines
 from sdg.envs.instructions import SPLITS
-from sdg.errors import UserError, refuse
+from sdg.errors import UserError
 from sdg.experiments.bench.models.recording import PERCEPTIONS, SKILLS, TRANSCRIPT, FigureKey
 from sdg.experiments.compose.verify import Judgement, judge, play
 from sdg.experiments.config.assembly import model_identity, model_settings
@@ -167,8 +167,8 @@ def compose(
             seed=seed,
             processes=processes,
         )
-        sample, verdicts = pick_varied(programs.solved, count), list[Judgement]()
-        for rejects, accepted in _rounds(author, sample, admission.skills, verify):
+        verdicts: list[Judgement] = []
+        for rejects, accepted in _rounds(author, pick_varied(programs.solved, count), admission.skills, verify):
             yield from map(_row, rejects)
             verdicts = accepted
     if skills := tuple(verdict.skill for verdict in verdicts if not verdict.reason):
@@ -225,25 +225,18 @@ def _rounds(
 
 def _require_same(config: RunConfig, source: Path, programs: Programs, *, library: Path, rules: str) -> None:
     """Raises UserError unless the programs were written by this kind of model, over these skills, under these rules."""
-    refuse(
-        UserError,
-        (
-            (
-                is_rule_based(programs.kind) != is_rule_based(config.model.kind),
-                f"the programs of {source} were written by {programs.model}, and {config.model.kind} is to "
-                "compose them: a stand-in's programs are never a language model's, nor the other way round",
-            ),
-            (
-                programs.library not in (None, library_checksum(library)),
-                f"the programs of {source} call other skills than those of {library}: record them again",
-            ),
-            (
-                programs.rules != {rules},
-                f"the prompts have changed since the programs of {source} were written: nothing is learned from "
-                "them, record again",
-            ),
-        ),
-    )
+    if is_rule_based(programs.kind) != is_rule_based(config.model.kind):
+        raise UserError(
+            f"the programs of {source} were written by {programs.model}, and {config.model.kind} is to "
+            "compose them: a stand-in's programs are never a language model's, nor the other way round"
+        )
+    if programs.library not in (None, library_checksum(library)):
+        raise UserError(f"the programs of {source} call other skills than those of {library}: record them again")
+    if programs.rules != {rules}:
+        raise UserError(
+            f"the prompts have changed since the programs of {source} were written: nothing is learned from "
+            "them, record again"
+        )
 
 
 def _row(verdict: Judgement) -> dict[str, Any]:

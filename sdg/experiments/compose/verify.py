@@ -127,29 +127,24 @@ def _verdict_on(
 
 def _own_fault(figures: Figures, calls: Sequence[Sequence[object]]) -> str:
     """Why a skill isn't kept, "" for no reason; a check that lies is reported before a skill that fails."""
+    if len(calls) < MIN_CALLS:
+        return ""
+    if not figures.calls:
+        return "its check never says no: it was true before every call"
     lies = sum(says is True and not after for _, _, says, after in calls)
-    has_many_calls = len(calls) >= MIN_CALLS
+    if 2 * lies > len(calls):
+        return "its check disagrees with its own code: nothing is learned from a lie"
     fails = figures.calls >= MIN_CALLS and figures.done < MIN_DONE * figures.calls
-    reasons = (
-        (has_many_calls and not figures.calls, "its check never says no: it was true before every call"),
-        (
-            has_many_calls and 2 * lies > len(calls),
-            "its check disagrees with its own code: nothing is learned from a lie",
-        ),
-        (fails, f"its check held after {figures.done} of {figures.calls} calls"),
-    )
-    return next((reason for holds, reason in reasons if holds), "")
+    return f"its check held after {figures.done} of {figures.calls} calls" if fails else ""
 
 
 def _no_help(figures: Figures) -> str:
     """Why a skill isn't known to help, "" if it is."""
+    if figures.calls < MIN_CALLS:
+        return f"it was called {figures.calls} times, {MIN_CALLS} are needed to know it"
     loss = figures.without_it - figures.with_it
-    reasons = (
-        (figures.calls < MIN_CALLS, f"it was called {figures.calls} times, {MIN_CALLS} are needed to know it"),
-        (
-            loss > 0 and (loss > figures.played // EPISODES_PER_LOSS or 2 * figures.lines_with > figures.lines_without),
-            f"programs with it solved {figures.with_it} of {figures.played}, without it {figures.without_it}",
-        ),
-        (loss == 0 and figures.lines_with >= figures.lines_without, "programs with it are no better and no shorter"),
-    )
-    return next((reason for holds, reason in reasons if holds), "")
+    halves_programs = 2 * figures.lines_with <= figures.lines_without
+    if loss > (figures.played // EPISODES_PER_LOSS if halves_programs else 0):
+        return f"programs with it solved {figures.with_it} of {figures.played}, without it {figures.without_it}"
+    adds_nothing = loss == 0 and figures.lines_with >= figures.lines_without
+    return "programs with it are no better and no shorter" if adds_nothing else ""

@@ -17,7 +17,7 @@ from sdg.llm.secrets import TRUST_VARIABLE, is_loopback
 from sdg.pipeline.plan import Explorers, Plan
 from sdg.skills.search.skill_search import SkillSearch
 from sdg.skills.search.trial import CountSearch, RandomSearch, Search
-from sdg.storage import RunSettings, plain
+from sdg.storage import RunSettings, json_values
 
 LIBRARY = "library"
 
@@ -35,7 +35,7 @@ def library_of(run: Path, *, cycle: int, cycles: int) -> Path:
 
 def run_settings(config: RunConfig) -> RunSettings:
     """The settings that a run folder must match, and the typed command."""
-    return RunSettings(plain(config), dump(config), config.seed, ("sdg", *sys.argv[1:]))
+    return RunSettings(json_values(config), dump(config), config.seed, ("sdg", *sys.argv[1:]))
 
 
 def plan_of(config: RunConfig) -> Plan:

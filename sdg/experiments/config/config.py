@@ -21,18 +21,17 @@ from sdg.envs.domain import Domain
 from sdg.envs.domains import DEFAULT, domain
 from sdg.envs.files import read_file
 from sdg.envs.registry import RegistryError
-from sdg.errors import refuse
 from sdg.experiments.config.yaml_file import MAX_CHARACTERS, ConfigError, Document, assign, parse
 from sdg.gate.registry import check_guards
 from sdg.induction.induce import InduceSettings
 from sdg.llm.budget import BudgetLimits, Prices
 from sdg.llm.registry import provider_of
-from sdg.llm.secrets import check_address
+from sdg.llm.secrets import SHORTEST_DISGUISED, check_address
 from sdg.skills.learning.train import TrainSettings
 from sdg.skills.search.trial import SearchSettings
 from sdg.skills.settings import Count, LayoutSeed, Natural, NotNegative, Positive, PPOSettings, Size
 from sdg.skills.strict_json import validate
-from sdg.storage import plain
+from sdg.storage import json_values
 from sdg.verification.verify import VerifySettings
 
 MAP = "map"
@@ -73,16 +72,11 @@ class ModelConfig:
     """answer repeated requests from a cache in the run folder"""
 
     def __post_init__(self) -> None:
-        refuse(
-            ValueError,
-            (
-                (
-                    not getattr(self, need),
-                    f"kind {self.kind} needs a {need}: --llm {self.kind}:{need.upper()}, or `{need}: ...` here",
-                )
-                for need in provider_of(self.kind).needs
-            ),
-        )
+        if missing := [need for need in provider_of(self.kind).needs if not getattr(self, need)]:
+            need = missing[0]
+            raise ValueError(
+                f"kind {self.kind} needs a {need}: --llm {self.kind}:{need.upper()}, or `{need}: ...` here"
+            )
         if self.base_url is not None:
             check_address(self.base_url)
 
@@ -290,7 +284,7 @@ def check(document: Document) -> RunConfig:
 
 def dump(config: RunConfig) -> str:
     """A config as YAML that `load` reads back to the same config, with every default in it."""
-    return yaml.safe_dump(plain(config), sort_keys=False, allow_unicode=True)
+    return yaml.safe_dump(json_values(config), sort_keys=False, allow_unicode=True)
 
 
 def _level_names(world: Domain, document: Document, levels: Iterable[str], *key: str) -> tuple[str, ...]:
@@ -316,7 +310,9 @@ def _fault(document: Document, details: Mapping[str, Any]) -> str:
         return f"{place}: the key {name!r} is missing"
     if details["type"] == "value_error":
         return f"{place}: {name}: {str(details['msg']).removeprefix('Value error, ')}"
-    return f"{place}: {name} {str(details['msg']).removeprefix('Input ')} (it is {details['input']!r:.80})"
+    value = details["input"]
+    echo = f" (it is {value!r})" if len(str(value)) < SHORTEST_DISGUISED else ""  # what is longer may be a key
+    return f"{place}: {name} {str(details['msg']).removeprefix('Input ')}{echo}"
 
 
 def _hint(path: tuple[str | int, ...]) -> str:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import yaml
 
-from sdg.errors import UserError, refuse
+from sdg.errors import UserError
 
 Path = tuple[str | int, ...]
 """The keys and indices that lead to a value."""
@@ -82,16 +82,10 @@ class Document:
     def _note(self, node: yaml.Node, form: str, path: Path) -> None:
         """Record the place of a node and of all inside it; refuse nodes that have no meaning in a config."""
         place = self.places[path] = form.replace("{line}", str(node.start_mark.line + 1))
-        refuse(
-            ConfigError,
-            (
-                (
-                    len(self.places) > MAX_NODES or len(path) > MAX_DEPTH,
-                    f"{place}: too large or too deeply nested for a config",
-                ),
-                (node.tag not in _TAGS, f"{place}: the tag {node.tag:.80} has no meaning here; write a plain value"),
-            ),
-        )
+        if len(self.places) > MAX_NODES or len(path) > MAX_DEPTH:
+            raise ConfigError(f"{place}: too large or too deeply nested for a config")
+        if node.tag not in _TAGS:
+            raise ConfigError(f"{place}: the tag {node.tag:.80} has no meaning here; write a plain value")
         for index, item in enumerate(node.value if isinstance(node, yaml.SequenceNode) else ()):
             self._note(item, form, (*path, index))
         lines: dict[str, int] = {}

@@ -27,11 +27,13 @@ from sdg.envs.ui.parser.screen import (
 from sdg.envs.ui.presses import Press
 from sdg.envs.ui.texts import MOST_TEXT, Placed
 from sdg.envs.world import Observation
+from sdg.errors import UserError
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.privacy.memory import PLACEHOLDER
 from sdg.privacy.protector import ProtectedBody, Protector, masked_record
 from sdg.privacy.recognisers import PrivacyError
 from sdg.screen_agent.agent import MAX_COMPLETIONS, BrokenDesktop, ScreenBody, numbered_lines
+from sdg.screen_agent.modes import MODES
 
 FORMS = (
     '"args" is {"coords": [x, y]} with each _COORDS, {"key": "<Enter>"} with PRESS_KEY, {"text": "..."} with TYPE_TEXT'
@@ -51,6 +53,12 @@ COMMANDS: Mapping[str, str] = {
 """Each command and its description in prompts."""
 MAX_LETTERS = 50_000
 """Letters of a page's texts in which values are looked for; a screen shows fewer."""
+
+
+def check_mode(mode: str) -> None:
+    """Raises UserError for a mode in which no model can be asked."""
+    if mode not in MODES:
+        raise UserError(f"mode {mode!r:.40} is none of {', '.join(MODES)}")
 
 
 @contextlib.contextmanager

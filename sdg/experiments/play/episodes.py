@@ -14,7 +14,7 @@ from sdg.experiments.play.parent_model import answer
 from sdg.experiments.workers.workers import Workers
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import concurrency_of
-from sdg.storage import Journal, Rows, plain
+from sdg.storage import Journal, Rows, json_values
 
 BOT = "bot"
 ALL = "all"
@@ -77,7 +77,7 @@ class EpisodeJob:
 
     def receive(self, row: Any) -> Any:
         """Its worker's row. Raises ValueError for a row that no journal could keep or that is another episode's."""
-        values, task = plain(EpisodeResult.from_json(plain(row))), self.task
+        values, task = json_values(EpisodeResult.from_json(json_values(row))), self.task
         expected = {
             "unit": self.unit,
             "agent": self.recipe.agent,
@@ -87,7 +87,7 @@ class EpisodeJob:
             "bot_steps": self.bot_steps,
         }
         for name, value in expected.items():
-            if values[name] != plain(value):
+            if values[name] != json_values(value):
                 raise ValueError(f"its {name} is {values[name]!r:.80}, not {value!r:.80}")
         return row
 

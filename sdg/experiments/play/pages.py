@@ -42,7 +42,9 @@ from sdg.screen_agent.modes import MODES
 from sdg.storage import atomic_write, explaining
 
 GUARDS = ("confirm", "screens")
-COMPLETIONS, REPLANS, VIEWPORT = 30, 3, {"width": 1024, "height": 640}
+COMPLETIONS = 30
+REPLANS = 3
+VIEWPORT = {"width": 1024, "height": 640}
 SAMPLING = Sampling(stage="screen")
 ENDS = (
     "The task ends when you say FINISH or GIVE_UP, and not before: say it alone, on a screen that shows that it is so. "
@@ -258,7 +260,8 @@ def do_task(
                 work.answer(_reply(masked_model, question))
         except Exception as error:
             work.stop("model" if isinstance(error, ModelError) else "page", _cause(error))
-        played, last_words = work.result(), tell(world.said)
+        played = work.result()
+        last_words = tell(world.said)
         filmed.keep(f"{RESULT_NAMES.get(played.end, played.end)}: {one_line(last_words or tell(played.detail), 200)}")
         address = "" if played.end == "page" else str(page.url)
     result = _task_played(played, last_words, _mask_address(address, tell), tuple(questions), tell)
@@ -332,8 +335,8 @@ def _reply(model: LanguageModel, question: Sequence[Message]) -> Completion:
 def _mask_address(address: str, tell: Callable[[str], str]) -> str:
     """The address, or the origin of a long one, with its values hidden; decoded if only decoding shows a value."""
     address = address if len(address) <= MAX_ADDRESS else origin_of(address)
-    plain = unquote_plus(address)
-    return tell(address) if tell(plain) == whole_letters(plain) else tell(plain)
+    decoded = unquote_plus(address)
+    return tell(address) if tell(decoded) == whole_letters(decoded) else tell(decoded)
 
 
 def _task_played(

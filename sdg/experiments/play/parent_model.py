@@ -86,7 +86,7 @@ def answer(settings: ModelSettings, request: Any) -> dict[str, Any]:
 
     Raises ValueError for a request that is no question, ModelError as the model does.
     """
-    model, question = _model_here(settings), decode(Question, request, place="a worker's question")
+    question = decode(Question, request, place="a worker's question")
     if sum(len(message.content) for message in question.messages) > MAX_CHARACTERS:
         raise ValueError(f"a worker asked about more than {MAX_CHARACTERS} characters")
-    return exchange.plain_reply(model.complete(question.messages, sampling=question.sampling))
+    return exchange.plain_reply(_model_here(settings).complete(question.messages, sampling=question.sampling))

@@ -148,7 +148,8 @@ class FlatAgent:
 
     def play(self, world: World, task: Task) -> Episode:
         """Act until the mission is done, failed or out of time. Raises ValueError for a level without a policy."""
-        policy, rng = _flat_policy(self.folder, level_name(task.level)), np.random.default_rng(task.random_seed)
+        policy = _flat_policy(self.folder, level_name(task.level))
+        rng = np.random.default_rng(task.random_seed)
         return act_out(world, lambda: policy.act_on_text(world.memory, 0, world.mission, rng))
 
 

@@ -13,7 +13,7 @@ from sdg.envs.domains import DEFAULT
 from sdg.experiments.config.config import MAP
 from sdg.experiments.play.episodes import ALL
 from sdg.skills.statistics import wilson_interval
-from sdg.storage import RunError, read_artefact, read_description, read_journal, read_metrics
+from sdg.storage import RunError, differences, read_artefact, read_description, read_journal, read_metrics
 
 Row = Mapping[str, Any]
 T = TypeVar("T")
@@ -70,7 +70,8 @@ def read_run(path: Path) -> RunData:
 
 def domain_name_of(description: Row) -> str:
     """The name of the domain that a run is in, as `RunConfig.world` has it."""
-    name, preset = text(description["config"], "domain") or DEFAULT, text(description["config"], "perception") or MAP
+    name = text(description["config"], "domain") or DEFAULT
+    preset = text(description["config"], "perception") or MAP
     return name if preset == MAP else f"{name}-{preset}"
 
 
@@ -188,17 +189,10 @@ def _rates(run: RunData) -> dict[str, Row]:
 
 def settings_apart(data: RunData, other_run: RunData) -> list[tuple[str, str, str]]:
     """The settings in which two runs differ, by their dotted keys: as they are here and there."""
-    here, there = (dict(_flat(run.description["config"])) for run in (data, other_run))
-    keys = [key for key in {**here, **there} if here.get(key) != there.get(key)]
-    return [(key, here.get(key, "–"), there.get(key, "–")) for key in keys]
-
-
-def _flat(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            yield from _flat(item, f"{key}.{name}" if key else str(name))
-    else:
-        yield key, str(value)
+    changes = differences(data.description["config"], other_run.description["config"])
+    return [
+        (key, "–" if here is None else str(here), "–" if there is None else str(there)) for key, here, there in changes
+    ]
 
 
 def causes(rows: Iterable[Row], *, most: int = 8) -> list[tuple[str, int]]:

@@ -123,7 +123,8 @@ def _prices(description: Mapping[str, Any]) -> Prices:
 
 
 def _films(data: RunData, gaps: list[str]) -> list[dict[str, Any]]:
-    films, world = [], data_of.domain_name_of(data.description)
+    films = []
+    world = data_of.domain_name_of(data.description)
     episodes = list(data_of.chosen_episodes(data))
     episodes += [row for row in data_of.failures(data, most=FAILED_FILMS) if row not in episodes]
     for row in episodes:
@@ -189,8 +190,8 @@ def difference(pair: Mapping[str, Any]) -> str:
 
 def _format(value: Any) -> Any:
     """Make every expression of the template printable and of bounded length, before it is escaped."""
-    is_plain = isinstance(value, str) and not isinstance(value, Markup)
-    return readable(value.expandtabs(4), most=MAX_TEXT) if is_plain else value
+    is_text = isinstance(value, str) and not isinstance(value, Markup)
+    return readable(value.expandtabs(4), most=MAX_TEXT) if is_text else value
 
 
 def percent(value: object) -> str:

@@ -19,8 +19,15 @@ MAX_LABEL = 28
 STYLE: Any = {
     "svg.hashsalt": "sdg",
     "font.size": 9,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
     "text.parse_math": False,
 }
 """matplotlib's settings of every plot."""
@@ -59,15 +66,7 @@ def cluster_plot(clusters: Mapping[str, Sequence[Point]]) -> bytes:
 
 def new_axes(*, width: float, height: float) -> Axes:
     """The one pair of axes of a new figure, width and height in inches."""
-    axes: Axes = Figure(figsize=(width, height), layout="constrained").add_subplot()
-    quiet_grid(axes)
-    return axes
-
-
-def quiet_grid(axes: Axes) -> None:
-    """Faint horizontal lines behind the plot."""
-    axes.grid(visible=True, axis="y", color="#dddddd", linewidth=0.6)
-    axes.set_axisbelow(True)
+    return Figure(figsize=(width, height), layout="constrained").add_subplot()
 
 
 def svg(sheet: Any) -> bytes:
@@ -93,7 +92,7 @@ def legend(axes: Axes, *, outside: bool = False) -> None:
     """A legend, if the plot has labels."""
     if axes.get_legend_handles_labels()[1]:
         where: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if outside else {"loc": "best"}
-        axes.legend(frameon=False, fontsize=8, **where)
+        axes.legend(**where)
 
 
 COLUMNS = 3
@@ -130,7 +129,6 @@ def curves_plot(skills: Mapping[str, Mapping[str, Sequence[Point]]]) -> bytes:
     for panel in grid.flat[len(skills) :]:
         panel.set_axis_off()
     for panel, (name, curves) in zip(grid.flat, skills.items(), strict=False):
-        quiet_grid(panel)
         for index, (title, points) in enumerate(curves.items()):
             look = style(index) | ({"marker": ""} if len(points) > TOO_MANY_MARKS else {"markersize": 4})
             heights = [100 * rate for _, rate in points]
@@ -143,5 +141,5 @@ def curves_plot(skills: Mapping[str, Mapping[str, Sequence[Point]]]) -> bytes:
     sheet.supylabel("success, %", fontsize=9)
     sheet.supxlabel("the rounds of a skill follow one another", fontsize=8, color="#555555")
     names = grid.flat[0].get_legend_handles_labels()
-    sheet.legend(*names, loc="outside upper center", ncols=4, frameon=False, fontsize=8)
+    sheet.legend(*names, loc="outside upper center", ncols=4)
     return svg(sheet)

@@ -118,7 +118,8 @@ def rehearse(
 
     Returns the rows of all episodes, in order. Raises the model's errors; finished episodes stay recorded.
     """
-    journal, library_folder = folder.journal("rehearsals"), folder.path / f"{LIBRARY}-rehearsed-{cycle}"
+    journal = folder.journal("rehearsals")
+    library_folder = folder.path / f"{LIBRARY}-rehearsed-{cycle}"
     if not (library_folder / "library.json").exists():
         save_library(library, library_folder)
     planner = planner_of(config, folder.path, library_folder, agent=f"rehearsal-{cycle}", stage="induce")
@@ -322,7 +323,8 @@ def _cpu_seconds() -> float:
     the main thread, where other runs share the process (`sdg sweep --at-once`)."""
     if threading.current_thread() is not threading.main_thread():
         return math.nan
-    times, alive = os.times(), 0
+    times = os.times()
+    alive = 0
     children: list[str] = []
     for thread in Path("/proc/self/task").iterdir():
         with suppress(OSError):  # the thread has just ended

@@ -15,9 +15,10 @@ from sdg.experiments.run.runs import run
 from sdg.pipeline.plan import Progress
 from sdg.skills.settings import Count, Share
 from sdg.skills.statistics import student_interval, wilson_interval
-from sdg.storage import RunFolder, file_name, of_file, plain, refuse_links
+from sdg.storage import RunFolder, file_name, json_values, of_file, refuse_links
 
-AGENT, STUDY = "sdg", "study.log"
+AGENT = "sdg"
+STUDY = "study.log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,8 @@ def summarise_seeds(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
     `rows` have `success_rate` in [0, 1] and `episodes`, one for each seed.
     """
-    rates, episodes = [row["success_rate"] for row in rows], sum(row["episodes"] for row in rows)
+    rates = [row["success_rate"] for row in rows]
+    episodes = sum(row["episodes"] for row in rows)
     successes = sum(row["success_rate"] * row["episodes"] for row in rows)
     across = student_interval(rates).widen(wilson_interval(round(successes), episodes))
     return {
@@ -128,4 +130,4 @@ def _results(config: RunConfig, path: Path, progress: Progress) -> list[Mapping[
             progress.note(f"run: {path}")
             list(run(config, folder, until="run", progress=progress))
         rows = {"rows": (folder.read_json("results.json") or {}).get("rows")}
-        return list(plain(of_file(dict[str, tuple[SeedRow, ...]], rows, path=path / "results.json")["rows"]))
+        return list(json_values(of_file(dict[str, tuple[SeedRow, ...]], rows, path=path / "results.json")["rows"]))

@@ -120,11 +120,11 @@ def _play(number: int, row: Mapping[str, Any], make: Callable[[], Any], actions:
     steps: list[tuple[float, bool, bool]] = []
     try:
         with closing(make()) as env:
-            looks = [env.reset(seed=row["seed"])[0]]
+            observations = [env.reset(seed=row["seed"])[0]]
             for action in actions:
-                look, reward, terminated, truncated, _ = env.step(action)
+                observation, reward, terminated, truncated, _ = env.step(action)
                 steps.append((reward, terminated, truncated))
-                looks.append(look)
+                observations.append(observation)
                 if terminated or truncated:
                     break
         if not steps or len(steps) != len(actions) or (terminated and reward > 0) != row["success"]:
@@ -134,7 +134,7 @@ def _play(number: int, row: Mapping[str, Any], make: Callable[[], Any], actions:
     rewards, terminations, truncations = map(np.array, zip(*steps, strict=True))
     truncations[-1] |= not terminations[-1]
     ends = rewards.astype(float), terminations, truncations
-    return EpisodeBuffer(number, row["seed"], None, _stack(looks), _stack(actions), *ends, None)
+    return EpisodeBuffer(number, row["seed"], None, _stack(observations), _stack(actions), *ends, None)
 
 
 def _stack(values: Sequence[Any]) -> Any:

@@ -5,7 +5,6 @@ the composed programs and a film. `huggingface-cli upload NAME DIR` publishes it
 """
 
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from sdg.experiments.play.film import episode_gif
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.play.solve import solve
 from sdg.experiments.report.data import value_of
+from sdg.prompts.fill import fence
 from sdg.skills.library.card import write_card
 from sdg.skills.library.composed import ComposedLibrary, load_composed
 from sdg.skills.library.library import SkillLibrary
@@ -93,8 +93,7 @@ def model_card(library: SkillLibrary, composed: ComposedLibrary | None, *, name:
 def _listing(name: str, sources: Sequence[str]) -> str:
     """Sources under a heading, in a fence longer than any that a model wrote into them."""
     text = "\n\n".join(source.strip() for source in sources)
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
-    return f"### {name}\n\n{fence}python\n{text}\n{fence}\n"
+    return f"### {name}\n\n{fence(text, 'python')}\n"
 
 
 def _film(library: SkillLibrary, folder: Path, *, seed: int) -> bytes:

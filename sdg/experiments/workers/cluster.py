@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from sdg.errors import UserError, refuse
+from sdg.errors import UserError
 from sdg.experiments.workers import node
 from sdg.experiments.workers.node import Packer
 from sdg.experiments.workers.workers import ERRORS, RESULTS
@@ -84,7 +84,8 @@ class DaskPool:
         if function.__module__ == "__main__":
             raise UserError(f"a cluster can't import {function.__name__} from a script: move it to a module")
         self._check_nodes()
-        packer, name = Packer(), f"sdg-{uuid.uuid4().hex}"
+        packer = Packer()
+        name = f"sdg-{uuid.uuid4().hex}"
         ticket = node.Ticket(name, node.facts(), patience)
         reader = Reader(RESULTS | ERRORS)
         with self._answer_questions(name, jobs=jobs, packer=packer, answer=answer):
@@ -116,17 +117,12 @@ class DaskPool:
             by_node = self.client.run(node.differences, node.facts())
         except ModuleNotFoundError as error:
             raise UserError(f"a node lacks {error.name}: install the same sdg there; nothing was begun") from None
-        refuse(
-            UserError,
-            (
-                (
-                    differing,
+        for address, differing in by_node.items():
+            if differing:
+                raise UserError(
                     f"the node {address} has {differing}: install the versions of constraints.txt and the same sdg "
-                    "there; nothing was begun",
+                    "there; nothing was begun"
                 )
-                for address, differing in by_node.items()
-            ),
-        )
 
     @contextlib.contextmanager
     def _answer_questions(

@@ -147,7 +147,8 @@ class NodeError(SDGError, RuntimeError):
 @cache
 def facts() -> dict[str, str]:
     """The versions and the digest of sdg's source, on which results depend."""
-    root, digest = Path(__file__).resolve().parents[2], hashlib.sha256()
+    root = Path(__file__).resolve().parents[2]
+    digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
     return versions() | {"source of sdg": digest.hexdigest()[:12]}

@@ -17,6 +17,7 @@ from sdg.storage import (
     RunFolder,
     RunSettings,
     atomic_write,
+    difference_text,
     differences,
     explaining,
     hold,
@@ -60,7 +61,9 @@ def merge(shards: Sequence[Path], out: Path) -> list[dict[str, Any]]:
     ]
     for origin in origins[1:]:
         if differing := [
-            text for key in ("git", "versions") for _, text in differences(origins[0][key], origin[key], key=key)
+            difference_text(*difference)
+            for key in ("git", "versions")
+            for difference in differences(origins[0][key], origin[key], key=key)
         ]:
             progress().note(
                 f"{origin['folder']} is of other versions than {origins[0]['folder']}: {'; '.join(differing[:4])}. "
@@ -100,7 +103,7 @@ def _settings(shards: Sequence[Path]) -> RunSettings:
         with hold(shard / "run.lock"):  # raises if a command works in it
             pass
         if differing := differences(first["config"], description["config"]):
-            raise UserError(f"{shard} is of another config than {shards[0]}: {differing[0][1]}")
+            raise UserError(f"{shard} is of another config than {shards[0]}: {difference_text(*differing[0])}")
         if not (shard / SHARD).exists():
             raise UserError(f"{shard} is no shard: `sdg run --shard I/N --out {shard}` makes one")
         label = read_artefact(shard / SHARD)

@@ -210,6 +210,16 @@ def test_a_secret_on_the_command_line_is_not_repeated(tmp_path: Path) -> None:
     assert "sk-secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["model: sk-secret", "model: {temperature: sk-secret}", "model: {name: [sk-secret]}", "seed: {key: sk-secret}"],
+)
+def test_a_secret_in_the_place_of_another_value_is_not_repeated(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ConfigError, match=r"a\.yaml:2: (model|seed)") as caught:
+        load(write(tmp_path, f"name: a\n{text}\n"))
+    assert "sk-secret" not in str(caught.value)
+
+
 def test_the_page_of_defaults_has_every_section() -> None:
     page = markdown()
     assert all(f"## `{section}`" in page for section in ("model", "verify.search", "induce.train.ppo"))

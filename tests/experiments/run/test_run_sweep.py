@@ -16,7 +16,7 @@ from sdg.experiments.config.config import RunConfig, find_config, load
 from sdg.experiments.run import sweep as module
 from sdg.experiments.run.runs import library_costs, run
 from sdg.experiments.run.sweep import summarise_seeds
-from sdg.storage import RunFolder, plain
+from sdg.storage import RunFolder, json_values
 
 
 @pytest.fixture
@@ -115,7 +115,9 @@ def test_no_run_is_charged_the_processor_time_of_one_beside_it(tmp_path: Path) -
         with RunFolder.start(tmp_path / name, run_settings(config)) as folder:
             list(run(config, folder, until="hypothesize", progress=progress(quiet=True)))
             stages = (folder.read_json("results.json") or {})["stages"]
-            return set(stages["hypothesize"]), plain(library_costs(folder.path, config, stages=stages))["cpu_seconds"]
+            return set(stages["hypothesize"]), json_values(library_costs(folder.path, config, stages=stages))[
+                "cpu_seconds"
+            ]
 
     assert times("alone")[0] == {"seconds", "cpu_seconds"}
     assert times("alone")[1] is not None

@@ -129,9 +129,9 @@ def test_an_episode_that_was_cut_off_is_truncated(tmp_path: Path) -> None:
 
 
 def vars_of(row: EpisodeResult) -> dict[str, Any]:
-    from sdg.storage import plain
+    from sdg.storage import json_values
 
-    return dict(plain(row))
+    return dict(json_values(row))
 
 
 @pytest.mark.browser

@@ -12,8 +12,9 @@ from sdg.agents.agents import PlannerAgent, Task, play_task, rules_gate
 from sdg.deduction.deduce import MAX_MENDS, DeductionSettings, Planner, ProgramLimits, Toolkit, deduce
 from sdg.deduction.episode import MAX_RECORDED_CALLS, UNFINISHED, Episode, Interaction
 from sdg.deduction.protocols import CalledSkill, primitive_skills
-from sdg.envs.babyai.domain import BABYAI
+from sdg.envs.babyai.domain import BABYAI, BABYAI_PAPER
 from sdg.envs.babyai.world import BabyAIWorld
+from sdg.envs.domain import Domain
 from sdg.envs.world import StepResult
 from sdg.gate.executor import GuardChain
 from sdg.gate.rules import RulesGuard
@@ -71,7 +72,12 @@ def fence(source: str) -> str:
 
 
 def play_replies(
-    *replies: str | Exception, level: str = "GoToLocal", start: int = SEED, restarts: bool = False, **settings: int
+    *replies: str | Exception,
+    level: str = "GoToLocal",
+    start: int = SEED,
+    restarts: bool = False,
+    domain: Domain = BABYAI,
+    **settings: int,
 ) -> tuple[Episode, Model, Prompts]:
     world = BabyAIWorld(level)
     world.reset(start)
@@ -82,7 +88,7 @@ def play_replies(
     episode = deduce(
         world,
         planner=Planner(model, prompts),
-        toolkit=Toolkit(BABYAI, skills, GuardChain(rules=[rules])),
+        toolkit=Toolkit(domain, skills, GuardChain(rules=[rules])),
         seed=0,
         settings=DeductionSettings(**settings),
         restart=(lambda: world.reset(start)) if restarts else None,
@@ -118,6 +124,16 @@ def test_the_debug_prompt_is_told_what_went_wrong_and_where() -> None:
     assert "go_next_to('grey door')" in failure.error
     assert "The robot is at" in failure.state
     assert str(failure.calls[0]).startswith("line 2: discover('object')")
+
+
+@pytest.mark.parametrize("domain", [BABYAI, BABYAI_PAPER], ids=lambda domain: domain.name)
+def test_the_first_prompt_and_repairs_describe_the_world_in_the_preset_s_view(domain: Domain) -> None:
+    world = BabyAIWorld("GoToLocal")
+    world.reset(SEED)
+    view = domain.perceivable.code_view(world.perception()).describe()
+    _, _, prompts = play_replies(fence("def program():\n    pass\n"), interactions=2, domain=domain)
+    assert [limit.state for limit in prompts.limits] == [view, view]
+    assert [failure.state for failure in prompts.failures] == [view]
 
 
 def test_an_unfinished_program_is_told_so() -> None:

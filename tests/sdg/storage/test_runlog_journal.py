@@ -22,7 +22,7 @@ from sdg.storage import (
     RunFolderError,
     atomic_write,
     files as journal_module,
-    plain,
+    json_values,
     read_journal,
     read_json,
     read_metrics,
@@ -264,10 +264,12 @@ def test_an_interrupted_atomic_write_leaves_the_old_file(tmp_path: Path, monkeyp
 
 
 def test_plain_values_are_strict_json() -> None:
-    value = plain({"a": (1, float("inf")), "b": {2, 1}, "c": Path("x"), "d": np.bool_(True), "e": np.float64("nan")})
+    value = json_values(
+        {"a": (1, float("inf")), "b": {2, 1}, "c": Path("x"), "d": np.bool_(True), "e": np.float64("nan")}
+    )
     assert json.dumps(value, allow_nan=False) == '{"a": [1, null], "b": [1, 2], "c": "x", "d": true, "e": null}'
     with pytest.raises(TypeError, match="can't record object"):
-        plain(object())
+        json_values(object())
 
 
 def test_a_curve_begun_anew_forgets_its_first_attempt(tmp_path: Path) -> None:

@@ -37,9 +37,9 @@ def measure(level: str, *, n_envs: int = 1024, seed: int = 0) -> dict[str, Any]:
     _step_engine(engine, rng, seconds=0.1)  # compile, and spread rows over the episode
     turns = [(_step_engine(engine, rng, seconds=0.15), _step_minigrid(level, rng, seconds=0.3)) for _ in range(ROUNDS)]
     engine_rate, minigrid_rate = (median(rates) for rates in zip(*turns, strict=True))
-    fresh = itertools.count(seed)
+    fresh_seeds = itertools.count(seed)
     # Layouts a second: minigrid's reset, and recording its layout.
-    generation = _rate(lambda: len(generate(level, list(itertools.islice(fresh, 16)))[0]), seconds=0.5)
+    generation = _rate(lambda: len(generate(level, list(itertools.islice(fresh_seeds, 16)))[0]), seconds=0.5)
     endings = 0
     for row in rng.integers(0, N_ACTIONS, (64, engine.n_envs)):
         step = engine.step(row)

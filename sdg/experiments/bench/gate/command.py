@@ -79,7 +79,8 @@ def rows(
     all_rows: list[Mapping[str, Any]] = []
     for verb in (FEASIBILITY, COMPLETENESS):
         items = balance([row for row in rollout_rows if row["verb"] == verb], seed=seed)
-        labels, groups = np.array([row["label"] for row in items]), np.array([row["rollout"] for row in items])
+        labels = np.array([row["label"] for row in items])
+        groups = np.array([row["rollout"] for row in items])
         chances_by_kind = {kind: np.array([row["chances"][kind] for row in items]) for kind in KINDS}
         chances_by_kind["majority"] = np.full(len(items), 0.51)
         for kind, chances in chances_by_kind.items():

@@ -39,7 +39,12 @@ def judge_rows() -> list[Mapping[str, Any]]:
     right["judge"] = right["completeness"] + right["swapped"]
     rates = {name: wilson_interval(sum(values), len(values)) for name, values in right.items()}
     return [
-        {"question": name, "agreement": round(rate.value, 4), "low": rate.low, "high": rate.high,
-         "pairs": len(right[name])}
+        {
+            "question": name,
+            "agreement": round(rate.value, 4),
+            "low": rate.low,
+            "high": rate.high,
+            "pairs": len(right[name]),
+        }
         for name, rate in rates.items()
-    ]  # fmt: skip
+    ]

@@ -34,8 +34,7 @@ from sdg.gate.llm import question
 from sdg.llm.provider import ModelSettings
 from sdg.prompts.replies import extract_code
 from sdg.prompts.sources import prune_source
-from sdg.sandbox.guard import Refused
-from sdg.sandbox.guard.errors import GuardError
+from sdg.sandbox.guard import GuardError, Refused
 from sdg.skills.checks.check import compile_check
 from sdg.skills.library.store import load_library
 

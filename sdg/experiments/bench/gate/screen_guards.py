@@ -62,7 +62,8 @@ def rows(
     *, seed: int = 0, place: Path = PLACE, guards: Mapping[str, GateGuard] | None = None
 ) -> Iterator[Mapping[str, Any]]:
     """A row for each guard and kind, from frozen pages; `ms` is a verdict's CPU time without the parsing."""
-    questions, screens = items(load(place), seed=seed), Parsed()
+    questions = items(load(place), seed=seed)
+    screens = Parsed()
     usages = {verb: Usage(needs_seen_target=True, asks=frozenset({verb})) for verb in (CLICK, TYPE)}
     rules = gate_of(["rules"], usages=usages, resolve=resolve, affordances=ScreenAffordances())  # type: ignore[arg-type]
     judges = guards or {"rules": rules, "learned": ScreenGuard()}
@@ -89,7 +90,8 @@ def _chances(guard: GateGuard, subset: Sequence[Item], screens: Parsed) -> tuple
     """The chances that a guard gives, and the median CPU time of a verdict in milliseconds."""
     chances, times = [], []
     for item in subset:
-        command, before = Command(item.verb, item.argument), observe_screen(screens(item.page.before))
+        command = Command(item.verb, item.argument)
+        before = observe_screen(screens(item.page.before))
         after = observe_screen(screens(item.after)) if item.after is not None else None
         began = time.process_time()
         verdict = guard.complete(command, before, after) if after else guard.feasible(command, before)

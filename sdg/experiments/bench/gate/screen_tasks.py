@@ -30,7 +30,8 @@ from sdg.privacy.protector import masked_record
 
 ARMS = ("expert", "baseline", "feasibility", "feasibility + completeness")
 PLACEHOLDERS, IN_CLEAR = "both, the two tasks with placeholders", "both, the same two in clear"
-MISTAKE_RATE, SIZE = 0.25, {"width": 760, "height": 480}
+MISTAKE_RATE = 0.25
+SIZE = {"width": 760, "height": 480}
 _NAME_SCRIPT = """selector => { const node = document.querySelector(selector), words = (node.innerText || '').trim();
   const label = (node.closest('label')?.innerText || node.placeholder || node.ariaLabel || '').trim().split('\\n')[0];
   const tick = node.type === 'radio' ? 'radio button' : 'checkbox';
@@ -73,7 +74,8 @@ class Draws:
         rng = np.random.default_rng(seed)
         is_intended: list[bool] = []  # of each executed step; a command that is given twice is intended once
         for command in commands:
-            kind, draw = int(rng.integers(3)), rng.random()
+            kind = int(rng.integers(3))
+            draw = rng.random()
             pool = (others, [another for another in commands if another != command], [None])[kind]
             mistake = pool[int(rng.integers(len(pool)))]
             choice: Command | None = mistake if arm != "expert" and draw < MISTAKE_RATE else command

@@ -20,7 +20,7 @@ from sdg.console import progress
 from sdg.deduction.episode import EpisodeResult
 from sdg.envs.files import COMPRESSED_SUFFIX, has_lines, read_file
 from sdg.envs.instructions import seeds
-from sdg.errors import UserError, refuse
+from sdg.errors import UserError
 from sdg.experiments.config.assembly import model_identity, model_settings, planner_of
 from sdg.experiments.config.config import RunConfig, dump
 from sdg.experiments.play.episodes import EpisodeJob, Recipe, run_jobs, with_bot_steps
@@ -38,8 +38,8 @@ from sdg.storage import (
     RunFolder,
     atomic_write,
     hold,
+    json_values,
     line,
-    plain,
     refuse_strangers,
     revision,
     to_json,
@@ -207,9 +207,22 @@ def to_recorded_episode(row: EpisodeResult, answerers: tuple[str, ...] = ()) -> 
         for program in row.trace
     )
     return RecordedEpisode(
-        row.unit, interface, perception, row.level, row.seed, True, bool(row.success), row.steps, row.max_steps,
-        row.bot_steps, row.llm_calls, row.skill_calls, row.cause, programs, answerers,
-    )  # fmt: skip
+        row.unit,
+        interface,
+        perception,
+        row.level,
+        row.seed,
+        True,
+        bool(row.success),
+        row.steps,
+        row.max_steps,
+        row.bot_steps,
+        row.llm_calls,
+        row.skill_calls,
+        row.cause,
+        programs,
+        answerers,
+    )
 
 
 COMPOSED_SKILLS, SKILLS, PRIMITIVE, TURN = "skills+composed", "skills", "primitive", "turn"
@@ -241,14 +254,9 @@ class RecordingRequest:
     composed: Path | None = None
 
     def __post_init__(self) -> None:
-        refuse(
-            UserError,
-            (
-                (name not in choices, f"there is no {name!r}; there are {', '.join(choices)}")
-                for names, choices in ((self.interfaces, INTERFACES), (self.perceptions, PERCEPTIONS))
-                for name in names
-            ),
-        )
+        for names, choices in ((self.interfaces, INTERFACES), (self.perceptions, PERCEPTIONS)):
+            if unknown := [name for name in names if name not in choices]:
+                raise UserError(f"there is no {unknown[0]!r}; there are {', '.join(choices)}")
         if COMPOSED_SKILLS in self.interfaces and not (self.composed and self.composed.is_file()):
             raise UserError(f"there are no composed skills at {self.composed}: make some with `sdg compose`")
 
@@ -273,7 +281,8 @@ def record(request: RecordingRequest, *, folder: Path, recording_folder: Path, p
             f"{recording_folder} can't be both the run's folder and the recorded run's: name another folder to --keep."
         )
     library = find_library(request.library)
-    commit, checksum = revision(Path(sdg.__file__).resolve().parent) or UNKNOWN, library_checksum(library)
+    commit = revision(Path(sdg.__file__).resolve().parent) or UNKNOWN
+    checksum = library_checksum(library)
     model = model_identity(request.config)
     identity = {
         "split": request.split,
@@ -281,7 +290,7 @@ def record(request: RecordingRequest, *, folder: Path, recording_folder: Path, p
         "library": checksum,
         "commit": commit,
         "model": model,
-        "deduce": plain(request.config.deduce),
+        "deduce": json_values(request.config.deduce),
     }
     settings = {name: list(getattr(request, name)) for name in MAY_CHANGE[:3]} | {"instructions": request.instructions}
     name = folder.name if recording_folder.parent == folder else recording_folder.name

@@ -84,11 +84,11 @@ def rows(
         masked,
         folder / "traces" if traces or not embedded else None,
     )
-    identity: dict[str, Any] = {
-        "llm": llm, "base_url": base_url, "guards": list(guards), "judge": judge, "device": device, "masked": masked,
-    }  # fmt: skip
-    more = {"modes": list(modes), "tasks": [task.id for task in task_list]}
-    with open_folder(folder, identity | more, seed=0, may_change=tuple(more)) as run:
+    identity = dict[str, Any](
+        llm=llm, base_url=base_url, guards=list(guards), judge=judge, device=device, masked=masked
+    )
+    selection = {"modes": list(modes), "tasks": [task.id for task in task_list]}
+    with open_folder(folder, identity | selection, seed=0, may_change=tuple(selection)) as run:
         jobs = [PhoneJob(task, mode) for mode in modes for task in task_list]
         episodes = play_missing(jobs, setting, run=run, processes=(processes or cores()) if embedded else 1)
         mode_rows: list[Mapping[str, Any]] = [

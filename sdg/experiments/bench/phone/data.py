@@ -195,7 +195,8 @@ def walk_rows(
     """A row for each app: actions in it, those whose effect the judge sees, and tasks that `llm` ("": none) derives
     from given ones. Raises UserError."""
     with open_folder(folder, {"walks": walks, "llm": llm, "base_url": base_url}, seed=0):
-        all_walks, guard = walk_all(FIRST_SEED, walks), LearnedPhoneGuard()
+        all_walks = walk_all(FIRST_SEED, walks)
+        guard = LearnedPhoneGuard()
         write_lines(folder / "walks.jsonl", all_walks)
         if minari:
             write_minari("phone/walks-v0", [walk for walk in all_walks if walk])

@@ -98,7 +98,8 @@ class PhoneEpisode:
         self.task, self.job = job.task, job
         self.setting, self.phone = setting, phone
         self.mask: Callable[[str], str] = str
-        self.judge, self.began = TaskProgress(job.task), time.monotonic()
+        self.judge = TaskProgress(job.task)
+        self.began = time.monotonic()
         self.looks: list[dict[str, bool]] = []
         self.confirmed, self.disagreement = 0, False
         gate = gate_of(setting.guards, usages={}, resolve=lambda *_: (), model=model, confirm=self._confirm)

@@ -54,8 +54,13 @@ def rows() -> Iterator[dict[str, Any]]:
                 seconds = time.perf_counter() - began
             reference = reference or parameters
             difference = distance(parameters, reference)
-            yield {"engine": device, "workers": 1, "units": UPDATES, "equal": difference <= 1e-4,
-                   "note": f"{width} wide: {seconds:.3f} s, {difference:.1e} from a core's"}  # fmt: skip
+            yield {
+                "engine": device,
+                "workers": 1,
+                "units": UPDATES,
+                "equal": difference <= 1e-4,
+                "note": f"{width} wide: {seconds:.3f} s, {difference:.1e} from a core's",
+            }
 
 
 def _learner(width: int, device: str) -> Any:

@@ -29,7 +29,7 @@ from sdg.experiments.config.config import find_config, load
 from sdg.experiments.play.episodes import EpisodeJob, evaluation_tasks, run_jobs
 from sdg.experiments.results.comparison import SHIPPED
 from sdg.experiments.workers.workers import Workers, use_workers
-from sdg.storage import Journal, plain
+from sdg.storage import Journal, json_values
 
 Row = dict[str, Any]
 UNIT_SECONDS = 2.0
@@ -38,11 +38,17 @@ UNIT_SECONDS = 2.0
 def rows(
     *,
     parts: Annotated[Sequence[str], list_option("what to measure")] = (
-        "overhead", "nodes", "busy", "environment", "deaths", "sharing", "accelerator",
+        "overhead",
+        "nodes",
+        "busy",
+        "environment",
+        "deaths",
+        "sharing",
+        "accelerator",
     ),
     units: Annotated[int, typer.Option(help="units of `deaths`; every tenth kills its worker")] = 1000,
     workers: Annotated[int, typer.Option(help="simulated workers of `busy`")] = 64,
-) -> Iterator[Row]:  # fmt: skip
+) -> Iterator[Row]:
     """A row for each figure. Modules are imported only where asked for: not every machine has what they need."""
     measurements: dict[str, Callable[[], Iterator[Row]]] = {
         "overhead": _overhead,
@@ -55,11 +61,11 @@ def rows(
         # The learner's updates on each device of this machine.
         "accelerator": lambda: import_module("sdg.experiments.bench.scale.accelerator").rows(),
     }
-    more = {"overhead": None, "lost_units": 0, "equal": None, "note": ""}
+    defaults = {"overhead": None, "lost_units": 0, "equal": None, "note": ""}
     for part in parts:
         for row in measurements[part]():
             known = {"part": part} | {key: row[key] for key in ("engine", "workers", "units")}
-            yield known | more | row
+            yield known | defaults | row
 
 
 def _run_and_time(workers: Workers, jobs: Sequence[Any]) -> tuple[float, list[Any]]:
@@ -70,7 +76,8 @@ def _run_and_time(workers: Workers, jobs: Sequence[Any]) -> tuple[float, list[An
 
 def _overhead() -> Iterator[Row]:
     """Units of two seconds on two workers: local processes, then a cluster; both are warm."""
-    jobs, local = [Nap(number, UNIT_SECONDS) for number in range(20)], Workers(2)
+    jobs = [Nap(number, UNIT_SECONDS) for number in range(20)]
+    local = Workers(2)
     ideal = UNIT_SECONDS * len(jobs) / 2
     with cluster(2) as (pool, _):
         timings = {}
@@ -128,7 +135,7 @@ def _nodes(episodes: int = 24) -> Iterator[Row]:
 
 def _result(row: Any) -> Row:
     """A row without its time."""
-    return {name: value for name, value in plain(row).items() if name != "seconds"}
+    return {name: value for name, value in json_values(row).items() if name != "seconds"}
 
 
 def _busy(workers: int) -> Iterator[Row]:
@@ -179,8 +186,10 @@ def _deaths(units: int) -> Iterator[Row]:
         for name, engine in (("local", None), ("dask", pool)):
             with use_workers(engine=engine):
                 seconds, results = _run_and_time(Workers(2), jobs)
-            reports = [f"lost {job.number}" if str(result).startswith("lost:") else result
-                    for job, result in zip(jobs, results, strict=True)]  # fmt: skip
+            reports = [
+                f"lost {job.number}" if str(result).startswith("lost:") else result
+                for job, result in zip(jobs, results, strict=True)
+            ]
             yield {
                 "engine": name,
                 "workers": 2,

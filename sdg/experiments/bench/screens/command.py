@@ -31,11 +31,12 @@ import typer
 from sdg.console import progress
 from sdg.envs.ui.browser import require_browser
 from sdg.envs.ui.tasks import GUESSED, SEEN, TASKS, UNSEEN, task_name
-from sdg.errors import UserError, refuse
+from sdg.errors import UserError
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.episodes import SCREENSHOT, TRUE, ScreenEpisode, ScreenJob, Setting, lose, play
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.play.browsers import play_in_processes
+from sdg.experiments.play.desktop import check_mode
 from sdg.experiments.play.film import data_address
 from sdg.experiments.results.comparison import cores, named_model, open_folder, publish, run_missing_jobs
 from sdg.gate.registry import check_guards
@@ -73,11 +74,9 @@ def rows(
 ) -> list[Mapping[str, Any]]:
     """The rows. Raises UserError for unknown tasks, seeds, guards or eyes, and without a browser."""
     task_names, numbers = chosen_tasks(tasks), chosen_seeds(seeds)
-    faults = (
-        (eyes not in (SCREENSHOT, TRUE), f"--eyes {eyes!r:.40} is neither {SCREENSHOT} nor {TRUE}"),
-        (mode not in MODES, f"--mode {mode!r:.40} is none of {', '.join(MODES)}"),
-    )
-    refuse(UserError, faults)
+    if eyes not in (SCREENSHOT, TRUE):
+        raise UserError(f"--eyes {eyes!r:.40} is neither {SCREENSHOT} nor {TRUE}")
+    check_mode(mode)
     require_browser("the benchmark needs")
     check_guards(guards)
     folder = Path(out or f"runs/miniwob-{re.sub('[^A-Za-z0-9.]+', '-', llm)}{'-true' if eyes == TRUE else ''}")

@@ -97,9 +97,13 @@ def play(
     with Browser() as browser:
         pages = [browser, *(browser.another() for _ in range(min(concurrency_of(setting.model), len(jobs)) - 1))]
         yield from play_together(
-            jobs, pages, lambda job, page: _Episode(job, setting, page), build(setting.model),
-            begun=begun, waiting=waiting,
-        )  # fmt: skip
+            jobs,
+            pages,
+            lambda job, page: _Episode(job, setting, page),
+            build(setting.model),
+            begun=begun,
+            waiting=waiting,
+        )
 
 
 class _Episode:

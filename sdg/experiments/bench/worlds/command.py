@@ -114,7 +114,8 @@ def rows(
     if unknown := (set(worlds) - set(WORDS)) | (set(agents) - {BY_HAND, RANDOM, *FLAT}):
         raise UserError(f"there is no {', '.join(sorted(unknown))}; agents are {', '.join((BY_HAND, RANDOM, *FLAT))}")
     folder = Path(out or ("runs/worlds-words" if run else "runs/worlds"))
-    names, question = {"levels": list(levels)}, dict[str, Any](episodes=episodes)
+    names = {"levels": list(levels)}
+    question = dict[str, Any](episodes=episodes)
     if run:
         words = RunWords.open(Path(run), folder, llm=llm, base_url=base_url, assignments=assignments or ())
         worlds, agents, numbers = (words.config.world,), (words.agent,), range(1)

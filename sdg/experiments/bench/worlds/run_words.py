@@ -22,7 +22,7 @@ from sdg.experiments.play.players import ProgramRecipe
 from sdg.experiments.run.runs import library_costs
 from sdg.llm.registry import build, parse_llm
 from sdg.skills.library.store import library_checksum
-from sdg.storage import Journal, line, of_file, plain, read_journal
+from sdg.storage import Journal, json_values, line, of_file, read_journal
 
 ASKED, PLAYED = "asked", "played"
 """Journals of the folder: the episodes in which the model was asked for a program, and those that are counted."""
@@ -54,7 +54,9 @@ class RunWords:
         return {
             "library": library_checksum(self.library),
             "known": hashlib.sha256(known.encode()).hexdigest(),
-            "config": {key: value for key, value in plain(self.config).items() if key not in ("budget", "processes")},
+            "config": {
+                key: value for key, value in json_values(self.config).items() if key not in ("budget", "processes")
+            },
         }
 
     @property

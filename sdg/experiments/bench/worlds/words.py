@@ -28,9 +28,15 @@ class Words:
 def settings(**ppo: Any) -> TrainSettings:
     """Practice on one core, rewarded by the check alone, until the skill's steps are used up."""
     return TrainSettings(
-        n_envs=16, patience=10**6, target_success=2.0, evaluate_every=100_000, validation_starts=96,
-        learner="sb3", side_effect_cost=0.0, ppo=ppo,
-    )  # fmt: skip
+        n_envs=16,
+        patience=10**6,
+        target_success=2.0,
+        evaluate_every=100_000,
+        validation_starts=96,
+        learner="sb3",
+        side_effect_cost=0.0,
+        ppo=ppo,
+    )
 
 
 _DIRECTIONS = tuple(f"direction {degrees}" for degrees in range(0, 360, 15))
@@ -92,17 +98,28 @@ def ant_program(mission: str) -> str:
 ANT = Words(
     skills=(
         SkillSpec(
-            "walk", "walk a little way in a direction", check_that('moved("direction 0") >= 0.25'), 60, 2_000_000,
+            "walk",
+            "walk a little way in a direction",
+            check_that('moved("direction 0") >= 0.25'),
+            60,
+            2_000_000,
             arguments=_DIRECTIONS,
         ),
     ),
     level="Spots_UMaze",
     program=ant_program,
     settings=settings(
-        n_steps=256, batch_size=1024, n_epochs=10, learning_rate=3e-4, gamma=0.995, hidden=[128, 128],
-        log_std_init=-0.5, chain=500, lost_cost=40.0,
+        n_steps=256,
+        batch_size=1024,
+        n_epochs=10,
+        learning_rate=3e-4,
+        gamma=0.995,
+        hidden=[128, 128],
+        log_std_init=-0.5,
+        chain=500,
+        lost_cost=40.0,
     ),
-)  # fmt: skip
+)
 
 PUSH = Template("""
 def program():
@@ -146,12 +163,22 @@ _PAIRS = tuple(
 TABLE = Words(
     skills=(
         SkillSpec(
-            "touch", "touch a block", check_that('distance("red block") <= 0.085'), 100, 200_000,
+            "touch",
+            "touch a block",
+            check_that('distance("red block") <= 0.085'),
+            100,
+            200_000,
             arguments=tuple(f"{colour} block" for colour in COLOURS),
         ),
         SkillSpec(
-            "push", "push a block a little the way that a pair says", check_that(f'progress("{_PAIRS[0]}") >= 0.02'),
-            60, 600_000, after=("touch",), arguments=_PAIRS, init="touch",
+            "push",
+            "push a block a little the way that a pair says",
+            check_that(f'progress("{_PAIRS[0]}") >= 0.02'),
+            60,
+            600_000,
+            after=("touch",),
+            arguments=_PAIRS,
+            init="touch",
         ),
     ),
     level="PushNextTo",
@@ -159,6 +186,6 @@ TABLE = Words(
     settings=settings(
         n_steps=128, batch_size=512, n_epochs=5, learning_rate=1e-3, gamma=0.98, hidden=[64, 64], chain=240
     ),
-)  # fmt: skip
+)
 
 WORDS: Mapping[str, Words] = {"ant": ANT, "table": TABLE}
