@@ -66,9 +66,9 @@ class WorldRows:
 
     def world(self, row: int) -> SingleWorld:
         """The open world of a row. RuntimeError for a row that nothing was put into."""
-        world, moment = self._open.pop(row, None), self._moments[row]
+        world = self._open.pop(row, None)
         if world is None:
-            if moment is None:
+            if (moment := self._moments[row]) is None:
                 raise RuntimeError(f"row {row} has no moment yet: put one there first")
             world = self._world_for(moment.level)
             world.restore(moment.kept)
@@ -87,8 +87,8 @@ class WorldRows:
 
     def moment(self, row: int) -> Moment | None:
         """The moment that a row is at."""
-        world, moment = self._open.get(row), self._moments[row]
-        return moment if world is None or moment is None else Moment(moment.level, world.keep())
+        moment = self._moments[row]
+        return Moment(moment.level, self._open[row].keep()) if moment and row in self._open else moment
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Step every row; bool (n,) twice: the task is over, the task succeeded."""
@@ -107,10 +107,10 @@ class WorldRows:
     def put(self, rows: np.ndarray, source: WorldRows, source_rows: np.ndarray) -> None:
         """Replace rows by rows of another batch; worlds that are open and of the same level stay open."""
         for row, source_row in zip(rows.tolist(), source_rows.tolist(), strict=True):
-            moment, replaced, world = source.moment(source_row), self._moments[row], self._open.get(row)
-            self._moments[row] = moment
-            if world is not None and moment is not None and replaced is not None and replaced.level == moment.level:
-                world.restore(moment.kept)
+            replaced = self._moments[row]
+            self._moments[row] = moment = source.moment(source_row)
+            if row in self._open and moment and replaced and replaced.level == moment.level:
+                self._open[row].restore(moment.kept)
             else:
                 self._open.pop(row, None)
 
@@ -130,8 +130,8 @@ class WorldRows:
 
     def places(self) -> np.ndarray:
         """i64 (n,): a number for the part of the world that each agent is in."""
-        sense = self.domain.persistence
-        return np.array([hash(sense.place(self.perception(row))) for row in range(len(self))], np.int64)
+        place = self.domain.persistence.place
+        return np.array([hash(place(self.perception(row))) for row in range(len(self))], np.int64)
 
     def holding(self) -> np.ndarray:
         """i64 (n,): the thing that each agent carries, -1 for none."""

@@ -46,8 +46,8 @@ class AdbPhone:
         self._settle = settle_seconds
         self._size = (0, 0)
         try:
-            client = adbutils.AdbClient(host=host, port=port, socket_timeout=TIMEOUT_SECONDS)
-            self._device = client.device(serial or None)
+            server = adbutils.AdbClient(host=host, port=port, socket_timeout=TIMEOUT_SECONDS)
+            self._device = server.device(serial or None)
             self._shell("true")
         except self.errors as error:
             raise DeviceLost(f"no phone answers by adb: {error}") from None

@@ -59,8 +59,10 @@ class PhoneTask:
 @cache
 def embedded_tasks() -> tuple[PhoneTask, ...]:
     """The tasks of the embedded phone, sorted by id."""
-    rows = json.loads(FILE.read_text("utf-8"))
-    tasks = [PhoneTask(**row | {key: tuple(row[key]) for key in ("goals", "answers") if key in row}) for row in rows]
+    tasks = [
+        PhoneTask(**row | {key: tuple(row[key]) for key in ("goals", "answers") if key in row})
+        for row in json.loads(FILE.read_text("utf-8"))
+    ]
     return tuple(sorted(tasks, key=lambda task: task.id))
 
 
@@ -89,7 +91,8 @@ def holds(condition: Mapping[str, Any], state: State, tree: UiTree | None = None
     test = next((name for name in TESTS if name in condition), None)
     if test is None:
         raise ValueError(f"a condition needs shows, or at with one of {', '.join(TESTS)}: {dict(condition)!r:.100}")
-    value, wanted = place_in(state, condition["at"]), condition[test]
+    value = place_in(state, condition["at"])
+    wanted = condition[test]
     if test == "is":
         return _alike(value, wanted)
     items = value if isinstance(value, list) else []
@@ -169,10 +172,12 @@ def side_effects(task: PhoneTask, before: State, after: State) -> tuple[str, ...
     changes = []
     for app in sorted((before.keys() | after.keys()) - {"os"}):
         for name in sorted(before.get(app, {}).keys() | after.get(app, {}).keys()):
-            place, old, new = f"{app}.{name}", before.get(app, {}).get(name), after.get(app, {}).get(name)
-            about = [goal for goal in conditions if goal["at"] == place or str(goal["at"]).startswith(f"{place}.")]
+            place = f"{app}.{name}"
+            old = place_in(before, place)
+            new = place_in(after, place)
             if old == new or place in _UNASKED:
                 continue
+            about = [goal for goal in conditions if goal["at"] == place or str(goal["at"]).startswith(f"{place}.")]
             if not about:
                 changes.append(place)
             elif isinstance(old, list) and isinstance(new, list):

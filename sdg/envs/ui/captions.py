@@ -68,8 +68,8 @@ def caption_of(element: ScreenElement, elements: Sequence[ScreenElement]) -> Cap
     if element.kind in ("checkbox", "radio"):
         return Caption(element.kind, _beside(element, elements, right=True) or _beside(element, elements, right=False))
     if element.kind in ("textbox", "text area"):
-        label = _beside(element, elements, right=False) or _above(element, elements)
-        return Caption(element.kind, label or element.text)
+        label = _beside(element, elements, right=False) or _above(element, elements) or element.text
+        return Caption(element.kind, label)
     return Caption(element.kind, element.text)
 
 
@@ -109,7 +109,8 @@ def phrase_of(argument: str, *, types: bool = False) -> Phrase:
     What stands between quotation marks is words; of the rest the known kinds, colours and icons count.
     """
     parts = argument[: 4 * MAX_CHARS].split("'")
-    quoted, rest = [part.strip() for part in parts[1::2]], " ".join(parts[::2]).lower()
+    quoted = [part.strip() for part in parts[1::2]]
+    rest = " ".join(parts[::2]).lower()
     typed = None
     if types:
         typed = quoted.pop(0) if quoted else ""

@@ -112,7 +112,8 @@ class Reader:
             (size,) = _HEADER.unpack_from(data)
             if size > min(MAX_TREE_BYTES, len(data) - _HEADER.size):
                 raise BadFrame("a message whose tree is too long")
-            start, self._offset = _HEADER.size + size, 0
+            start = _HEADER.size + size
+            self._offset = 0
             return self._rebuild(json.loads(data[_HEADER.size : start]), memoryview(data)[start:])
         except BadFrame:
             raise
