@@ -9,12 +9,10 @@ that a pool of thousands of starts costs thousands of moments. For example, to t
     env.step(np.array([0, 1]))                 # two worlds are opened, restored and stepped
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 
@@ -60,7 +58,7 @@ class WorldRows:
         return len(self._moments)
 
     @property
-    def memory(self) -> WorldRows:
+    def memory(self) -> Self:
         """Itself; not an attribute, so that a batch's worlds close with its last use."""
         return self
 
@@ -100,11 +98,11 @@ class WorldRows:
             return StepResult(0.0, terminated=False, truncated=False)
         return self.world(row).step(action)
 
-    def take(self, rows: np.ndarray) -> WorldRows:
+    def take(self, rows: np.ndarray) -> "WorldRows":
         """Just these rows, copied."""
         return WorldRows(self.domain, [self.moment(int(row)) for row in rows])
 
-    def put(self, rows: np.ndarray, source: WorldRows, source_rows: np.ndarray) -> None:
+    def put(self, rows: np.ndarray, source: "WorldRows", source_rows: np.ndarray) -> None:
         """Replace rows by rows of another batch; worlds that are open and of the same level stay open."""
         for row, source_row in zip(rows.tolist(), source_rows.tolist(), strict=True):
             replaced = self._moments[row]
@@ -158,7 +156,7 @@ class WorldRows:
         marks[row] = world.began
         world.restore(moment)
 
-    def since(self, marks: list[Any]) -> WorldRows:
+    def since(self, marks: list[Any]) -> Self:
         """The rows as agents see them whose subgoals began at `marks`."""
         same_worlds = copy(self)
         same_worlds._marks = list(marks)

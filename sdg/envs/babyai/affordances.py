@@ -79,7 +79,7 @@ class RoomAffordances(Affordances):
         if not asks & {EXPLORED, NEW_ROOM} and not argument:
             return ""
         place = Surroundings(seen)
-        targets = asked_about(asks, argument, seen)
+        targets = things_asked_about(asks, argument, seen)
         if not targets:
             lack = f"nothing that matches {argument!r:.80} has been seen" if argument else "no unexplored door is known"
             return f"{lack}, and of the room that the robot is in nothing is left unseen" if place.is_all_seen else ""
@@ -103,7 +103,7 @@ class RoomAffordances(Affordances):
             return "" if after.count_unseen_cells() == 0 else "not all of the room was seen"
         if not argument and EXPLORED not in asks:
             return None
-        targets = asked_about(asks, argument, after)
+        targets = things_asked_about(asks, argument, after)
         if not targets:
             return f"nothing that matches {argument!r:.80} was seen" if argument else "no unexplored door was seen"
         if not aim:
@@ -128,7 +128,7 @@ def aim_of(asks: Set[str]) -> str:
     return next((aim for aim in AIMS if aim in asks), "")
 
 
-def asked_about(asks: Set[str], argument: str, snapshot: BabyAIPerception) -> Sequence[Object]:
+def things_asked_about(asks: Set[str], argument: str, snapshot: BabyAIPerception) -> Sequence[Object]:
     """The known things that a command is about: what its argument describes, or doors that aren't explored."""
     if argument:
         return snapshot.find_objects(argument)
@@ -203,7 +203,7 @@ def is_beside(cell: Cell, things: Sequence[Object]) -> bool:
 def _before(asks: Set[str], argument: str, snapshot: BabyAIPerception) -> list[float]:
     """Features of the state before a command is carried out."""
     place = Surroundings(snapshot)
-    targets = asked_about(asks, argument, snapshot)
+    targets = things_asked_about(asks, argument, snapshot)
     near = [thing for thing in targets if place.is_here(thing)]
     faced = snapshot.get_facing()
     doors = [door for door in snapshot.find_objects("door") if not door.explored]
@@ -218,7 +218,7 @@ def _before(asks: Set[str], argument: str, snapshot: BabyAIPerception) -> list[f
 
 def _after(asks: Set[str], argument: str, first: BabyAIPerception, last: BabyAIPerception) -> list[float]:
     """Features of the change that a command made."""
-    targets = asked_about(asks, argument, last)
+    targets = things_asked_about(asks, argument, last)
     began = first.get_steps()
     things = last.get_observed_objects()
     carried = last.get_carried()

@@ -86,8 +86,8 @@ def _sample(ids: Iterable[str], count: int) -> frozenset[str]:
 def holds(condition: Mapping[str, Any], state: State, tree: UiTree | None = None) -> bool:
     """Whether a condition holds. ValueError for one that tests nothing."""
     if "shows" in condition:
-        words = plain(str(condition["shows"]))
-        return tree is not None and any(words in plain(element.text) for element in tree.elements)
+        words = normal_words(str(condition["shows"]))
+        return tree is not None and any(words in normal_words(element.text) for element in tree.elements)
     test = next((name for name in TESTS if name in condition), None)
     if test is None:
         raise ValueError(f"a condition needs shows, or at with one of {', '.join(TESTS)}: {dict(condition)!r:.100}")
@@ -111,7 +111,7 @@ def _alike(value: Any, wanted: Any) -> bool:
     if isinstance(wanted, Mapping):
         return isinstance(value, Mapping) and all(_alike(value.get(key), part) for key, part in wanted.items())
     if isinstance(wanted, str) and isinstance(value, str):
-        return plain(value) == plain(wanted) if plain(wanted) else value == wanted
+        return normal_words(value) == normal_words(wanted) if normal_words(wanted) else value == wanted
     return bool(value == wanted and type(value) is type(wanted))
 
 
@@ -150,14 +150,14 @@ def is_right(answer: str, answers: Iterable[str]) -> bool:
 
     Numbers count as words: "5 alarms" has "5", "15" hasn't. An answer of more than 60 words is none.
     """
-    words = plain(answer).split()
+    words = normal_words(answer).split()
     if len(words) > 60:
         return False
-    wanted = [plain(right).split() for right in answers]
+    wanted = [normal_words(right).split() for right in answers]
     return any(right and right == words[n : n + len(right)] for right in wanted for n in range(len(words)))
 
 
-def plain(text: str) -> str:
+def normal_words(text: str) -> str:
     """Letters and digits alone, in one case and one form of Unicode, with single blanks."""
     words = re.findall(r"\d+(?:[.,]\d+)*|[^\W\d_]+", unicodedata.normalize("NFKC", text).casefold())
     return " ".join(words).replace(",", ".")

@@ -5,8 +5,6 @@
 Screens are hostile data: a dump is parsed without entities and within bounds of size, and what it says is cut to lines.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +33,7 @@ PRESSED = frozenset({"clickable", "long-clickable"})
 """Flags of what can be pressed."""
 FIELDS = ("EditText", "AutoCompleteTextView")
 """How the classes of fields end; an element's kind is the first for all."""
-_PLAIN = frozenset({"View", "ViewGroup", "FrameLayout", "LinearLayout", "RelativeLayout"})
+_LAYOUT_KINDS = frozenset({"View", "ViewGroup", "FrameLayout", "LinearLayout", "RelativeLayout"})
 _KINDS = {
     "EditText": "textbox", "Button": "button", "ImageButton": "button", "CheckBox": "checkbox", "Switch": "checkbox",
     "ToggleButton": "checkbox", "RadioButton": "radio", "Spinner": "dropdown", "ImageView": "icon",
@@ -63,7 +61,7 @@ class Node:
     package: str
     box: Box
     flags: frozenset[str]
-    children: tuple[Node, ...] = ()
+    children: tuple["Node", ...] = ()
 
     @property
     def label(self) -> str:
@@ -138,7 +136,7 @@ def _node(node: ElementTree.Element, children: tuple[Node, ...] = ()) -> Node | 
     kind = node.get("class", "").rpartition(".")[2]
     words = (node.get("text", ""), node.get("content-desc", ""), node.get("resource-id", "").partition(":id/")[2])
     flags = frozenset(flag for flag in FLAGS if node.get(flag) == "true")
-    kind = FIELDS[0] if kind.endswith(FIELDS) else "" if kind in _PLAIN else kind
+    kind = FIELDS[0] if kind.endswith(FIELDS) else "" if kind in _LAYOUT_KINDS else kind
     return Node(kind, *words, node.get("package", ""), box, flags, children)
 
 

@@ -5,8 +5,6 @@ is refused, so a page, or a model that types an address, reaches nothing. A brow
 it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import importlib.util
@@ -15,7 +13,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 
 from sdg.envs.ui.commands import KEYS, SCREEN, ScreenCommand
@@ -207,7 +205,7 @@ class Browser(contextlib.AbstractContextManager["Browser"]):
         self.page.on("popup", lambda popup: popup.close())
         self._task = self._clipboard = ""
 
-    def another(self) -> Browser:
+    def another(self) -> Self:
         """A page of its own in the same Chromium, for an episode beside others; it ends with the first."""
         other = copy.copy(self)
         other._is_open = False  # closing it is the first one's business

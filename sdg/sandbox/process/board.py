@@ -76,13 +76,11 @@ class Board:
             page[0] = depth
             self.calls += 1
             try:
-                value = call(owner, *arguments, **keywords)
+                return call(owner, *arguments, **keywords)
             except MemoryError:
+                before = page[0]
                 raise
-            except BaseException:
+            finally:
                 page[0] = before
-                raise
-            page[0] = before
-            return value
 
         return run_noted

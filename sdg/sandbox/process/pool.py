@@ -8,8 +8,6 @@ worker that hangs is killed and its job given up; when one dies or fills its mem
 Questions of a job to its parent (`line.ask`) are answered here, in a thread beside the supervising one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pickle
@@ -90,6 +88,18 @@ class _Member:
     has_full_memory: bool = False
     is_asking: bool = False
     report: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _JobQueue:
+    """The jobs of one `run`: their function, the one that answers their questions, those that wait, the tries of
+    each."""
+
+    function: Callable[[Any], Any]
+    jobs: Sequence[Any]
+    answer: Callable[[Any, Any], Any] | None
+    waiting: deque[int]
+    tries: list[int]
 
 
 class Pool(contextlib.AbstractContextManager["Pool"]):
@@ -335,18 +345,6 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
                 stream.close()
         member.board.close()
         self._members.remove(member)
-
-
-@dataclass(frozen=True, slots=True)
-class _JobQueue:
-    """The jobs of one `run`: their function, the one that answers their questions, those that wait, the tries of
-    each."""
-
-    function: Callable[[Any], Any]
-    jobs: Sequence[Any]
-    answer: Callable[[Any, Any], Any] | None
-    waiting: deque[int]
-    tries: list[int]
 
 
 def _write_out(pipe: IO[bytes], outbox: SimpleQueue[bytes]) -> None:

@@ -14,8 +14,6 @@ of things decides whether it raises: such rows are uncertain, and only they are 
 agree in every state.
 """
 
-from __future__ import annotations
-
 import ast
 import operator
 from collections.abc import Callable, Iterator, Sequence
@@ -84,7 +82,7 @@ class Evaluation:
     """One evaluation of one form over n rows."""
 
     def __init__(
-        self, form: VectorizedCheck, memory: Any, columns: Columns, rows: np.ndarray, which: np.ndarray
+        self, form: "VectorizedCheck", memory: Any, columns: Columns, rows: np.ndarray, which: np.ndarray
     ) -> None:
         self.form, self.reader = form, form.reader
         self.memory, self.columns = memory, columns

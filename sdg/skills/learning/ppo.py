@@ -4,8 +4,6 @@ The algorithm, its order of work and its settings are stable-baselines3's; the n
 `skills/learning/gradients.py`, which exploits that inputs are bits.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -66,7 +64,7 @@ class PPOLearner:
         self,
         total_timesteps: int,
         *,
-        callback: Callable[[PPOLearner, int], bool],
+        callback: Callable[["PPOLearner", int], bool],
         should_stop: Callable[[], bool] = lambda: False,
     ) -> int:
         """Train for `total_timesteps` more, in whole rollouts; returns all steps taken so far.

@@ -1,7 +1,5 @@
 """A bank of ready layouts of a level: made by minigrid once, kept on disk, begun by the engine in a microsecond."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import io
@@ -100,7 +98,7 @@ class LevelBank:
     @staticmethod
     def build(
         level: str, seeds: Sequence[int] | np.ndarray, *, cache_dir: Path | str | None = None, workers: int = 1
-    ) -> LevelBank:
+    ) -> "LevelBank":
         """The layouts of `level` under these seeds, in this order, from disk if they were made before.
 
         `cache_dir` defaults to `sdg.envs.kernels.cache_folder()`; processes that run generated code keep nothing there.
@@ -142,7 +140,7 @@ class LevelBank:
         atomic_write(Path(path), file.getvalue())
 
     @staticmethod
-    def load(path: Path | str) -> LevelBank:
+    def load(path: Path | str) -> "LevelBank":
         """Read a bank. Raises BankError when the file is torn, of another version, or not a bank."""
         try:
             if not stat.S_ISREG(os.stat(path).st_mode):

@@ -1,7 +1,5 @@
 """n rows of the engine with the memory that their robots build: the world as skills are practised in it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -77,7 +75,7 @@ class BabyAIRows:
     def __len__(self) -> int:
         return len(self.state)
 
-    def begin(self, bank: LevelBank, layouts: np.ndarray) -> BabyAIRows:
+    def begin(self, bank: LevelBank, layouts: np.ndarray) -> "BabyAIRows":
         """Reset row i to layout `layouts[i]` of the bank and let its robot look."""
         chosen = np.asarray(layouts, np.int64)
         begin_rows(self.state, self.memory, bank.layouts, np.arange(len(chosen)), chosen, self._views, _NO_LIMIT)
@@ -91,11 +89,11 @@ class BabyAIRows:
         step_rows(self.state, self.memory, np.asarray(actions, np.int64), self._views, rewards, over, late)
         return over, over & (rewards > 0)
 
-    def take(self, rows: np.ndarray) -> BabyAIRows:
+    def take(self, rows: np.ndarray) -> "BabyAIRows":
         """Just these rows, copied."""
         return BabyAIRows(self.domain, self.state[rows], Memory(*(array[rows] for array in self.memory)))
 
-    def put(self, rows: np.ndarray, source: BabyAIRows, source_rows: np.ndarray) -> None:
+    def put(self, rows: np.ndarray, source: "BabyAIRows", source_rows: np.ndarray) -> None:
         """Replace rows by rows of another batch."""
         self.state[rows] = source.state[source_rows]
         for here, there in zip(self.memory, source.memory, strict=True):
@@ -149,7 +147,7 @@ class BabyAIRows:
         return marks
 
     @classmethod
-    def join(cls, parts: Sequence[BabyAIRows]) -> BabyAIRows:
+    def join(cls, parts: Sequence["BabyAIRows"]) -> "BabyAIRows":
         """All rows of all parts, in order."""
         state = np.concatenate([part.state for part in parts]).view(type(parts[0].state))
         columns = zip(*(part.memory for part in parts), strict=True)
