@@ -239,7 +239,7 @@ def _aside(folder: Path) -> Path:
 
 
 def _arrays(path: Path, *, size: int, sha256: str) -> dict[str, np.ndarray]:
-    from safetensors import SafetensorError, deserialize
+    from safetensors import SafetensorError
     from safetensors.numpy import load
 
     if size > MAX_FILE_BYTES:
@@ -255,11 +255,22 @@ def _arrays(path: Path, *, size: int, sha256: str) -> dict[str, np.ndarray]:
     if len(data) < 8 or length > min(len(data) - 8, 2**20):
         raise ValueError(f"{path.name} isn't a safetensors file")
     try:
-        entries = [entry for _, entry in deserialize(data)]
-    except SafetensorError as error:
-        raise ValueError(f"{path.name} isn't a safetensors file: {error}") from error
-    if not all(entry["dtype"] in ("F16", "F32") and len(entry["shape"]) <= MAX_AXES for entry in entries):
+        header = loads(data[8 : 8 + length])
+    except ValueError as error:
+        raise ValueError(f"{path.name} has no readable safetensors header") from error
+    entries = (
+        [entry for name, entry in header.items() if name != "__metadata__"] if isinstance(header, dict) else [None]
+    )
+    if not all(_is_small_float(entry) for entry in entries):
         raise ValueError(f"{path.name} has an array that isn't float32 or float16 of at most {MAX_AXES} axes")
     if len(entries) > MAX_TENSORS:
         raise ValueError(f"{path.name} has {len(entries)} arrays, at most {MAX_TENSORS} are allowed")
-    return {key: array.astype(np.float32) for key, array in load(data).items()}
+    try:
+        return {key: array.astype(np.float32) for key, array in load(data).items()}
+    except (SafetensorError, ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
+        raise ValueError(f"{path.name} isn't a safetensors file: {error}") from error
+
+
+def _is_small_float(entry: object) -> bool:
+    shape = entry.get("shape") if isinstance(entry, dict) and entry.get("dtype") in ("F16", "F32") else None
+    return isinstance(shape, list) and len(shape) <= MAX_AXES
