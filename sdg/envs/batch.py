@@ -1,7 +1,5 @@
 """Many rows of a world side by side, in which skills are practised, and what policies see of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
@@ -38,7 +36,7 @@ class BatchWorld(Protocol):
     """
 
     @property
-    def domain(self) -> Domain:
+    def domain(self) -> "Domain":
         """The domain that these are rows of."""
         ...
 

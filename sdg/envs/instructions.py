@@ -43,9 +43,8 @@ def check_seed(seed: int, split: str) -> None:
     """UserError when `seed` isn't one of `split`'s."""
     own_seeds = _seeds_of(split)
     if seed not in own_seeds:
-        owner = next((name for name, seeds in SPLITS.items() if seed in seeds), None)
-        where = f"it belongs to {owner}" if owner else "it belongs to no set"
-        raise UserError(f"seed {seed} is outside {split} ({own_seeds[0]} to {own_seeds[-1]}); {where}")
+        owner = next((name for name, seeds in SPLITS.items() if seed in seeds), "no set")
+        raise UserError(f"seed {seed} is outside {split} ({own_seeds[0]} to {own_seeds[-1]}); it belongs to {owner}")
 
 
 def _seeds_of(split: str) -> range:

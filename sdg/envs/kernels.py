@@ -80,8 +80,7 @@ def inner_kernel(function: _Function) -> _Function:
 
 def number_kernel(function: _Function) -> _Function:
     """A `row_kernel` written into its callers, for sums of floats: fused and reordered at will, divided as by numpy."""
-    free = {"contract", "reassoc", "nsz"}
-    return kernel(function, _nrt=False, forceinline=True, error_model="numpy", fastmath=free)
+    return kernel(function, _nrt=False, forceinline=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
 
 
 _njit: Any = partial(njit, no_cfunc_wrapper=True)  # numba's types know nothing of _nrt

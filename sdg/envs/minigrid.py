@@ -19,8 +19,10 @@ from sdg.envs.world_rows import world_of
 
 COLOURS = ("red", "green", "blue", "purple", "yellow", "grey")
 TYPES = ("door", "key", "ball", "box", "goal", "lava")
-FREE, WALL = (1, 3), 2
-"""The numbers of free cells, plain or coloured, and of walls in MiniGrid's views."""
+FREE = (1, 3)
+"""The numbers of free cells, plain or coloured, in MiniGrid's views."""
+WALL = 2
+"""The number of walls there."""
 STATES = ("open", "closed", "locked")
 VIEW = 7
 HERE = VIEW * VIEW
@@ -148,7 +150,9 @@ class Grid(PlainWorld):
     def reset(self, seed: int) -> None:
         """Begin the episode of this seed."""
         self._show(self._env.reset(seed=seed)[0]["image"])
-        self.steps, self.mission, self.max_steps = 0, str(self._env.mission), int(self._env.max_steps)
+        self.steps = 0
+        self.mission = str(self._env.mission)
+        self.max_steps = int(self._env.max_steps)
         self._start = self._place()
         self.begin_subgoal()
 
@@ -268,7 +272,8 @@ class GridInputs(PlainInputs):
     the state of a door; last, whether the way ahead is blocked."""
 
     planes = len(TYPES) + 1 + len(STATES) + 1
-    size, actions = (HERE + 1) * planes + 1, len(ACTIONS)
+    size = (HERE + 1) * planes + 1
+    actions = len(ACTIONS)
 
     def write_row(self, memory: Any, row: int, target: np.ndarray, out: np.ndarray) -> int:
         """Inputs of one row; there is one frame."""
@@ -294,7 +299,10 @@ GRID_LANGUAGE = GridLanguage([*(f"{colour} {kind}" for colour in COLOURS for kin
 class MiniGridDomain(PlainDomain):
     """The domain of one MiniGrid id (`sdg.envs.domain.Domain`). Raises ValueError for one that isn't registered."""
 
-    world, language, inputs, actions = Grid, GRID_LANGUAGE, GridInputs(), ACTIONS
+    world = Grid
+    language = GRID_LANGUAGE
+    inputs = GridInputs()
+    actions = ACTIONS
     persistence = GridPersistence()
     can = Capabilities()
     hints = SearchHints(prior=(0.0, 0.0, 0.7, 0.0, -1.0, 0.0, -2.0), walks=2, stroll=(0, 1, 2))
@@ -322,7 +330,8 @@ class MiniGridDomain(PlainDomain):
         import minigrid
 
         gymnasium.register_envs(minigrid)
-        self.name, self.level_names = f"minigrid:{identifier}", (identifier,)
+        self.name = f"minigrid:{identifier}"
+        self.level_names = (identifier,)
         if identifier not in gymnasium.registry or not identifier.startswith("MiniGrid-"):
             raise RegistryError(
                 f"the domain {self.name!r:.80}: no MiniGrid environment is registered as {identifier!r:.80}"

@@ -69,8 +69,8 @@ class Registry(Generic[T]):
                 package = f"'sdg[{self.extras[error.name]}]'" if error.name in self.extras else "it"
                 reason = f"it needs the package {error.name!r}, which isn't installed: pip install {package}"
             else:
-                reason_text = " ".join(str(error).split())
-                reason = f"importing {module_name} raises {type(error).__name__}: {reason_text:.200}"
+                words = " ".join(str(error).split())[:200]
+                reason = f"importing {module_name} raises {type(error).__name__}: {words}"
             raise RegistryError(f"the {self.what} {name!r}: {reason}") from error
 
 

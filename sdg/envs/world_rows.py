@@ -9,12 +9,10 @@ that a pool of thousands of starts costs thousands of moments. For example, to t
     env.step(np.array([0, 1]))                 # two worlds are opened, restored and stepped
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 
@@ -60,15 +58,15 @@ class WorldRows:
         return len(self._moments)
 
     @property
-    def memory(self) -> WorldRows:
+    def memory(self) -> Self:
         """Itself; not an attribute, so that a batch's worlds close with its last use."""
         return self
 
     def world(self, row: int) -> SingleWorld:
         """The open world of a row. RuntimeError for a row that nothing was put into."""
-        world, moment = self._open.pop(row, None), self._moments[row]
+        world = self._open.pop(row, None)
         if world is None:
-            if moment is None:
+            if (moment := self._moments[row]) is None:
                 raise RuntimeError(f"row {row} has no moment yet: put one there first")
             world = self._world_for(moment.level)
             world.restore(moment.kept)
@@ -87,8 +85,8 @@ class WorldRows:
 
     def moment(self, row: int) -> Moment | None:
         """The moment that a row is at."""
-        world, moment = self._open.get(row), self._moments[row]
-        return moment if world is None or moment is None else Moment(moment.level, world.keep())
+        moment = self._moments[row]
+        return Moment(moment.level, self._open[row].keep()) if moment and row in self._open else moment
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Step every row; bool (n,) twice: the task is over, the task succeeded."""
@@ -100,17 +98,17 @@ class WorldRows:
             return StepResult(0.0, terminated=False, truncated=False)
         return self.world(row).step(action)
 
-    def take(self, rows: np.ndarray) -> WorldRows:
+    def take(self, rows: np.ndarray) -> "WorldRows":
         """Just these rows, copied."""
         return WorldRows(self.domain, [self.moment(int(row)) for row in rows])
 
-    def put(self, rows: np.ndarray, source: WorldRows, source_rows: np.ndarray) -> None:
+    def put(self, rows: np.ndarray, source: "WorldRows", source_rows: np.ndarray) -> None:
         """Replace rows by rows of another batch; worlds that are open and of the same level stay open."""
         for row, source_row in zip(rows.tolist(), source_rows.tolist(), strict=True):
-            moment, replaced, world = source.moment(source_row), self._moments[row], self._open.get(row)
-            self._moments[row] = moment
-            if world is not None and moment is not None and replaced is not None and replaced.level == moment.level:
-                world.restore(moment.kept)
+            replaced = self._moments[row]
+            self._moments[row] = moment = source.moment(source_row)
+            if row in self._open and moment and replaced and replaced.level == moment.level:
+                self._open[row].restore(moment.kept)
             else:
                 self._open.pop(row, None)
 
@@ -130,8 +128,8 @@ class WorldRows:
 
     def places(self) -> np.ndarray:
         """i64 (n,): a number for the part of the world that each agent is in."""
-        sense = self.domain.persistence
-        return np.array([hash(sense.place(self.perception(row))) for row in range(len(self))], np.int64)
+        place = self.domain.persistence.place
+        return np.array([hash(place(self.perception(row))) for row in range(len(self))], np.int64)
 
     def holding(self) -> np.ndarray:
         """i64 (n,): the thing that each agent carries, -1 for none."""
@@ -158,7 +156,7 @@ class WorldRows:
         marks[row] = world.began
         world.restore(moment)
 
-    def since(self, marks: list[Any]) -> WorldRows:
+    def since(self, marks: list[Any]) -> Self:
         """The rows as agents see them whose subgoals began at `marks`."""
         same_worlds = copy(self)
         same_worlds._marks = list(marks)

@@ -19,7 +19,7 @@ from sdg.envs.phone.actions import (
     read_command,
 )
 from sdg.envs.phone.affordances import SeenPhone
-from sdg.envs.phone.presses import press_on, target_of
+from sdg.envs.phone.presses import press_on, reached_element
 from sdg.envs.phone.tree import DumpError, UiTree, read_dump
 from sdg.envs.ui.parser.screen import ScreenElement, draw_marks, picture_of, png_of
 from sdg.envs.ui.presses import Press
@@ -178,7 +178,7 @@ class PhoneDesktop:
                 raise ActionError("what it reaches changed since it was looked at: look again")
             fields = [element for element in now.elements if element.kind == "textbox"]
             # It would empty what has the focus; not every device tells of the focus where there is a field.
-            if action.name == "Type" and (target_of(action, now) or next(iter(fields), None)) not in fields:
+            if action.name == "Type" and (reached_element(action, now) or next(iter(fields), None)) not in fields:
                 raise ActionError("no field has the focus: tap the field first")
             carry_out(self._device, action, now)
         except ActionError as error:
@@ -194,10 +194,12 @@ class PhoneDesktop:
         or a person may think for an hour. Fields have a cursor that blinks, and what is in them may change; but what a
         person was asked about is all that the screen said, numbers too."""
         screen = self.observe()
-        target = target_of(action, now)
+        target = reached_element(action, now)
         judged = press_on(action, screen.tree, self.size)
         is_final = command.final or final_press(judged) or final_label(command, screen)
-        is_known = _sign(target_of(action, screen.tree), judged) == _sign(target, press_on(action, now, self.size))
+        is_known = _sign(reached_element(action, screen.tree), judged) == _sign(
+            target, press_on(action, now, self.size)
+        )
         if not is_known or (is_final and _words(screen.tree) != _words(now)):
             return False
         if place is None or (target is not None and target.kind == "textbox"):

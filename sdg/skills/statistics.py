@@ -3,8 +3,6 @@
 Source: E. B. Wilson (1927), the score interval of a proportion. scipy does the work.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -23,7 +21,7 @@ class Interval:
     low: float
     high: float
 
-    def widen(self, other: Interval) -> Interval:
+    def widen(self, other: "Interval") -> "Interval":
         """This estimate with ends that include the other interval; an unknown end is ignored."""
         low, high = np.fmin(self.low, other.low), np.fmax(self.high, other.high)
         return Interval(self.value, float(min(low, self.value)), float(max(high, self.value)))

@@ -38,8 +38,7 @@ class Surroundings:
     def cell(self, position: Cell) -> Cell:
         """A start-frame position as a cell of the map."""
         x, y = position
-        dx, dy = self._dx, self._dy
-        return int(self._start[0] + y * dx - x * dy), int(self._start[1] + y * dy + x * dx)
+        return int(self._start[0] + y * self._dx - x * self._dy), int(self._start[1] + y * self._dy + x * self._dx)
 
     @property
     def is_in_doorway(self) -> bool:
@@ -53,8 +52,8 @@ class Surroundings:
 
     @cached_property
     def _reach(self) -> tuple[np.ndarray, int]:
-        steps, queue = np.empty((MAX_SIZE, MAX_SIZE), np.int16), np.empty(MAX_SIZE * MAX_SIZE, np.int16)
-        return steps, flood(self._cells, *self._at, steps, queue)
+        steps = np.empty((MAX_SIZE, MAX_SIZE), np.int16)
+        return steps, flood(self._cells, *self._at, steps, np.empty(steps.size, np.int16))
 
     def steps_to(self, thing: Object) -> int:
         """Steps over free cells to the nearest one beside a thing; -1 where no such way is known."""
@@ -79,7 +78,8 @@ class RoomAffordances(Affordances):
         """Why no command from here can fulfil the check; "" where nothing rules it out."""
         if not asks & {EXPLORED, NEW_ROOM} and not argument:
             return ""
-        place, targets = Surroundings(seen), asked_about(asks, argument, seen)
+        place = Surroundings(seen)
+        targets = things_asked_about(asks, argument, seen)
         if not targets:
             lack = f"nothing that matches {argument!r:.80} has been seen" if argument else "no unexplored door is known"
             return f"{lack}, and of the room that the robot is in nothing is left unseen" if place.is_all_seen else ""
@@ -103,7 +103,7 @@ class RoomAffordances(Affordances):
             return "" if after.count_unseen_cells() == 0 else "not all of the room was seen"
         if not argument and EXPLORED not in asks:
             return None
-        targets = asked_about(asks, argument, after)
+        targets = things_asked_about(asks, argument, after)
         if not targets:
             return f"nothing that matches {argument!r:.80} was seen" if argument else "no unexplored door was seen"
         if not aim:
@@ -128,7 +128,7 @@ def aim_of(asks: Set[str]) -> str:
     return next((aim for aim in AIMS if aim in asks), "")
 
 
-def asked_about(asks: Set[str], argument: str, snapshot: BabyAIPerception) -> Sequence[Object]:
+def things_asked_about(asks: Set[str], argument: str, snapshot: BabyAIPerception) -> Sequence[Object]:
     """The known things that a command is about: what its argument describes, or doors that aren't explored."""
     if argument:
         return snapshot.find_objects(argument)
@@ -137,7 +137,8 @@ def asked_about(asks: Set[str], argument: str, snapshot: BabyAIPerception) -> Se
 
 
 def _elsewhere(things: Sequence[Object], snapshot: BabyAIPerception) -> str:
-    thing, room = things[0], snapshot.get_current_room()
+    thing = things[0]
+    room = snapshot.get_current_room()
     last_place = "a room where the robot has not been" if thing.room < 0 else f"room {thing.room}"
     where = f"it was last seen in {last_place}, the robot is in room {room}"
     if thing.type == "door":
@@ -146,7 +147,8 @@ def _elsewhere(things: Sequence[Object], snapshot: BabyAIPerception) -> str:
 
 
 def _hand_obstacle(aim: str, near: Sequence[Object], snapshot: BabyAIPerception) -> str:
-    carried, first = snapshot.get_carried(), near[0]
+    carried = snapshot.get_carried()
+    first = near[0]
     doors = [thing for thing in near if thing.type == "door"]
     key = carried.color if carried is not None and carried.type == "key" else ""
     full = f"the hand is full: the {carried.name} is carried" if carried else ""
@@ -169,10 +171,12 @@ def _hand_obstacle(aim: str, near: Sequence[Object], snapshot: BabyAIPerception)
 
 
 def _missing_effect(aim: str, targets: Sequence[Object], after: BabyAIPerception, *, began: int, opened: bool) -> str:
-    carried, ahead, front = after.get_carried(), after.get_facing(), after.get_front_position()
+    carried = after.get_carried()
+    faced = after.get_facing()
+    front = after.get_front_position()
     name = targets[0].name
     drops = [thing for thing in after.get_observed_objects() if thing.dropped_at > began]
-    door_is_closed = opened and ahead is not None and ahead.status != "open"
+    door_is_closed = opened and faced is not None and faced.status != "open"
     is_done, reason_if_not = {
         DROPPED: (any(is_beside(drop.position, targets) for drop in drops), f"nothing was put down next to the {name}"),
         OPENED: (any(thing.opened_at > began for thing in targets), f"the {name} was not opened"),
@@ -182,10 +186,10 @@ def _missing_effect(aim: str, targets: Sequence[Object], after: BabyAIPerception
             f"the {name} was not picked up",
         ),
         FRONT: (
-            ahead is None and after.is_free(front) and is_beside(front, targets),
+            faced is None and after.is_free(front) and is_beside(front, targets),
             f"no free cell next to the {name} is straight ahead",
         ),
-        FACING: (ahead in targets and not door_is_closed, f"the {name} is not straight ahead"),
+        FACING: (faced in targets and not door_is_closed, f"the {name} is not straight ahead"),
     }[aim]
     return "" if is_done else reason_if_not
 
@@ -198,32 +202,37 @@ def is_beside(cell: Cell, things: Sequence[Object]) -> bool:
 
 def _before(asks: Set[str], argument: str, snapshot: BabyAIPerception) -> list[float]:
     """Features of the state before a command is carried out."""
-    place, targets = Surroundings(snapshot), asked_about(asks, argument, snapshot)
+    place = Surroundings(snapshot)
+    targets = things_asked_about(asks, argument, snapshot)
     near = [thing for thing in targets if place.is_here(thing)]
-    carried, ahead = snapshot.get_carried(), snapshot.get_facing()
+    faced = snapshot.get_facing()
     doors = [door for door in snapshot.find_objects("door") if not door.explored]
     return [
         *_nearest(targets, snapshot, place), min(len(targets), 4) / 4, min(len(near), 4) / 4,
-        min(snapshot.count_unseen_cells(), 20) / 20, place.is_all_seen, place.is_in_doorway, carried is not None,
-        *(ahead is not None and ahead.status == status for status in STATUSES),
-        ahead is None, snapshot.is_free(snapshot.get_front_position()), len(snapshot.get_visited_rooms()) / 9,
+        min(snapshot.count_unseen_cells(), 20) / 20, place.is_all_seen, place.is_in_doorway,
+        snapshot.get_carried() is not None, *(faced is not None and faced.status == status for status in STATUSES),
+        faced is None, snapshot.is_free(snapshot.get_front_position()), len(snapshot.get_visited_rooms()) / 9,
         any(place.is_here(door) for door in doors), bool(doors),
     ]  # fmt: skip
 
 
 def _after(asks: Set[str], argument: str, first: BabyAIPerception, last: BabyAIPerception) -> list[float]:
     """Features of the change that a command made."""
-    targets, began, things = asked_about(asks, argument, last), first.get_steps(), last.get_observed_objects()
-    carried, ahead, front = last.get_carried(), last.get_facing(), last.get_front_position()
+    targets = things_asked_about(asks, argument, last)
+    began = first.get_steps()
+    things = last.get_observed_objects()
+    carried = last.get_carried()
+    faced = last.get_facing()
+    front = last.get_front_position()
     drops = [thing for thing in things if thing.dropped_at > began]
     return [
-        bool(targets), len(things) > len(first.get_observed_objects()), ahead in targets,
+        bool(targets), len(things) > len(first.get_observed_objects()), faced in targets,
         carried in targets, carried in targets and carried is not None and carried.picked_up_at > began,
         any(thing.opened_at > began for thing in targets), any(is_beside(drop.position, targets) for drop in drops),
-        ahead is None and last.is_free(front) and is_beside(front, targets),
+        faced is None and last.is_free(front) and is_beside(front, targets),
         last.get_current_room() not in first.get_visited_rooms(), last.count_unseen_cells() == 0,
         last.get_current_room() != first.get_current_room(), last.get_position() != first.get_position(),
-        ahead is not None and ahead.status == "open", ahead is not None and ahead.type == "door" and not ahead.explored,
+        faced is not None and faced.status == "open", faced is not None and faced.type == "door" and not faced.explored,
         carried is not None, first.get_carried() is not None, bool(drops),
         any(thing.opened_at > began for thing in things),
     ]  # fmt: skip
@@ -235,7 +244,9 @@ def _nearest(targets: Sequence[Object], snapshot: BabyAIPerception, place: Surro
         return [0.0] * (len(TYPES) + len(STATUSES) + 12)
     ways = {thing.id: place.steps_to(thing) for thing in targets}
     thing = min(targets, key=lambda item: (not place.is_here(item), ways[item.id] < 0, ways[item.id], item.distance))
-    steps, carried, (x, y) = ways[thing.id] if ways[thing.id] >= 0 else FAR, snapshot.get_carried(), thing.position
+    steps = ways[thing.id] if ways[thing.id] >= 0 else FAR
+    carried = snapshot.get_carried()
+    x, y = thing.position
     sides = sum(snapshot.is_free(side) for side in ((x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)))
     return [
         *(thing.type == kind for kind in TYPES), *(thing.status == status for status in STATUSES),
@@ -281,29 +292,33 @@ class RoomPersistence(Persistence):
 
     def patience(self, perception: BabyAIPerception, argument: str) -> int | None:
         """Little more than the steps of the way for things of other rooms; None, the skill's horizon, for others."""
-        place, things = Surroundings(perception), perception.find_objects(argument) if argument else []
-        if not things or any(thing.held or place.is_here(thing) for thing in things):
+        if not argument or not self.is_elsewhere(perception, argument):
             return None
-        return max(place.steps_to(thing) for thing in things) + DETOUR
+        place = Surroundings(perception)
+        return max(place.steps_to(thing) for thing in perception.find_objects(argument)) + DETOUR
 
     def is_elsewhere(self, perception: BabyAIPerception, argument: str) -> bool:
         """Whether the argument names things that were seen in other rooms only. Doors belong to two rooms."""
-        place, things = Surroundings(perception), perception.find_objects(argument)
+        place = Surroundings(perception)
+        things = perception.find_objects(argument)
         return bool(things) and not any(thing.held or place.is_here(thing) for thing in things)
 
 
 def facts(snapshot: BabyAIPerception, argument: str) -> Mapping[str, bool]:
     """Short sentences, in which "it" is what the argument names, and whether each is true of a snapshot."""
     things = snapshot.find_objects(argument) if argument else []
-    carried, ahead, front = snapshot.get_carried(), snapshot.get_facing(), snapshot.get_front_position()
-    room, began = snapshot.get_current_room(), snapshot.get_start_steps()
+    carried = snapshot.get_carried()
+    faced = snapshot.get_facing()
+    front = snapshot.get_front_position()
+    room = snapshot.get_current_room()
+    began = snapshot.get_start_steps()
     drops = [thing for thing in snapshot.get_observed_objects() if thing.dropped_at > began]
     return {
         "it was seen": bool(things),
         "it is in or at the robot's room": any(room in thing.rooms for thing in things),
         "the robot faces it": any(thing.facing for thing in things),
-        "the robot faces a door": not argument and ahead is not None and ahead.type == "door",
-        "the robot faces a free cell next to it": ahead is None
+        "the robot faces a door": not argument and faced is not None and faced.type == "door",
+        "the robot faces a free cell next to it": faced is None
         and snapshot.is_free(front)
         and is_beside(front, things),
         "what was carried lies next to it": any(is_beside(drop.position, things) for drop in drops),

@@ -44,7 +44,8 @@ def bot_actions(level: str, seed: int) -> list[int] | None:
     """The actions with which the bot solves a level's seed, or None when it fails or gives up."""
     world = BabyAIWorld(level)
     world.reset(seed)
-    bot, actions = Bot(world.inner), list[int]()
+    bot = Bot(world.inner)
+    actions: list[int] = []
     while True:
         action = bot(actions[-1] if actions else None)
         if action is None or not 0 <= action < len(ACTIONS):

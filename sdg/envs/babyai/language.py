@@ -38,7 +38,8 @@ def parse(text: str) -> Any:
     if not isinstance(text, str) or len(text) > _MAX_LENGTH:
         raise ValueError(f"an instruction is text of at most {_MAX_LENGTH} characters")
     words = re.sub(r"\s+", " ", text).strip().lower().rstrip(".")
-    before, after = re.split(r",? then ", words), words.split(" after you ")
+    before = re.split(r",? then ", words)
+    after = words.split(" after you ")
     if len(before) + len(after) > 3:
         raise ValueError(f"{text!r} has more than two parts; one 'then' or 'after you' joins at most two")
     if len(before) == 2:
@@ -77,16 +78,17 @@ def _clause(words: str) -> Any:
     if item:
         return _verifier.PutNextInstr(_describe(item, never="door"), _describe(landmark))
     kinds = {"go to": _verifier.GoToInstr, "open": _verifier.OpenInstr, "pick up": _verifier.PickupInstr}
-    only = ("door",) if verb == "open" else ()
-    return kinds[verb](_describe(thing, only=only, never="door" if verb == "pick up" else ""))
+    return kinds[verb](
+        _describe(thing, only="door" if verb == "open" else "", never="door" if verb == "pick up" else "")
+    )
 
 
-def _describe(words: str, *, only: tuple[str, ...] = (), never: str = "") -> Any:
+def _describe(words: str, *, only: str = "", never: str = "") -> Any:
     target = parse_description(words)
     if target.id != ANY:
         raise ValueError(f"{words!r}: an instruction can't name a thing by its number")
     kind = TYPES[target.type] if target.type != ANY else None
-    if (only and kind not in only) or (never and kind == never):
+    if (only and kind != only) or (never and kind == never):
         raise ValueError(
             f"{words!r} is nothing that can be done that to: open takes a door, pick up and put take no door"
         )
@@ -185,7 +187,7 @@ def _thing(words: str, rng: random.Random) -> str:
     match = _DESCRIPTION.fullmatch(words)
     if not match:
         return ""
-    article, colour, noun, place = match["article"], match["colour"], match["noun"], match["place"]
+    article, colour, noun, place = match.group("article", "colour", "noun", "place")
     word = rng.choice(_NOUNS[noun])
     shade = rng.choice(("grey", "gray") if colour == "grey" else (colour,)) if colour else ""
     parts = [_one_of(article, f"{shade} {word}".strip(), rng)]

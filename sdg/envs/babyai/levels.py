@@ -43,9 +43,10 @@ def all_levels() -> tuple[str, ...]:
 def level_name(name: str) -> str:
     """The short form of a level's name or id. UserError with close matches when there is no such level."""
     text = name.strip() if isinstance(name, str) else ""
-    short = _plain(text).removeprefix("BabyAI-").removesuffix("-v0")
+    grid_name = _without_wording(text)
+    short = grid_name.removeprefix("BabyAI-").removesuffix("-v0")
     if short in _IDS:
-        return short + text.removeprefix(_plain(text))
+        return short + text.removeprefix(grid_name)
     close = difflib.get_close_matches(short, all_levels(), n=4, cutoff=0.5)
     hint = f"did you mean {', '.join(close)}?" if close else "levels have names such as GoToLocal or BossLevel."
     raise UserError(f"there is no BabyAI level {name!r}; {hint}")
@@ -53,8 +54,8 @@ def level_name(name: str) -> str:
 
 def gym_id(name: str) -> str:
     """The id under which minigrid registers a level. ValueError when there is no such level."""
-    return _IDS[_plain(level_name(name))]
+    return _IDS[_without_wording(level_name(name))]
 
 
-def _plain(name: str) -> str:
+def _without_wording(name: str) -> str:
     return name.removesuffix(ENGLISH).removesuffix(BY_HAND)

@@ -8,7 +8,6 @@ import numpy as np
 from sdg.envs.babyai import language
 from sdg.envs.babyai.cells import encode
 from sdg.envs.babyai.engine.layouts import make_minigrid
-from sdg.envs.babyai.language import paraphrase, said_by_hand
 from sdg.envs.babyai.levels import BY_HAND, ENGLISH, level_name
 from sdg.envs.babyai.perception import memory
 from sdg.envs.babyai.perception.snapshot import BabyAIPerception
@@ -43,8 +42,8 @@ class BabyAIWorld:
         """The instruction in words; data, never an instruction."""
         mission = str(self.inner.mission)
         if self.level.endswith(BY_HAND):
-            return said_by_hand(mission)
-        return paraphrase(mission, self._seed) if self.level.endswith(ENGLISH) else mission
+            return language.said_by_hand(mission)
+        return language.paraphrase(mission, self._seed) if self.level.endswith(ENGLISH) else mission
 
     @property
     def steps(self) -> int:

@@ -46,8 +46,8 @@ class AdbPhone:
         self._settle = settle_seconds
         self._size = (0, 0)
         try:
-            client = adbutils.AdbClient(host=host, port=port, socket_timeout=TIMEOUT_SECONDS)
-            self._device = client.device(serial or None)
+            server = adbutils.AdbClient(host=host, port=port, socket_timeout=TIMEOUT_SECONDS)
+            self._device = server.device(serial or None)
             self._shell("true")
         except self.errors as error:
             raise DeviceLost(f"no phone answers by adb: {error}") from None
@@ -95,13 +95,13 @@ class AdbPhone:
 
     def type_text(self, text: str) -> None:
         """Replace what is in the focused field, or in whatever has the focus."""
-        is_plain = text.isascii() and text.isprintable()
-        keyboards = b"" if is_plain else self._ask(["pm", "list", "packages", _KEYBOARD])
-        if not is_plain and _KEYBOARD.encode() not in keyboards:
+        is_typable = text.isascii() and text.isprintable()
+        keyboards = b"" if is_typable else self._ask(["pm", "list", "packages", _KEYBOARD])
+        if not is_typable and _KEYBOARD.encode() not in keyboards:
             raise ActionError("this phone types printable ASCII alone: other letters need ADBKeyboard on it")
         self._ask(["input", "keycombination", "113", "29"])  # Control and A
         self._ask(["input", "keyevent", "67"])  # delete
-        if is_plain:
+        if is_typable:
             for part in re.split("(?<=%)(?=s)", text):  # %s is typed as a blank, and nothing else is typed as %s
                 self._act("text", part.replace(" ", "%s"))
         else:

@@ -67,7 +67,7 @@ class PhoneAffordances(Affordances):
         new = {element.id: element for element in after.tree.elements}
         fresh = [element for number, element in new.items() if number not in old]
         again = new.get(target.id) if target else None
-        old_title, title = _title(before), _title(after)
+        title = _title(after)
         others = [(old[number], new[number]) for number in old if number in new and number != (target and target.id)]
         moved = [then.box[1] - now.box[1] for then, now in others]
         changed = [then.text != now.text or then.checked != now.checked for then, now in others]
@@ -86,7 +86,7 @@ class PhoneAffordances(Affordances):
             float(again is not None and again.focused),
             float(any(typed == element.text for element in after.tree.elements if element.kind == "textbox")),
             float(before.tree.package != after.tree.package),
-            float(title == old_title),
+            float(title == _title(before)),
             len(old.keys() & new.keys()) / max(len(new), 1),
             float(np.sign(shift)) * direction,
             float(np.mean([distance == shift for distance in moved] or [False])),
@@ -107,8 +107,8 @@ def _target(argument: str, elements: Sequence[ScreenElement]) -> ScreenElement |
         return None
     if match["element"]:
         return next((element for element in elements if element.id == int(match["element"])), None)
-    point = int(match["x"]), int(match["y"])
-    there = [element for element in elements if Box(*element.box).has_point(*point)]
+    x, y = int(match["x"]), int(match["y"])
+    there = [element for element in elements if Box(*element.box).has_point(x, y)]
     return there[-1] if there else None
 
 

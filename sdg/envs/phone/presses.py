@@ -14,7 +14,7 @@ STILL = 24
 """Pixels within which a swipe is a press."""
 
 
-def target_of(action: PhoneAction, tree: UiTree) -> ScreenElement | None:
+def reached_element(action: PhoneAction, tree: UiTree) -> ScreenElement | None:
     """The element that an action reaches: the one that it names, the innermost at its point, the focused one for what
     is typed; None for none."""
     if action.name in ("Type", "Enter"):
@@ -71,7 +71,7 @@ def press_on(action: PhoneAction, tree: UiTree, size: Point) -> Press:
 def _enter(action: PhoneAction, tree: UiTree) -> Press:
     """Enter where the focus is: in a field to search it searches; elsewhere no button says what it sends, because a
     phone doesn't tell which one it presses, if any."""
-    field = target_of(action, tree)
+    field = reached_element(action, tree)
     if field is None:
         return Press(unseen=True)
     inside = [node for node in tree.nodes if Box(*field.box).contains(node.box)]

@@ -59,8 +59,10 @@ class PhoneTask:
 @cache
 def embedded_tasks() -> tuple[PhoneTask, ...]:
     """The tasks of the embedded phone, sorted by id."""
-    rows = json.loads(FILE.read_text("utf-8"))
-    tasks = [PhoneTask(**row | {key: tuple(row[key]) for key in ("goals", "answers") if key in row}) for row in rows]
+    tasks = [
+        PhoneTask(**row | {key: tuple(row[key]) for key in ("goals", "answers") if key in row})
+        for row in json.loads(FILE.read_text("utf-8"))
+    ]
     return tuple(sorted(tasks, key=lambda task: task.id))
 
 
@@ -84,12 +86,13 @@ def _sample(ids: Iterable[str], count: int) -> frozenset[str]:
 def holds(condition: Mapping[str, Any], state: State, tree: UiTree | None = None) -> bool:
     """Whether a condition holds. ValueError for one that tests nothing."""
     if "shows" in condition:
-        words = plain(str(condition["shows"]))
-        return tree is not None and any(words in plain(element.text) for element in tree.elements)
+        words = normal_words(str(condition["shows"]))
+        return tree is not None and any(words in normal_words(element.text) for element in tree.elements)
     test = next((name for name in TESTS if name in condition), None)
     if test is None:
         raise ValueError(f"a condition needs shows, or at with one of {', '.join(TESTS)}: {dict(condition)!r:.100}")
-    value, wanted = place_in(state, condition["at"]), condition[test]
+    value = place_in(state, condition["at"])
+    wanted = condition[test]
     if test == "is":
         return _alike(value, wanted)
     items = value if isinstance(value, list) else []
@@ -108,7 +111,7 @@ def _alike(value: Any, wanted: Any) -> bool:
     if isinstance(wanted, Mapping):
         return isinstance(value, Mapping) and all(_alike(value.get(key), part) for key, part in wanted.items())
     if isinstance(wanted, str) and isinstance(value, str):
-        return plain(value) == plain(wanted) if plain(wanted) else value == wanted
+        return normal_words(value) == normal_words(wanted) if normal_words(wanted) else value == wanted
     return bool(value == wanted and type(value) is type(wanted))
 
 
@@ -147,14 +150,14 @@ def is_right(answer: str, answers: Iterable[str]) -> bool:
 
     Numbers count as words: "5 alarms" has "5", "15" hasn't. An answer of more than 60 words is none.
     """
-    words = plain(answer).split()
+    words = normal_words(answer).split()
     if len(words) > 60:
         return False
-    wanted = [plain(right).split() for right in answers]
+    wanted = [normal_words(right).split() for right in answers]
     return any(right and right == words[n : n + len(right)] for right in wanted for n in range(len(words)))
 
 
-def plain(text: str) -> str:
+def normal_words(text: str) -> str:
     """Letters and digits alone, in one case and one form of Unicode, with single blanks."""
     words = re.findall(r"\d+(?:[.,]\d+)*|[^\W\d_]+", unicodedata.normalize("NFKC", text).casefold())
     return " ".join(words).replace(",", ".")
@@ -169,10 +172,12 @@ def side_effects(task: PhoneTask, before: State, after: State) -> tuple[str, ...
     changes = []
     for app in sorted((before.keys() | after.keys()) - {"os"}):
         for name in sorted(before.get(app, {}).keys() | after.get(app, {}).keys()):
-            place, old, new = f"{app}.{name}", before.get(app, {}).get(name), after.get(app, {}).get(name)
-            about = [goal for goal in conditions if goal["at"] == place or str(goal["at"]).startswith(f"{place}.")]
+            place = f"{app}.{name}"
+            old = place_in(before, place)
+            new = place_in(after, place)
             if old == new or place in _UNASKED:
                 continue
+            about = [goal for goal in conditions if goal["at"] == place or str(goal["at"]).startswith(f"{place}.")]
             if not about:
                 changes.append(place)
             elif isinstance(old, list) and isinstance(new, list):

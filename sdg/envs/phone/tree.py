@@ -5,8 +5,6 @@
 Screens are hostile data: a dump is parsed without entities and within bounds of size, and what it says is cut to lines.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +33,7 @@ PRESSED = frozenset({"clickable", "long-clickable"})
 """Flags of what can be pressed."""
 FIELDS = ("EditText", "AutoCompleteTextView")
 """How the classes of fields end; an element's kind is the first for all."""
-_PLAIN = frozenset({"View", "ViewGroup", "FrameLayout", "LinearLayout", "RelativeLayout"})
+_LAYOUT_KINDS = frozenset({"View", "ViewGroup", "FrameLayout", "LinearLayout", "RelativeLayout"})
 _KINDS = {
     "EditText": "textbox", "Button": "button", "ImageButton": "button", "CheckBox": "checkbox", "Switch": "checkbox",
     "ToggleButton": "checkbox", "RadioButton": "radio", "Spinner": "dropdown", "ImageView": "icon",
@@ -63,7 +61,7 @@ class Node:
     package: str
     box: Box
     flags: frozenset[str]
-    children: tuple[Node, ...] = ()
+    children: tuple["Node", ...] = ()
 
     @property
     def label(self) -> str:
@@ -138,7 +136,7 @@ def _node(node: ElementTree.Element, children: tuple[Node, ...] = ()) -> Node | 
     kind = node.get("class", "").rpartition(".")[2]
     words = (node.get("text", ""), node.get("content-desc", ""), node.get("resource-id", "").partition(":id/")[2])
     flags = frozenset(flag for flag in FLAGS if node.get(flag) == "true")
-    kind = FIELDS[0] if kind.endswith(FIELDS) else "" if kind in _PLAIN else kind
+    kind = FIELDS[0] if kind.endswith(FIELDS) else "" if kind in _LAYOUT_KINDS else kind
     return Node(kind, *words, node.get("package", ""), box, flags, children)
 
 
@@ -211,7 +209,8 @@ def _element(number: int, node: Node, label: str) -> ScreenElement:
     states = [] if "enabled" in node.flags else ["disabled"]
     look = " ".join([*states, *(word for flag, word in _STATES.items() if flag in node.flags)])
     if kind == "textbox":  # its own words are what was typed; what it is for is part of its name
-        look, words = f"{look} {node.description}".strip(), node.text
+        look = f"{look} {node.description}".strip()
+        words = node.text
     else:
         words = label or (node.resource.replace("_", " ") if kind else "")
     return ScreenElement(
@@ -229,17 +228,17 @@ def marks(tree: UiTree) -> tuple[ScreenElement, ...]:
     more than 10 pixels from those; of several within 5 pixels the first."""
     by_box: dict[tuple[int, ...], ScreenElement] = {element.box: element for element in reversed(tree.elements)}
     nodes = [node for node in tree.walk() if node.box in by_box]
-    first = _apart((node.box for node in nodes if "clickable" in node.flags or node.label), 5)
-    second = _apart((node.box for node in nodes if "focusable" in node.flags), 5)
+    first = _apart(node.box for node in nodes if "clickable" in node.flags or node.label)
+    second = _apart(node.box for node in nodes if "focusable" in node.flags)
     far = [box for box in second if all(math.dist(box.middle, marked.middle) > 10 for marked in first)]
     return tuple(by_box[box] for box in dict.fromkeys(first + far))
 
 
-def _apart(boxes: Iterable[Box], distance: int) -> list[Box]:
-    """The boxes whose middle is farther than `distance` pixels from those before them."""
+def _apart(boxes: Iterable[Box]) -> list[Box]:
+    """The boxes whose middle is more than 5 pixels from those before them."""
     chosen: list[Box] = []
     for box in dict.fromkeys(boxes):  # each once, because a dump may have very many nodes in a few boxes
-        if all(math.dist(box.middle, before.middle) > distance for before in chosen):
+        if all(math.dist(box.middle, before.middle) > 5 for before in chosen):
             chosen.append(box)
     return chosen
 
@@ -248,7 +247,6 @@ def write_dump(rows: Iterable[tuple[str, str, Bounds, Iterable[str]]]) -> str:
     """A dump from a flat list of elements: class, words, box and flags of each. For worlds that have no uiautomator."""
     top = ElementTree.Element("hierarchy", rotation="0")
     for kind, words, (x0, y0, x1, y1), flags in rows:
-        has = dict.fromkeys(("enabled", *flags), "true")
-        text = _NOT_XML.sub(" ", words)
-        ElementTree.SubElement(top, "node", {"class": kind, "text": text, "bounds": f"[{x0},{y0}][{x1},{y1}]"} | has)
+        shown = {"class": kind, "text": _NOT_XML.sub(" ", words), "bounds": f"[{x0},{y0}][{x1},{y1}]"}
+        ElementTree.SubElement(top, "node", shown | dict.fromkeys(("enabled", *flags), "true"))
     return ElementTree.tostring(top, "unicode")

@@ -81,7 +81,7 @@ def asked_for(asks: AbstractSet[str], argument: str, elements: Sequence[ScreenEl
     return phrase, matches(phrase, elements)
 
 
-def place_of(asks: AbstractSet[str], argument: str, elements: Sequence[ScreenElement]) -> tuple[int, ...]:
+def box_meant(asks: AbstractSet[str], argument: str, elements: Sequence[ScreenElement]) -> tuple[int, ...]:
     """The box [x0, y0, x1, y1] of the element that a command means most likely; () on an empty screen."""
     return next((match.element.box for match in asked_for(asks, argument, elements)[1]), ())
 
@@ -93,7 +93,7 @@ def near(asks: AbstractSet[str], argument: str, *screens: SeenScreen) -> tuple[s
     if (high, wide) == (SCREEN, SCREEN):
         return argument, list(screens)
     is_point = bool(asks & set(POINTING))
-    x, y = _point(argument) if is_point else Box(*(place_of(asks, argument, screens[0].parsed) or (0, 0, 0, 0))).middle
+    x, y = _point(argument) if is_point else Box(*(box_meant(asks, argument, screens[0].parsed) or (0, 0, 0, 0))).middle
     left = max(min(x - SCREEN // 2, wide - SCREEN), 0)
     top = max(min(y - SCREEN // 2, high - SCREEN), 0)
     window = Box(left, top, left + SCREEN, top + SCREEN)
@@ -149,7 +149,7 @@ def _likeness_of_name(phrase: Phrase, fits: Sequence[Match], elements: Sequence[
         *(
             max((getattr(match, how) for match in some), default=0.0)
             for some in (suitable, fits)
-            for how in ("plain", "loose", "part")
+            for how in ("literal", "loose", "part")
         ),
         float(fits[0].kind) if fits else 0.0,
         float(fits[0].look) if fits else 0.0,

@@ -142,11 +142,12 @@ def true_elements(browser: Browser) -> Sequence[TrueElement]:
 def _element(row: dict[str, Any]) -> TrueElement:
     x0, y0, x1, y1 = row["box"]
     box = tuple(round(SCALE * value) for value in (x0, y0 - STRIP, x1, y1 - STRIP))
-    states = bool(row.get("checked")), bool(row.get("focused"))
-    return TrueElement(row["kind"], row["text"], box, *states, row.get("form", ""))  # type: ignore[arg-type]
+    checked, focused = bool(row.get("checked")), bool(row.get("focused"))
+    return TrueElement(row["kind"], row["text"], box, checked, focused, row.get("form", ""))  # type: ignore[arg-type]
 
 
 def lies_in(inner: Sequence[int], outer: Sequence[int]) -> bool:
     """Whether the middle of a box [x0, y0, x1, y1] is in another."""
-    box, (x, y) = Box(*outer), Box(*inner).centre
+    box = Box(*outer)
+    x, y = Box(*inner).centre
     return box.left <= x <= box.right and box.top <= y <= box.bottom

@@ -5,8 +5,6 @@ is refused, so a page, or a model that types an address, reaches nothing. A brow
 it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import importlib.util
@@ -15,7 +13,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 
 from sdg.envs.ui.commands import KEYS, SCREEN, ScreenCommand
@@ -139,8 +137,8 @@ def page_error() -> type[Exception]:
     return Error
 
 
-def _launch(playwright: Any, *flags: str) -> Any:
-    return playwright.chromium.launch(
+def _launch(chrome: Any, *flags: str) -> Any:
+    return chrome.launch(
         executable_path=chromium(),
         args=[*FLAGS, *flags],
         chromium_sandbox=os.geteuid() != 0,  # its own sandbox refuses root
@@ -155,17 +153,16 @@ def open_browser(*flags: str, address: str = "") -> Iterator[Any]:
     Raises NoBrowser where there is none.
     """
     require_browser("a page needs")
-    playwright, error = _DRIVER.begin(), page_error()
+    chrome = _DRIVER.begin().chromium
     try:
-        running = playwright.chromium.connect_over_cdp(address, timeout=LOAD_TIMEOUT_MS) if address else None
-        browser = running or _launch(playwright, *flags)
+        browser = chrome.connect_over_cdp(address, timeout=LOAD_TIMEOUT_MS) if address else _launch(chrome, *flags)
         try:
             yield browser
         finally:
             with contextlib.suppress(Exception):  # it, or its driver, may be gone already
                 browser.close()
-    except error as broken:
-        raise NoBrowser(f"Chromium doesn't answer: {str(broken).splitlines()[0]:.200}") from None
+    except page_error() as error:
+        raise NoBrowser(f"Chromium doesn't answer: {str(error).splitlines()[0]:.200}") from None
     finally:
         _DRIVER.end()
 
@@ -180,13 +177,14 @@ class Browser(contextlib.AbstractContextManager["Browser"]):
         require_browser("the UI needs", *(("playwright",) if folder else ()))
         self.error = page_error()
         own = importlib.util.find_spec("miniwob")
-        self._pages, self._viewport = (folder or Path(own.origin).parent / "html").resolve(), viewport  # type: ignore[union-attr, arg-type]
+        self._pages = (folder or Path(own.origin).parent / "html").resolve()  # type: ignore[union-attr, arg-type]
+        self._viewport = viewport
         self.pages = tuple(sorted(page.stem for page in (self._pages / "miniwob").glob("*.html")))
         self._chromium: Any = None
-        playwright = _DRIVER.begin()
+        chrome = _DRIVER.begin().chromium
         self._is_open = True
         try:
-            self._chromium = _launch(playwright)
+            self._chromium = _launch(chrome)
             self._open_page()
         except self.error as error:
             self.close()
@@ -207,7 +205,7 @@ class Browser(contextlib.AbstractContextManager["Browser"]):
         self.page.on("popup", lambda popup: popup.close())
         self._task = self._clipboard = ""
 
-    def another(self) -> Browser:
+    def another(self) -> Self:
         """A page of its own in the same Chromium, for an episode beside others; it ends with the first."""
         other = copy.copy(self)
         other._is_open = False  # closing it is the first one's business

@@ -42,12 +42,13 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """How well an element fits a phrase: likeness of the words plain, of letters that look alike, and whether the words
-    are part of the element's (each in [0, 1], 1 for a phrase without words); kind and colour as asked; `score`."""
+    """How well an element fits a phrase: likeness of the words as they are written, of letters that look alike, and
+    whether the words are part of the element's (each in [0, 1], 1 for a phrase without words); kind and colour as
+    asked; `score`."""
 
     element: ScreenElement
     caption: Caption
-    plain: float
+    literal: float
     loose: float
     part: float
     kind: bool
@@ -56,7 +57,7 @@ class Match:
     @property
     def score(self) -> float:
         """How well the element fits: the best has the highest."""
-        return max(self.plain, self.loose, 0.95 * self.part) + 0.3 * self.kind + 0.3 * self.look
+        return max(self.literal, self.loose, 0.95 * self.part) + 0.3 * self.kind + 0.3 * self.look
 
 
 def caption_of(element: ScreenElement, elements: Sequence[ScreenElement]) -> Caption:
@@ -68,8 +69,8 @@ def caption_of(element: ScreenElement, elements: Sequence[ScreenElement]) -> Cap
     if element.kind in ("checkbox", "radio"):
         return Caption(element.kind, _beside(element, elements, right=True) or _beside(element, elements, right=False))
     if element.kind in ("textbox", "text area"):
-        label = _beside(element, elements, right=False) or _above(element, elements)
-        return Caption(element.kind, label or element.text)
+        label = _beside(element, elements, right=False) or _above(element, elements) or element.text
+        return Caption(element.kind, label)
     return Caption(element.kind, element.text)
 
 
@@ -109,7 +110,8 @@ def phrase_of(argument: str, *, types: bool = False) -> Phrase:
     What stands between quotation marks is words; of the rest the known kinds, colours and icons count.
     """
     parts = argument[: 4 * MAX_CHARS].split("'")
-    quoted, rest = [part.strip() for part in parts[1::2]], " ".join(parts[::2]).lower()
+    quoted = [part.strip() for part in parts[1::2]]
+    rest = " ".join(parts[::2]).lower()
     typed = None
     if types:
         typed = quoted.pop(0) if quoted else ""
@@ -144,9 +146,9 @@ def _match(phrase: Phrase, element: ScreenElement, caption: Caption) -> Match:
     look = not phrase.look or phrase.look == caption.look
     if not phrase.words:
         return Match(element, caption, 1.0, 1.0, 1.0, kind, look)
-    plain = likeness(" ".join(phrase.words.lower().split()), " ".join(caption.words.lower().split()))
+    literal = likeness(" ".join(phrase.words.lower().split()), " ".join(caption.words.lower().split()))
     words, label = alike(phrase.words), alike(caption.words)
-    return Match(element, caption, plain, likeness(words, label), float(bool(words) and words in label), kind, look)
+    return Match(element, caption, literal, likeness(words, label), float(bool(words) and words in label), kind, look)
 
 
 def alike(words: str) -> str:

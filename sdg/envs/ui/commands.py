@@ -87,7 +87,8 @@ def command_from_json(
     """A command as a model wrote it. Raises ScreenCommandError; fractions are rounded, digits in text read."""
     if not isinstance(value, Mapping) or not isinstance(value.get("name"), str):
         raise ScreenCommandError(f'a command is {{"name": ..., "args": {{...}}}}, not {value!r:.80}')
-    name, arguments = value["name"].strip(), value.get("args")
+    name = value["name"].strip()
+    arguments = value.get("args")
     kind = of.takes.get(name)
     argument = arguments.get(kind, "") if isinstance(arguments, Mapping) and kind else ""
     if name in ARGUMENTS and not (isinstance(arguments, Mapping) and kind in arguments):

@@ -41,7 +41,8 @@ def effects(
     Pictures are RGB u8 (320, 320, 3); `typed` is what was to be typed, None for a press.
     """
     changed = changes(picture, later)
-    boxes, pairs = np.array([element.box for element in before], np.int64), _Pairs(before, after)
+    boxes = np.array([element.box for element in before], np.int64)
+    pairs = _Pairs(before, after)
     captions = [caption_of(element, before) for element in before]
     kinds = np.array([caption.kind for caption in captions])
     rows = np.hstack(
@@ -94,7 +95,8 @@ def _areas(boxes: np.ndarray) -> np.ndarray:
 
 def _pixels(changed: np.ndarray, boxes: np.ndarray, kinds: np.ndarray) -> np.ndarray:
     """Where pixels changed, seen from each box."""
-    sums, total = _Sums(changed), max(int(changed.sum()), 1)
+    sums = _Sums(changed)
+    total = max(int(changed.sum()), 1)
     x0, y0, x1, y1 = boxes.T
     zero, full = np.zeros_like(x0), np.full_like(x0, SCREEN)
     own, wide, outer = (sums(_grown(boxes, by)) for by in (0, MARGIN, 3 * MARGIN))
@@ -180,7 +182,8 @@ class _Pairs:
         self.now: list[ScreenElement | None] = []
         self.moved = np.full(len(before), np.nan)
         self.gone = np.zeros(len(before), bool)
-        taken, known = set(), set(self.new_words) - {""}
+        taken = set()
+        known = set(self.new_words) - {""}
         new_kinds = np.array([element.kind for element in after])
         for n, old in enumerate(before):
             fits = self.shares[n] - MIN_OVERLAP - 0.2 * (new_kinds != old.kind)

@@ -8,14 +8,12 @@ did beside showing something is in `notices`, words of the page among them: data
 ended or broken off by `sdg.envs.ui.watch.Watch`, and one that goes away is a `PageError`.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from sdg.envs.ui.access import NO_PEERS, Access, origin_of
 from sdg.envs.ui.browser import LOAD_TIMEOUT_MS, PageError, page_error
@@ -87,7 +85,7 @@ class PageWorld:
             "filechooser": lambda chooser: self._note("the page asked for a file; none was given"),
         }
 
-    def __enter__(self) -> PageWorld:
+    def __enter__(self) -> Self:
         with self._watch_for("can't be worked on"):
             for event, listener in self._listeners.items():
                 self.page.on(event, listener)

@@ -5,8 +5,6 @@ They run in worlds of their own, where the page's scripts have patched nothing a
 origins are entered, too. What lies in a closed shadow root, or is drawn on a canvas, nobody sees: `unseen`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -59,7 +57,7 @@ class Press:
     modal: bool = False
     row: int = 0
 
-    def is_still(self, now: Press) -> bool:
+    def is_still(self, now: "Press") -> bool:
         """Whether this is what is pressed now; an icon without words goes by its names."""
         icons = self.words or self.labels or (self.hints, self.classes) == (now.hints, now.classes)
         return bool(icons) and (self.role, self.words, self.labels, self.dialog, self.unseen) == (
@@ -81,25 +79,25 @@ class Frame:
         name = name or session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
         self._world = session.send("Page.createIsolatedWorld", {"frameId": name, "worldName": "sdg"})
 
-    def ask(self, script: str, *arguments: object, plain: bool = True) -> Any:
-        """What a function of JavaScript gives, as plain values, or as a handle where it isn't `plain`."""
+    def ask(self, script: str, *arguments: object, by_value: bool = True) -> Any:
+        """What a function of JavaScript gives, `by_value`, or as a handle."""
         call = {"functionDeclaration": script, "arguments": [{"value": argument} for argument in arguments]}
-        answer = self._session.send("Runtime.callFunctionOn", call | self._world | {"returnByValue": plain})
+        answer = self._session.send("Runtime.callFunctionOn", call | self._world | {"returnByValue": by_value})
         if "exceptionDetails" in answer:
             raise PageError(f"it can't be looked at: {str(answer['exceptionDetails'])[:200]}")
-        return answer["result"].get("value" if plain else "objectId")
+        return answer["result"].get("value" if by_value else "objectId")
 
     def is_closed(self, at: Point) -> bool:
         """Whether what lies there is drawn by a shadow root that is closed."""
-        if (node := self.ask(_NODE, at, plain=False)) is None:
+        if (node := self.ask(_NODE, at, by_value=False)) is None:
             return False
         described = self._session.send("DOM.describeNode", {"objectId": node})["node"]
         return any(root.get("shadowRootType") == "closed" for root in described.get("shadowRoots", ()))
 
-    def inner(self, at: Point, on_screen: Point | None) -> tuple[Frame, Point, Point | None] | None:
+    def inner(self, at: Point, on_screen: Point | None) -> tuple["Frame", Point, Point | None] | None:
         """The frame that lies at a point, or has the focus, the point in it and on its screen, unless it is scaled;
         None for one that nobody can enter. One of another process has a session, and a screen, of its own."""
-        node = {"objectId": self.ask(_NODE, at, plain=False)}
+        node = {"objectId": self.ask(_NODE, at, by_value=False)}
         name = self._session.send("DOM.describeNode", node)["node"].get("frameId")
         if name is None or on_screen is None:
             return None

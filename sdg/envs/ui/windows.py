@@ -4,8 +4,6 @@ A window's first request is stopped before it is sent, and the page sends it in 
 once. What a window shows without a request of its own, or opened while no command ran, is reported and closed.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial

@@ -29,7 +29,7 @@ from sdg.errors import SDGError
 from sdg.experiments.workers import compiled
 from sdg.experiments.workers.workers import ERRORS, RESULTS
 from sdg.sandbox.process.pool import TRIES, LostJob, Patience, Pool
-from sdg.sandbox.process.values import encode, name_of
+from sdg.sandbox.process.values import class_name, encode
 from sdg.storage import versions
 
 LARGE_BYTES = 1 << 15
@@ -205,7 +205,7 @@ def _outcome(number: int, call: bytes, ticket: Ticket) -> dict[str, Any]:
             function, [job], answer=lambda _, request: ask(QUESTION, (number, encode(request)))
         )
     except Exception as error:
-        return {"error": name_of(type(error)), "text": str(error)[:_MAX_ERROR]}
+        return {"error": class_name(type(error)), "text": str(error)[:_MAX_ERROR]}
     if isinstance(result, LostJob):
         return {"lost": result.reason, "code": result.code, "hung": result.hung}
     return {"value": result}

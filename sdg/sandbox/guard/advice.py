@@ -94,9 +94,11 @@ def attribute(node: ast.Attribute, *, fields: Iterable[str], functions: Collecti
 def unknown(name: str, *, functions: Collection[str]) -> str:
     """Advice on a name that doesn't exist."""
     hints = [f"did you mean {match}? The" for match in _close_matches(name, tuple(functions), 1, 0.75)]
-    end = "builtins such as len, any, all, min, max, sorted and range work too"
-    answer = f"the name {name!r} is not known; {''.join(hints) or 'the'} functions are: {', '.join(functions)}; {end}"
-    return _ANSWERS.get(name, answer)
+    return _ANSWERS.get(
+        name,
+        f"the name {name!r} is not known; {''.join(hints) or 'the'} functions are: {', '.join(functions)}; "
+        "builtins such as len, any, all, min, max, sorted and range work too",
+    )
 
 
 def syntax(error: SyntaxError) -> str:

@@ -19,18 +19,13 @@ from traceback import walk_tb
 from types import BuiltinFunctionType, CodeType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
-from sdg.sandbox.guard.errors import BudgetSpent, BudgetStop, GeneratedError, GuardError, Refused, TooLarge
+from sdg.sandbox.guard.errors import BudgetSpent, BudgetStop, GeneratedError, Refused, TooLarge
 from sdg.sandbox.guard.library import BUILTINS, METHODS, MODULES, Library
 from sdg.sandbox.guard.meter import FILENAME, UNITS_PER_STEP
 from sdg.sandbox.guard.outline import entry_of, is_static, names_bound
 from sdg.sandbox.guard.syntax import MAX_SOURCE_BYTES, parse
 from sdg.sandbox.guard.table import EXCEPTIONS
 from sdg.sandbox.guard.weave import Weaver
-
-__all__ = [
-    "BudgetSpent", "FILENAME", "GeneratedError", "Guard", "GuardError", "GuardedFunction", "HostFault", "Refused",
-    "Signature", "reserved_names",
-]  # fmt: skip
 
 MAX_ARGUMENT_CHARACTERS = 2_000
 """Longest argument as text; each of its parts counts for two more."""
@@ -69,11 +64,11 @@ class Signature:
     def of(cls, name: str, function: Callable[..., object]) -> "Signature":
         """The signature of a Python function, from its parameters."""
         parameters = list(inspect.signature(function).parameters.values())
-        plain = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         return cls(
             name=name,
-            least=sum(p.default is p.empty for p in plain),
-            most=1000 if any(p.kind is p.VAR_POSITIONAL for p in parameters) else len(plain),
+            least=sum(p.default is p.empty for p in positional),
+            most=1000 if any(p.kind is p.VAR_POSITIONAL for p in parameters) else len(positional),
             keywords=frozenset(p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)),
         )
 
@@ -146,10 +141,11 @@ class Guard:
             weaver = Weaver(tree, fields=self.fields, functions=self.signatures, errors=self.errors,
                             bound=names_bound(tree), fixed=fixed | (self.errors.keys() - EXCEPTIONS))  # fmt: skip
             entry_name = entry_of(tree, entry, weaver.refuse, is_truth=self.returns is bool)
-            static, code = is_static(tree), weaver.compile(tree)
+            lasts = is_static(tree)  # asked before weaving changes the tree
+            code = weaver.compile(tree)
         except (RecursionError, ValueError) as error:
             raise Refused(f"The code cannot be judged: {str(error)[:200]}.") from None
-        return GuardedFunction(self, source=source, entry=entry_name, code=code, is_static=static)
+        return GuardedFunction(self, source=source, entry=entry_name, code=code, is_static=lasts)
 
 
 class GuardedFunction(Library):
@@ -189,7 +185,7 @@ class GuardedFunction(Library):
                 self._module = names if self._is_static else {}
             value = names[self.entry]()
             self.tick(0)  # raises where the budget is spent although the code went on
-            return value if type(value) is bool else self._plain_value(value)
+            return value if type(value) is bool else self._result(value)
         except (Exception, BudgetStop) as error:
             raise self._error_for_caller(error) from None
 
@@ -271,13 +267,12 @@ class GuardedFunction(Library):
         if isinstance(error, BudgetStop) and error.__cause__ is not None:
             return GeneratedError("", line=line, kind=type(error.__cause__).__name__)
         if self.left < 0:
-            message = (
-                f"{self.entry}() did not finish within {self.budget_steps} steps: is there a loop that never ends?"
+            return BudgetSpent(
+                f"{self.entry}() did not finish within {self.budget_steps} steps: is there a loop that never ends?",
+                line=line,
             )
-            return BudgetSpent(message, line=line)
-        if type(error) not in (ValueError, TypeError, OverflowError, ZeroDivisionError) and any(
-            error is host_error for host_error in self._host_errors
-        ):
+        is_host_error = any(error is host_error for host_error in self._host_errors)
+        if is_host_error and type(error) not in (ValueError, TypeError, OverflowError, ZeroDivisionError):
             return error
         return GeneratedError(self._message(error), line=line, kind=type(error).__name__)
 
@@ -301,7 +296,7 @@ class GuardedFunction(Library):
         hint = next((f": {hint}" for sign, hint in hints if sign in text[:200]), "")
         return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text) + hint
 
-    def _plain_value(self, value: Any) -> Any:
+    def _result(self, value: Any) -> Any:
         """A copy of an entry function's value; functions and iterators become None."""
         if self._returns is bool:
             value_text = f"a value of type {type(value).__name__}: it" if value is not None else "None: every path"

@@ -143,7 +143,8 @@ class Library(Meter):
 
     def _binary(self, name: str, function: Method, *, in_place: bool) -> Method:
         """An operator: bounded on numbers, checked and charged on everything else."""
-        grows, divides = GROWTH.get(name), name in ("mod", "floordiv")
+        grows = GROWTH.get(name)
+        divides = name in ("mod", "floordiv")
 
         def apply(left: Any, right: Any) -> Any:
             if type(left) in NUMBERS and type(right) in NUMBERS:
@@ -165,15 +166,18 @@ class Library(Meter):
 
     def _charge(self, name: str, left: Any, right: Any) -> None:
         """Charge an operator on two values that aren't both numbers."""
-        kinds, limit_kind = {type(left), type(right)}, str if str in (type(left), type(right)) else list
+        kinds = {type(left), type(right)}
+        limit_kind = str if str in kinds else list
         size = sum(len(side) for side in (left, right) if type(side) in CONTAINERS | {str})
         if name == "or_" and type(left) in DICTS and type(right) not in DICTS:
             raise TypeError("| joins two dicts: use update for pairs")
         if kinds <= HASHED:
             self.weigh(self.keys(left), self.keys(right))
         elif kinds & HASHED:
-            kinds_text = f"a {type(left).__name__} and a {type(right).__name__}"
-            raise TypeError(f"this operator takes two numbers, two sets or two dicts, not {kinds_text}")
+            raise TypeError(
+                "this operator takes two numbers, two sets or two dicts, "
+                f"not a {type(left).__name__} and a {type(right).__name__}"
+            )
         elif name == "mul" and kinds & {int, bool}:
             size *= max(0, left if type(left) in NUMBERS else right)
         # Checked before the value is made: a text of two letters times a billion would fill the memory.
@@ -287,8 +291,8 @@ class Library(Meter):
 
         def mark(item: Any) -> Any:
             value = item if key is None else key(item)
-            is_plain = type(value) in NUMBERS and is_short(value)
-            self.tick(1 + ((1 if is_plain else self.weigh(value)) * count.bit_length() >> 2))
+            is_short_number = type(value) in NUMBERS and is_short(value)
+            self.tick(1 + ((1 if is_short_number else self.weigh(value)) * count.bit_length() >> 2))
             return value
 
         return mark
@@ -357,7 +361,8 @@ class Library(Meter):
     def update(self, items: Any, more: Any = (), /, **words: Any) -> None:
         """`items.update(more)` of a dict, or of a Counter, whose counts are numbers."""
         more = () if more is None and type(items) is Counter else more
-        key, named = self._looks["k"], more if type(more) in DICTS else {}
+        key = self._looks["k"]
+        named = more if type(more) in DICTS else {}
         for part in () if named is more else self._looks["i"](more, items):  # which may see what is there already
             if type(items) is Counter:
                 items[key(part, items)] += 1

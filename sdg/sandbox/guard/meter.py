@@ -106,7 +106,8 @@ class Meter:
         Raises `TooLarge`, `BudgetStop` when the walk costs more than is left, TypeError for a value without text and
         for a Counter in a value to be compared: its == is Python code, and goes through the longer of two.
         """
-        size, level = 0, list(values)
+        size = 0
+        level = list(values)
         for depth in range(MAX_DEPTH + 1):
             if not level:
                 return size
@@ -172,7 +173,7 @@ class Meter:
             return items
         size = self.weigh(*items)
         self.tick(12 * len(items) + (size * len(items).bit_length() >> 2))
-        return _check_unchanged(items, sorted(items, key=_plain_text))
+        return _check_unchanged(items, sorted(items, key=_text_of_nested))
 
     def to_list(self, items: Iterable[Any], *, in_order: bool = True) -> list[Any]:
         """A new list of the items, as many as one operation may have; four times that if each was counted before."""
@@ -189,7 +190,7 @@ class Meter:
         part = value
         if isinstance(value, Exception) and len(value.args) == 1 and write is str:  # its text is its argument's
             part, write = value.args[0], repr if isinstance(value, KeyError) else write
-        return str(self.charge_made(write(part) if type(part) in self.flat else _plain_text(part, write)))
+        return str(self.charge_made(write(part) if type(part) in self.flat else _text_of_nested(part, write)))
 
     def show(self, value: Any, conversion: int = -1, spec: str = "") -> str:
         """One value of an f-string; `conversion` is the character after `!`, -1 for none."""
@@ -228,9 +229,9 @@ _FORMS: dict[type, str] = {
 }  # fmt: skip
 
 
-def _plain_text(value: Any, write: Callable[[Any], str] = repr) -> str:
+def _text_of_nested(value: Any, write: Callable[[Any], str] = repr) -> str:
     """The text of nested values with sets in the order of their items' texts, because Python's differs by process."""
-    kind, text_of = type(value), partial(_plain_text, write=ascii if write is ascii else repr)
+    kind, text_of = type(value), partial(_text_of_nested, write=ascii if write is ascii else repr)
     form = _FORMS.get(kind, f"{kind.__name__}({{}})" if isinstance(value, Exception) and write is not str else "")
     if not form or (kind in SETS | {Counter} and not value):
         return write(value)

@@ -104,8 +104,10 @@ def parse(source: str, *, at_most: int = MAX_SOURCE_BYTES) -> ast.Module:
             try:
                 ast.unparse(node)
             except ValueError:
-                problem = "Within an f-string's braces there is a text with special characters: give it a name first."
-                raise Refused(problem, line=node.lineno) from None
+                raise Refused(
+                    "Within an f-string's braces there is a text with special characters: give it a name first.",
+                    line=node.lineno,
+                ) from None
         nodes += [
             (child, depth + 1, blocks + _BLOCKS.get(type(child), 0))
             for child in ast.iter_child_nodes(node)
@@ -330,7 +332,7 @@ WOVEN: dict[type[ast.AST], Callable[[Any], ast.AST | list[ast.stmt]]] = {
 """The replacement of a node once its parts are woven."""
 
 
-def name_of(op: ast.cmpop, *sides: ast.expr) -> str:
+def comparison_name(op: ast.cmpop, *sides: ast.expr) -> str:
     """A comparison's function. `x is "red"` is meant as ==; whether `is` holds there depends on the interpreter."""
     is_text = any(isinstance(side, ast.Constant) and type(side.value) is str for side in sides)
     name = COMPARE[type(op).__name__]
@@ -367,7 +369,8 @@ def unpack(target: ast.expr, value: ast.expr, names: Iterator[str]) -> list[ast.
     once than are allowed."""
     if not isinstance(target, ast.Tuple | ast.List):
         return [ast.Assign(targets=[target], value=value)]
-    has_star, inner = any(isinstance(element, ast.Starred) for element in target.elts), list[ast.Assign]()
+    has_star = any(isinstance(element, ast.Starred) for element in target.elts)
+    inner: list[ast.Assign] = []
     for place, element in enumerate(target.elts):
         if inner or isinstance(element, ast.Tuple | ast.List):  # targets behind a pattern are assigned after it
             name = ast.Name(id=next(names), ctx=ast.Store())

@@ -27,10 +27,10 @@ from sdg.sandbox.guard.syntax import (
     REFUSED,
     WOVEN,
     call,
+    comparison_name,
     compile_tree,
     load,
     loads,
-    name_of,
     unpack,
 )
 from sdg.sandbox.guard.table import BINARY, PLAIN_TYPES
@@ -143,12 +143,14 @@ class Weaver(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         if node.name in self._functions and node.name in loads(node):
-            problem = f"{node.name} is given, and in a function of that name it means itself: choose another name"
-            self.refuse(node, problem)
+            self.refuse(
+                node, f"{node.name} is given, and in a function of that name it means itself: choose another name"
+            )
         node.decorator_list = [call(".counted", units(*node.body))]
         inner = {part for part in ast.walk(node) if isinstance(part, ast.FunctionDef)} - {node}
         nested = {part for function in inner for part in ast.walk(function)}
-        outside, self._imports = self._imports, self._imports | self._imports_of({*ast.walk(node)} - nested)
+        outside = self._imports
+        self._imports = outside | self._imports_of({*ast.walk(node)} - nested)
         self.generic_visit(node)
         self._imports = outside
         return node
@@ -163,7 +165,8 @@ class Weaver(ast.NodeTransformer):
 
     def _bind(self, loop: ast.For | ast.comprehension) -> list[ast.Assign]:
         """Let a loop go over sets in order, and bind a name where it bound a pattern, which is unpacked then."""
-        loop.iter, target = call(".ordered", loop.iter), loop.target
+        loop.iter = call(".ordered", loop.iter)
+        target = loop.target
         if not isinstance(target, ast.Tuple | ast.List):
             return []
         name = next(self._temporaries)
@@ -173,7 +176,8 @@ class Weaver(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> list[ast.Assign]:
         """An assignment for each target and each pattern in it, because a pattern may get another value."""
         self.generic_visit(node)
-        value, assignments = node.value, list[ast.Assign]()
+        value = node.value
+        assignments: list[ast.Assign] = []
         if len(node.targets) > 1:
             name = next(self._temporaries)
             assignments.append(ast.Assign(targets=[ast.Name(id=name, ctx=ast.Store())], value=value))
@@ -209,11 +213,12 @@ class Weaver(ast.NodeTransformer):
         if isinstance(target, ast.Subscript):
             name = next(self._temporaries)
             place = ast.NamedExpr(target=ast.Name(id=name, ctx=ast.Store()), value=target.slice)
-            old, target.slice = ast.Subscript(value=target.value, slice=place, ctx=ast.Load()), load(name)
+            old = ast.Subscript(value=target.value, slice=place, ctx=ast.Load())
+            target.slice = load(name)
         elif isinstance(target, ast.Name):
             old = load(target.id)
-        new = call(f".i{BINARY.get(type(node.op).__name__, '')}", old, self.visit(node.value))
-        return ast.Assign(targets=[target], value=new)
+        operator = f".i{BINARY.get(type(node.op).__name__, '')}"
+        return ast.Assign(targets=[target], value=call(operator, old, self.visit(node.value)))
 
     # Expressions ----------------------------------------------------------------------------------------------------
 
@@ -260,20 +265,20 @@ class Weaver(ast.NodeTransformer):
         return node if node.attr in self._fields else call(".getter", node.value)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        function, name, receiver = node.func, self._free_name(node.func), list[ast.expr]()
-        owners = {*self._imports, *PLAIN_TYPES}
+        function = node.func
+        receiver: list[ast.expr] = []
         if (
             isinstance(function, ast.Attribute)
             and function.attr in METHODS
-            and self._free_name(function.value) not in owners
+            and self._free_name(function.value) not in {*self._imports, *PLAIN_TYPES}
         ):
-            name, receiver = f".m_{function.attr}", [self.visit(function.value)]
-            node.func = load(name)
+            receiver = [self.visit(function.value)]
+            node.func = load(f".m_{function.attr}")
         else:
             node.func = self.visit(function)
             if isinstance(function, ast.Attribute) and function.attr in self._fields:
                 self.refuse(node, f"{function.attr} is a value, not a method: write it without brackets")
-        is_consumed = name in _CONSUMERS and len(node.args) == 1 and not node.keywords
+        is_consumed = self._free_name(function) in _CONSUMERS and len(node.args) == 1 and not node.keywords
         is_raw = is_consumed and isinstance(node.args[0], ast.GeneratorExp) and self._raw < MAX_RAW
         self._raw += is_raw
         node.args = [*receiver, *map(self.visit_ListComp if is_raw else self.visit, node.args)]
@@ -289,7 +294,8 @@ class Weaver(ast.NodeTransformer):
         self.generic_visit(node)
         generators, node.generators = node.generators, []
         for generator, tick in zip(generators, ticks, strict=True):
-            tests, generator.ifs = [tick, *generator.ifs], []
+            tests = [tick, *generator.ifs]
+            generator.ifs = []
             unpacked = [
                 ast.comprehension(
                     target=assignment.targets[0],
@@ -311,7 +317,7 @@ class Weaver(ast.NodeTransformer):
             self.refuse(node, f"{name} is a function: call it, as in {name}()")
         self.generic_visit(node)
         sides = [node.left, *node.comparators]
-        tests = [load(name_of(op, *sides[place : place + 2])) for place, op in enumerate(node.ops)]
+        tests = [load(comparison_name(op, *sides[place : place + 2])) for place, op in enumerate(node.ops)]
         if len(tests) == 1:
             return ast.Call(func=tests[0], args=sides, keywords=[])
         parts = [ast.Lambda(args=_NO_ARGUMENTS, body=side) for side in node.comparators]

@@ -69,19 +69,18 @@ class Board:
         """
 
         def run_noted(owner: Any, *arguments: Any, **keywords: Any) -> Any:
-            page, before = self._page, self._page[0]
+            page = self._page
+            before = page[0]
             depth = min(before + 1, MAX_DEPTH)
             page[depth * _DIGEST_BYTES : (depth + 1) * _DIGEST_BYTES] = bytes.fromhex(digest(owner.source))
             page[0] = depth
             self.calls += 1
             try:
-                value = call(owner, *arguments, **keywords)
+                return call(owner, *arguments, **keywords)
             except MemoryError:
+                before = page[0]
                 raise
-            except BaseException:
+            finally:
                 page[0] = before
-                raise
-            page[0] = before
-            return value
 
         return run_noted

@@ -133,15 +133,14 @@ def _try(action: Callable[[], object]) -> str:
 
 
 def _set_limits(limits: Limits) -> None:
-    values = {
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_AS: limits.memory_bytes,
-        resource.RLIMIT_FSIZE: limits.file_bytes,
-        resource.RLIMIT_NOFILE: limits.open_files,
-    }
-    for kind, value in values.items():
-        hard = resource.getrlimit(kind)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    for kind, wanted in (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_AS, limits.memory_bytes),
+        (resource.RLIMIT_FSIZE, limits.file_bytes),
+        (resource.RLIMIT_NOFILE, limits.open_files),
+    ):
+        _, hard = resource.getrlimit(kind)
+        value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(kind, (value, value))
 
 
@@ -156,7 +155,8 @@ def _call(name: str, *arguments: Any) -> int:
 
 def _drop_capabilities() -> None:
     """Drop what root may do beyond other users, such as reading the memory of any process: version 3 of capset(2)."""
-    header, no_rights = struct.pack("<Ii", 0x20080522, 0), struct.pack("<6I", 0, 0, 0, 0, 0, 0)
+    header = struct.pack("<Ii", 0x20080522, 0)
+    no_rights = bytes(24)  # three sets, each of two words
     _call("capset", ctypes.c_char_p(header), ctypes.c_char_p(no_rights))
 
 
@@ -174,7 +174,8 @@ def _filter(limits: Limits) -> bytes:
     """A classic BPF program over (number, architecture, arguments) of each system call. What isn't allowed is refused,
     because newer kernels have ever more calls."""
     architecture, _, column = _MACHINES[platform.machine()]
-    reads, own = [_step(_ANY_BIT, _WRITE_FLAGS, 0, 1)], _one_of(os.getpid())
+    reads = [_step(_ANY_BIT, _WRITE_FLAGS, 0, 1)]
+    own = _one_of(os.getpid())
     tests = {  # the argument that is looked at, and what allows the call: a process may end itself, as abort() does
         "open": (1, reads), "openat": (2, reads), "clone": (0, [_step(_ANY_BIT, _NEW_THREAD, 1, 0)]),
         "kill": (0, own), "tkill": (0, own), "tgkill": (0, own), "prlimit64": (0, _one_of(0)),
@@ -182,7 +183,8 @@ def _filter(limits: Limits) -> bytes:
     }  # fmt: skip
     calls = _CALLS
     if limits.writes_below:
-        calls, tests = calls | _WRITE_CALLS, {**tests, "open": (1, []), "openat": (2, [])}
+        calls = calls | _WRITE_CALLS
+        tests |= {"open": (1, []), "openat": (2, [])}
     code = [_step(_LOAD, 4), _step(_EQUAL, architecture, 1, 0), _step(_RETURN, _KILL), _step(_LOAD, 0)]
     for name, numbers in calls.items():
         argument, test = tests.get(name, (0, []))
@@ -211,7 +213,7 @@ def _install(program: bytes) -> None:
     _call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     buffer = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
-    number = _MACHINES[platform.machine()][1]
+    _, number, _ = _MACHINES[platform.machine()]
     if _call("syscall", number, _SECCOMP_SET_FILTER, _SECCOMP_TSYNC, ctypes.c_char_p(header)):
         raise OSError("a thread of this process can't be filtered")
 

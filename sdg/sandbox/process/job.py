@@ -17,7 +17,7 @@ from typing import Any
 from sdg.sandbox.process.board import Board
 from sdg.sandbox.process.confine import Limits, limit, seal
 from sdg.sandbox.process.line import open_line
-from sdg.sandbox.process.values import MAX_ERROR_CHARACTERS, BadFrame, encode, name_of, read
+from sdg.sandbox.process.values import MAX_ERROR_CHARACTERS, BadFrame, class_name, encode, read
 
 BEAT_SECONDS = 0.5
 
@@ -62,7 +62,7 @@ def main(board: int) -> None:
         except MemoryError:
             channel.send({"id": number, "full": True})
         except Exception as error:
-            name = "RuntimeError" if isinstance(error, BadFrame) else name_of(type(error))
+            name = "RuntimeError" if isinstance(error, BadFrame) else class_name(type(error))
             channel.send({"id": number, "error": name, "text": str(error)[:MAX_ERROR_CHARACTERS]})
 
 

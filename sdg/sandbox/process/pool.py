@@ -8,8 +8,6 @@ worker that hangs is killed and its job given up; when one dies or fills its mem
 Questions of a job to its parent (`line.ask`) are answered here, in a thread beside the supervising one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pickle
@@ -92,6 +90,18 @@ class _Member:
     report: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class _JobQueue:
+    """The jobs of one `run`: their function, the one that answers their questions, those that wait, the tries of
+    each."""
+
+    function: Callable[[Any], Any]
+    jobs: Sequence[Any]
+    answer: Callable[[Any, Any], Any] | None
+    waiting: deque[int]
+    tries: list[int]
+
+
 class Pool(contextlib.AbstractContextManager["Pool"]):
     """Up to `processes` workers, started when there are jobs for them and kept until `close`.
 
@@ -107,10 +117,12 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
     ) -> None:  # fmt: skip
         self.processes, self.limits = processes, limits
         self.patience, self.tries = patience, tries
-        self._environment, self._folder = {**clean_environment(), **environment}, folder
+        self._environment = {**clean_environment(), **environment}
+        self._folder = folder
         self._reader = Reader(results)
         self._members: list[_Member] = []
-        self._runs, self._last_look = 0, 0.0
+        self._runs = 0
+        self._last_look = 0.0
         self._replies: deque[tuple[_Member, dict[str, Any]]] = deque()
         self._wake_reader, self._wake_writer = os.pipe()
 
@@ -146,34 +158,33 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
         `answer(job, request)` answers a job's question, in a separate thread. An exception of a job ends the other
         jobs and is raised here.
         """
-        waiting, tries = deque(range(len(jobs))), [0] * len(jobs)
-        self._runs, self._last_look = self._runs + 1, time.monotonic()
+        queue = _JobQueue(function, jobs, answer, deque(range(len(jobs))), [0] * len(jobs))
+        self._runs += 1
+        self._last_look = time.monotonic()
         try:
-            while waiting or any(member.job is not None for member in self._members):
-                self._hand_out(function, jobs, waiting=waiting, tries=tries)
-                yield from self._look(_JobQueue(jobs, answer, waiting, tries))
+            while queue.waiting or any(member.job is not None for member in self._members):
+                self._hand_out(queue)
+                yield from self._look(queue)
         finally:
             self._runs -= 1
             for member in [member for member in self._members if member.job is not None]:
                 self._end(member)
 
-    def _hand_out(
-        self, function: Callable[[Any], Any], jobs: Sequence[Any], *, waiting: deque[int], tries: list[int]
-    ) -> None:
-        while waiting:
+    def _hand_out(self, queue: _JobQueue) -> None:
+        while queue.waiting:
             free = next((member for member in self._members if member.job is None), None)
             if free is None and len(self._members) >= self.processes:
                 return
             member = free or self._start()
-            number = waiting.popleft()
-            tries[number] += 1
-            member.job, member.code_seconds = number, 0.0
+            number = queue.waiting.popleft()
+            queue.tries[number] += 1
+            member.job = number
+            member.code_seconds = 0.0
             member.has_full_memory = member.has_begun = False
             member.board.clear()
             member.began_at = member.heard_at = time.monotonic()
-            self._send(
-                member, {"id": number, "main": _script_of(function), "call": pickle.dumps((function, jobs[number]))}
-            )
+            call = pickle.dumps((queue.function, queue.jobs[number]))
+            self._send(member, {"id": number, "main": _script_of(queue.function), "call": call})
 
     def _look(self, queue: _JobQueue) -> Iterator[tuple[int, Any]]:
         """Read the workers' messages for a moment, and judge workers that are silent."""
@@ -191,7 +202,8 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
     def _leave_out_sleep(self) -> None:
         """Don't count time against the workers during which the machine, and so this process, stood still."""
         now = time.monotonic()
-        slept, self._last_look = now - self._last_look, now
+        slept = now - self._last_look
+        self._last_look = now
         for member in self._members if slept > MIN_SLEEP else ():
             member.heard_at += slept
             member.began_at += slept
@@ -220,7 +232,8 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
         elif "began" in message:
             if member.has_begun:
                 raise BadFrame("that its job began twice")
-            member.began_at, member.has_begun = time.monotonic(), True
+            member.began_at = time.monotonic()
+            member.has_begun = True
         elif "beat" in message:
             member.code_seconds = float(message["beat"])
         elif member.job is None:
@@ -231,16 +244,17 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
             member.has_full_memory = message.get("full") is True
             if not member.has_full_memory:
                 number, member.job = member.job, None
-                error = message.get("error")
-                text = str(message.get("text"))[:MAX_ERROR_CHARACTERS]
-                return number, message["value"] if error is None else self._reader.error(str(error), text)
+                if (error := message.get("error")) is None:
+                    return number, message["value"]
+                return number, self._reader.error(str(error), str(message.get("text"))[:MAX_ERROR_CHARACTERS])
         return None
 
     def _ask(self, member: _Member, request: Any, queue: _JobQueue) -> None:
         """Let a thread answer a question and wake the pool then, because a model may take minutes."""
         if member.is_asking or queue.answer is None or member.job is None:
             raise BadFrame("a question that nobody asked for")
-        answer, job = queue.answer, queue.jobs[member.job]
+        answer = queue.answer
+        job = queue.jobs[member.job]
         member.is_asking = True
 
         def work() -> None:
@@ -263,41 +277,43 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
 
     def _reason_if_hung(self, member: _Member) -> str:
         """Why a worker counts as hung; "" when it doesn't."""
-        now, patience = time.monotonic(), self.patience
         if member.job is None:
             return ""
+        now = time.monotonic()
         silent = now - member.heard_at
-        if silent > (patience.silence if member.report else patience.start):
+        worked = now - member.began_at
+        if silent > (self.patience.silence if member.report else self.patience.start):
             return f"it gave no sign of life for {silent:.0f} s"
-        if member.code_seconds > patience.code:
+        if member.code_seconds > self.patience.code:
             return f"one call of generated code ran for {member.code_seconds:.0f} s"
-        if now - member.began_at > patience.job:
-            return f"it was not done after {now - member.began_at:.0f} s"
+        if worked > self.patience.job:
+            return f"it was not done after {worked:.0f} s"
         return ""
 
     def _handle_death(self, member: _Member, queue: _JobQueue) -> Iterator[tuple[int, Any]]:
-        number = member.job
         with contextlib.suppress(subprocess.TimeoutExpired):
             member.process.wait(5.0)
-        reason = (
-            "it ran out of memory" if member.has_full_memory else f"its process {_describe_exit(member.process.poll())}"
-        )
-        if number is not None and queue.tries[number] < self.tries:
-            queue.waiting.append(number)
+        if member.job is not None and queue.tries[member.job] < self.tries:
+            queue.waiting.append(member.job)
             self._end(member)
         else:
+            exit_text = f"its process {_describe_exit(member.process.poll())}"
+            reason = "it ran out of memory" if member.has_full_memory else exit_text
             times = f", {self.tries} times" if self.tries > 1 else ""
             yield from self._lose(member, f"{reason}{times}", hung=False)
 
     def _lose(self, member: _Member, reason: str, *, hung: bool = True) -> Iterator[tuple[int, Any]]:
-        number, code, words = member.job, member.board.running(), _last_words(member.errors)
+        number = member.job
+        code = member.board.running()
+        words = _last_words(member.errors)
         self._end(member)
         if number is not None:
             yield number, LostJob(f"{reason}{': ' + words if words else ''}", code, hung)
 
     def _start(self) -> _Member:
         hide_memory()
-        errors, board = tempfile.TemporaryFile(), Board.new()  # noqa: SIM115  closed with the member
+        errors = tempfile.TemporaryFile()  # noqa: SIM115  closed with the member
+        board = Board.new()
         paths = [os.path.abspath(path) for path in sys.path]
         start = f"from sdg.sandbox.process.job import main; main({board.descriptor})"
         process = subprocess.Popen(
@@ -329,16 +345,6 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
                 stream.close()
         member.board.close()
         self._members.remove(member)
-
-
-@dataclass(frozen=True, slots=True)
-class _JobQueue:
-    """The jobs of one `run`: the function that answers their questions, those that wait, and the tries of each."""
-
-    jobs: Sequence[Any]
-    answer: Callable[[Any, Any], Any] | None
-    waiting: deque[int]
-    tries: list[int]
 
 
 def _write_out(pipe: IO[bytes], outbox: SimpleQueue[bytes]) -> None:

@@ -34,7 +34,7 @@ MAX_KEYS = 256
 """Most keys of one dict to which a lying worker could give equal hashes: each is compared with all others."""
 
 _HEADER = struct.Struct("<Q")
-_PLAIN = (bool, int, float, str)
+_SCALARS = (bool, int, float, str)
 _DTYPES = frozenset(np.dtype(code).str for code in "?bBhHiIqQefd")
 
 
@@ -77,13 +77,13 @@ def encode(value: Any) -> bytes:
     return frame(_HEADER.pack(len(tree)) + tree + b"".join(arrays), most=MAX_ANSWER_BYTES)
 
 
-def name_of(kind: type) -> str:
+def class_name(kind: type) -> str:
     """The name under which a class is sent."""
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}:{kind.__qualname__}"
 
 
 def _tree(value: Any, arrays: list[bytes]) -> Any:
-    if value is None or type(value) in _PLAIN:
+    if value is None or type(value) in _SCALARS:
         return value
     if isinstance(value, list) or type(value) is tuple:
         return ["list" if isinstance(value, list) else "tuple", *(_tree(item, arrays) for item in value)]
@@ -95,7 +95,7 @@ def _tree(value: Any, arrays: list[bytes]) -> Any:
         return ["array" if isinstance(value, np.ndarray) else "scalar", value.dtype.str, list(value.shape), offset]
     if is_dataclass(value) and not isinstance(value, type):
         content = {field.name: _tree(getattr(value, field.name), arrays) for field in fields(value) if field.init}
-        return ["value", name_of(type(value)), content]
+        return ["value", class_name(type(value)), content]
     raise BadFrame(f"the answer holds {type(value).__name__}, which is no data: {value!r:.80}")
 
 
@@ -112,7 +112,8 @@ class Reader:
             (size,) = _HEADER.unpack_from(data)
             if size > min(MAX_TREE_BYTES, len(data) - _HEADER.size):
                 raise BadFrame("a message whose tree is too long")
-            start, self._offset = _HEADER.size + size, 0
+            start = _HEADER.size + size
+            self._offset = 0
             return self._rebuild(json.loads(data[_HEADER.size : start]), memoryview(data)[start:])
         except BadFrame:
             raise
@@ -132,7 +133,7 @@ class Reader:
 
     def _rebuild(self, node: Any, arrays: memoryview) -> Any:
         if not isinstance(node, list):
-            if node is None or type(node) in _PLAIN:
+            if node is None or type(node) in _SCALARS:
                 return node
             raise BadFrame("a message with an object where none belongs")
         kind, *rest = node

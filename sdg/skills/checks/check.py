@@ -13,7 +13,7 @@ from sdg.envs.domain import Domain, Language, Perceivable
 from sdg.envs.world import Perception
 from sdg.sandbox.guard import Guard, GuardedFunction, GuardError
 from sdg.sandbox.guard.syntax import parse
-from sdg.skills.checks.template import Unfit, mentioned_things, parse_check, rewrite, target_of, written_check
+from sdg.skills.checks.template import Unfit, described_target, mentioned_things, parse_check, rewrite, written_check
 from sdg.skills.library.library import Skill
 from sdg.skills.subgoal import CheckFunction
 
@@ -116,7 +116,7 @@ def with_argument(check: CheckFunction, old: str, new: str, *, language: Languag
 
 def is_description(text: str, language: Language) -> bool:
     """Whether a text is a description in a domain's language."""
-    return target_of(text, language) is not None
+    return described_target(text, language) is not None
 
 
 def _with_literal(check: CheckFunction, old: str, new: str) -> CheckFunction:

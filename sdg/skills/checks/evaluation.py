@@ -14,8 +14,6 @@ of things decides whether it raises: such rows are uncertain, and only they are 
 agree in every state.
 """
 
-from __future__ import annotations
-
 import ast
 import operator
 from collections.abc import Callable, Iterator, Sequence
@@ -84,7 +82,7 @@ class Evaluation:
     """One evaluation of one form over n rows."""
 
     def __init__(
-        self, form: VectorizedCheck, memory: Any, columns: Columns, rows: np.ndarray, which: np.ndarray
+        self, form: "VectorizedCheck", memory: Any, columns: Columns, rows: np.ndarray, which: np.ndarray
     ) -> None:
         self.form, self.reader = form, form.reader
         self.memory, self.columns = memory, columns
@@ -161,7 +159,7 @@ class Evaluation:
         shape = (1, -1, 1) if self.depth == 0 else (1, 1, -1)
         with self.where(source_value.data.reshape(len(source_value.data), *shape[1:])):
             self.depth += 1
-            self._assign(target, Value(THING, np.arange(source_value.data.shape[1]).reshape(shape), axis=self.depth))
+            self._assign(target, Value(THING, np.arange(things).reshape(shape), axis=self.depth))
             yield
             self.depth -= 1
 
@@ -264,10 +262,10 @@ class Evaluation:
         return Value(THING, np.where(things.data.any(axis=1), place, -1)[:, None, None])
 
     def _compare(self, node: ast.Compare) -> np.ndarray:
-        holds, left = np.ones((1, 1, 1), bool), node.left
-        for op, right in zip(node.ops, node.comparators, strict=True):
+        holds = np.ones((1, 1, 1), bool)
+        for op, left, right in zip(node.ops, [node.left, *node.comparators], node.comparators, strict=False):
             with self.where(holds):
-                holds, left = holds & self._holds(op, left, right), right
+                holds = holds & self._holds(op, left, right)
         return holds
 
     def _holds(self, op: ast.cmpop, left: ast.expr, right: ast.expr) -> np.ndarray:
@@ -326,8 +324,8 @@ class Evaluation:
                     raise Unsupported("a description that isn't a text of its own")
                 targets = self.form.encode(description.data, THINGS)[self.which]
                 self.fail((targets[:, -1] == 0)[:, None, None])
-                hits = self.reader.matches(self.memory, self.rows, self.columns, targets[:, :-1])
-                return Value(THINGS, hits, nearest_first=True)
+                fitting = self.reader.matches(self.memory, self.rows, self.columns, targets[:, :-1])
+                return Value(THINGS, fitting, nearest_first=True)
             case self.reader.is_free, [argument]:
                 position = self.value(argument)
                 if position.kind != PAIR or any(coordinate.kind != INT for coordinate in position.data):

@@ -20,7 +20,7 @@ from sdg.sandbox.guard import Refused
 from sdg.sandbox.guard.outline import names_bound
 from sdg.skills.checks.alternatives import Replacer
 from sdg.skills.checks.check import compile_check
-from sdg.skills.checks.template import string_constants, target_of
+from sdg.skills.checks.template import described_target, string_constants
 from sdg.skills.library.library import CheckTemplate
 from sdg.skills.subgoal import CheckFunction
 
@@ -94,7 +94,7 @@ def _unused_description(definition: ast.FunctionDef, domain: Domain) -> str:
     literals, so that these aren't taken for the argument."""
     language, literals = domain.language, string_constants(ast.unparse(definition))
     words = {word for text in literals for word in text.lower().split()}
-    used_targets = {target_of(text, language) for text in (*literals, language.anything)}
+    used_targets = {described_target(text, language) for text in (*literals, language.anything)}
     missions = (
         mission(number)
         for mission in (domain.layouts(level, range(_MISSIONS_PER_LEVEL)).mission for level in domain.levels())

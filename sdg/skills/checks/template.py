@@ -61,7 +61,7 @@ def rewrite(check: CheckFunction, replacements: Mapping[str, str], language: Lan
     targets = {language.parse(old): language.parse(new) for old, new in replacements.items() if old}
     words = {language.part(old, part) for old, new in targets.items() if old != new for part in language.parts}
     for text in _parts_of_texts(check.source):
-        if not words.isdisjoint(text.lower().split()) and target_of(text, language) not in targets:
+        if not words.isdisjoint(text.lower().split()) and described_target(text, language) not in targets:
             raise Unfit(f"{text!r} is only a part of a description: let it have one word, or write the whole in one")
     things = _mentioned_or_any(check, language)
     relevant: Any = targets.items() if things is None else ((old, new) for old, new in targets.items() if old in things)
@@ -101,11 +101,11 @@ def written_check(name: str, tree: ast.AST) -> CheckFunction:
 
 def mentioned_things(check: CheckFunction, language: Language) -> frozenset[Any]:
     """The targets that a check's literals describe; none where it doesn't parse."""
-    targets = (target_of(text, language) for text in string_constants(check.source))
+    targets = (described_target(text, language) for text in string_constants(check.source))
     return frozenset(target for target in targets if target is not None)
 
 
-def target_of(value: str, language: Language) -> Any:
+def described_target(value: str, language: Language) -> Any:
     """The target that a text describes; None for one that describes nothing."""
     try:
         return language.parse(value)
@@ -125,7 +125,7 @@ class _Rewriter(ast.NodeTransformer):
         word = bare.lower()
         part = next((part for part, words in self.language.parts.items() if word in words), "")
         # A single word of the last part (the kind of thing) is also a description: that reading comes first.
-        target = target_of(node.value, self.language) if part in ("", self.kind) else None
+        target = described_target(node.value, self.language) if part in ("", self.kind) else None
         if target in self.targets:
             new = self.language.text(self.targets[target])
         else:

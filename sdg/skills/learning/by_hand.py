@@ -88,8 +88,10 @@ def learn_library(
         before = [next(earlier for earlier in specs if earlier.name == name) for name in spec.after]
         if absent := [earlier.name for earlier in before if earlier.name not in policies]:
             raise ValueError(f"{spec.name} comes after {', '.join(absent)}, which isn't learned yet: put it first")
-        after = partial(starts_after, domain, level, before=before, policies=policies, spec=spec, seed=seed)
-        starts = {split: after(pool) for split, pool in pools.items()}
+        starts = {
+            split: starts_after(domain, level, pool, before=before, policies=policies, spec=spec, seed=seed)
+            for split, pool in pools.items()
+        }
         result = train(
             starts["training"],
             starts["validation"],
@@ -138,13 +140,15 @@ def starts_after(
 
 def _starts_of(rows: BatchWorld, spec: SkillSpec) -> Starts:
     """The rows as starts of a skill, with its arguments in turn, as far as they are possible there."""
-    language, sense = rows.domain.language, rows.domain.persistence
-    arguments, snapshots = spec.arguments or ("",), [rows.perception(row) for row in range(len(rows))]
-    turns = [[(row + shift) % len(arguments) for shift in range(len(arguments))] for row in range(len(rows))]
-    numbers = [
-        next((n for n in turn if arguments[n] and sense.is_possible(snapshot, arguments[n])), turn[0])
-        for turn, snapshot in zip(turns, snapshots, strict=True)
-    ]
+    language = rows.domain.language
+    is_possible = rows.domain.persistence.is_possible
+    arguments = spec.arguments or ("",)
+    numbers = []
+    for row in range(len(rows)):
+        snapshot = rows.perception(row)
+        turn = [(row + shift) % len(arguments) for shift in range(len(arguments))]
+        possible = (n for n in turn if arguments[n] and is_possible(snapshot, arguments[n]))
+        numbers.append(next(possible, turn[0]))
     targets = np.stack([language.row(argument) for argument in arguments])[numbers]
     return Starts(rows, targets, spec.about_each(language), np.array(numbers, np.int64))
 
@@ -229,7 +233,7 @@ def beginnings(domain: Domain, level: str, chosen: Sequence[int], *, template: C
 
 
 def _measure(
-    spec: SkillSpec, policy: Policy, *, held_out: Starts, learner: str, seed: int, argument: str = "", steps: int = 0
+    spec: SkillSpec, policy: Policy, *, held_out: Starts, learner: str, seed: int, argument: str, steps: int
 ) -> Skill:
     reached, _ = success_of(policy, held_out, horizon=spec.horizon, seed=seed)
     interval = wilson_interval(int(reached.sum()), len(reached))

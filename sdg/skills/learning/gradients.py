@@ -9,8 +9,6 @@ negated) + w1[1] + w1[3]. The gradients are those of PPO's loss (Schulman et al.
 advantages; a test compares them with torch's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -75,7 +73,7 @@ class Network:
         self._moments = np.zeros((2, len(parameters)), np.float32)
 
     @staticmethod
-    def create(inputs: Inputs, hidden: tuple[int, int], rng: np.random.Generator) -> Network:
+    def create(inputs: Inputs, hidden: tuple[int, int], rng: np.random.Generator) -> "Network":
         """Orthogonal weights with the gains of stable-baselines3, biases zero."""
         n = inputs.actions
         sizes = [int(np.prod(shape)) for shape in shapes(inputs.size, hidden, n + 1).values()]

@@ -4,8 +4,6 @@ The algorithm, its order of work and its settings are stable-baselines3's; the n
 `skills/learning/gradients.py`, which exploits that inputs are bits.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -66,7 +64,7 @@ class PPOLearner:
         self,
         total_timesteps: int,
         *,
-        callback: Callable[[PPOLearner, int], bool],
+        callback: Callable[["PPOLearner", int], bool],
         should_stop: Callable[[], bool] = lambda: False,
     ) -> int:
         """Train for `total_timesteps` more, in whole rollouts; returns all steps taken so far.
@@ -83,7 +81,8 @@ class PPOLearner:
             if not callback(self, self.steps):
                 break
             settings, rollout = self.settings, self._rollout
-            batch, loss = rollout.batch(), Loss(settings.clip_range, settings.ent_coef)
+            batch = rollout.batch()
+            loss = Loss(settings.clip_range, settings.ent_coef)
             for _ in range(settings.n_epochs):
                 order = self._rng.permutation(rollout.inputs.used)
                 for first in range(0, len(order), settings.batch_size):
@@ -106,7 +105,8 @@ class PPOLearner:
 
     def _collect(self, should_stop: Callable[[], bool]) -> bool:
         """Fill the rollout; False if `should_stop` ended it early."""
-        rollout, n, goes_on = self._rollout, self.env.num_envs, True
+        rollout, n = self._rollout, self.env.num_envs
+        goes_on = True
         rollout.inputs.used = 0
         for t in range(self.settings.n_steps):
             logits, rollout.values[t] = self.network.evaluate(rollout.inputs, rollout.inputs.append(self._observations))
@@ -156,11 +156,11 @@ class _Rollout:
                 - self.values[t]
                 + discount * np.float32(gae_lambda) * advantage
             )
-            self.advantages[t], next_values = advantage, self.values[t]
+            self.advantages[t] = advantage
+            next_values = self.values[t]
 
     def batch(self) -> Batch:
         """All samples, in the order of `inputs`."""
         span = slice(self.length)
         advantages, values = self.advantages[span].ravel(), self.values[span].ravel()
-        log_probabilities = self.log_probabilities[span].ravel()
-        return Batch(self.actions[span].ravel(), log_probabilities, advantages, advantages + values)
+        return Batch(self.actions[span].ravel(), self.log_probabilities[span].ravel(), advantages, advantages + values)

@@ -150,13 +150,11 @@ def train(
         raise ValueError("a skill needs starts to practise on and to be judged on; this one has none")
     learner = LEARNERS.get(settings.learner).practise(starts, settings, seed=seed, init_policy=init_policy)
     watcher = _Evaluation(validation, settings=settings, seed=seed, on_evaluation=on_evaluation)
+    steps = 0
     if good_enough is not None:
-        watcher.evaluate(learner, 0)
-        if watcher.policy is not None and watcher.best.validation_success >= good_enough:
-            return TrainingResult(
-                watcher.policy.weights, tuple(watcher.curve), 0, watcher.best, {VALIDATION: watcher.steps}
-            )
-    steps = learner.learn(settings.total_timesteps, callback=watcher)
+        watcher.evaluate(learner, steps)
+    if good_enough is None or watcher.best.validation_success < good_enough:
+        steps = learner.learn(settings.total_timesteps, callback=watcher)
     if not watcher.curve or watcher.curve[-1].environment_steps < steps:
         watcher.evaluate(learner, steps)
     assert watcher.policy is not None
@@ -223,4 +221,6 @@ class _Evaluation:
             self.best.validation_success,
             -self.best.validation_steps,
         ):
-            self.best, self.policy, self.since_best = point, policy, 0
+            self.best = point
+            self.policy = policy
+            self.since_best = 0

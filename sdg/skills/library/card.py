@@ -66,7 +66,7 @@ def _cells(skill: Skill) -> list[str]:
     rates = (f"{100 * skill.success_rate:.1f}", f"{100 * low:.1f} to {100 * high:.1f}")
     return [
         f"`{skill.name}`",
-        _plain(skill.argument_examples[0]) if skill.takes_argument and skill.argument_examples else "none",
+        _escape(skill.argument_examples[0]) if skill.takes_argument and skill.argument_examples else "none",
         *(rates if skill.episodes else ("not measured", "")),
         f"{skill.episodes:,}",
         "" if skill.success_known is None else f"{100 * skill.success_known:.1f}",
@@ -79,17 +79,17 @@ def _cells(skill: Skill) -> list[str]:
 
 def _section(skill: Skill) -> list[str]:
     texts = list(dict.fromkeys(skill.members))
-    examples = ", ".join(f'"{_plain(text)}"' for text in texts[:8]) + (", ..." if len(texts) > 8 else "")
-    return [f"## {skill.name}", "", _plain(skill.description), "", f"Learned from: {examples or 'nothing named'}", ""]
+    examples = ", ".join(f'"{_escape(text)}"' for text in texts[:8]) + (", ..." if len(texts) > 8 else "")
+    return [f"## {skill.name}", "", _escape(skill.description), "", f"Learned from: {examples or 'nothing named'}", ""]
 
 
 def _provenance(provenance: Mapping[str, Any]) -> list[str]:
     if not provenance:
         return []
     accounts = provenance.get("accounts")
-    plain = {key: value for key, value in provenance.items() if key != "accounts"}
+    facts = {key: value for key, value in provenance.items() if key != "accounts"}
     cost = _costs(accounts) if isinstance(accounts, Mapping) else []
-    rows = [_row([_plain(str(key)), _plain(str(plain[key]))]) for key in sorted(plain)]
+    rows = [_row([_escape(str(key)), _escape(str(facts[key]))]) for key in sorted(facts)]
     return [*cost, "## Where it comes from", "", _row(["what", "value"]), _row(["---", "---"]), *rows, ""]
 
 
@@ -99,7 +99,7 @@ def _costs(accounts: Mapping[str, Any]) -> list[str]:
     entries = {f"steps: {name}": count for name, count in by_stage.items()} if isinstance(by_stage, Mapping) else {}
     entries |= {name: value for name, value in accounts.items() if name != "steps"}
     rows = [
-        _row([_plain(name), _plain(f"{value:,}" if isinstance(value, int | float) else str(value))])
+        _row([_escape(name), _escape(f"{value:,}" if isinstance(value, int | float) else str(value))])
         for name, value in entries.items()
     ]
     return ["## What it cost", "", _row(["what", "spent"]), _row(["---", "---"]), *rows, ""]
@@ -109,6 +109,6 @@ def _row(cells: list[str] | tuple[str, ...]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _plain(text: str) -> str:
+def _escape(text: str) -> str:
     """One line of text without effective Markdown or HTML, at most 300 characters."""
     return re.sub(r"([\\`*_{}\[\]<>()#+!|~])", r"\\\1", " ".join(text.split())[:300])

@@ -203,10 +203,10 @@ def reached_globals(source: str, behind: str) -> frozenset[str]:
     """Names by which a program would interfere with the source `behind` it: globals that linked code reads and that
     the program defines or imports as something else, and the host's functions that only linked code may call.
     """
-    own, linked = syntax.parse_code(source), ast.parse(behind)
+    own = syntax.parse_code(source)
     if own is None:
         return frozenset()
-    imports = imports_of(ast.walk(linked))
+    imports = imports_of(ast.walk(ast.parse(behind)))
     definitions = {name for node in own.body for name in names_at_top(node)}
     definitions |= {name for name, member in imports_of(ast.walk(own)).items() if imports.get(name) != member}
     return frozenset(

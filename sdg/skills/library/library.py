@@ -221,9 +221,9 @@ def name_skill(api_names: Sequence[str], *, taken: Collection[str] = ()) -> str:
 
 
 def _identifier(name: str) -> str:
-    plain = re.sub(r"[^a-z0-9]+", "_", name.lower()[:200]).strip("_")
-    plain = re.sub(r"^[0-9_]+", "", plain)[:MAX_NAME].rstrip("_")
-    return plain or "skill"
+    identifier = re.sub(r"[^a-z0-9]+", "_", name.lower()[:200]).strip("_")
+    identifier = re.sub(r"^[0-9_]+", "", identifier)[:MAX_NAME].rstrip("_")
+    return identifier or "skill"
 
 
 def _require_text(what: str, text: str, *, limit: int = MAX_TEXT) -> None:

@@ -5,8 +5,6 @@ so that each search uses what earlier ones learned. It is rewarded by the check 
 as in `CountSearch`, with the policy's preferences instead of the prior.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -69,7 +67,7 @@ class PPOSearch(TrialSearch):
         super().__init__(settings)
         self._learner: _SearchLearner | None = None
 
-    def __reduce__(self) -> tuple[type[PPOSearch], tuple[SearchSettings]]:
+    def __reduce__(self) -> tuple[type["PPOSearch"], tuple[SearchSettings]]:
         return PPOSearch, (self.settings,)
 
     def explore(self, trial: Trial, *, seed: int) -> None:

@@ -69,9 +69,11 @@ class SkillCalls:
     """The skills of a library as calls, and the known frequencies of their order."""
 
     def __init__(self, library: SkillLibrary) -> None:
-        self.skills, self.domain = library.skills, domain_of_data(library.domain)
+        self.skills = library.skills
+        self.domain = domain_of_data(library.domain)
         self._policies = {skill.name: library_policy(library, skill) for skill in library.skills}
-        self._usages, self._follows = provenance_of(library, USAGES), provenance_of(library, FOLLOWS)
+        self._usages = provenance_of(library, USAGES)
+        self._follows = provenance_of(library, FOLLOWS)
         kind = self.domain.language.kind
         self._types = {skill.name: {kind(example) for example in skill.argument_examples} for skill in self.skills}
         self.call = cache(self._call)
@@ -82,8 +84,8 @@ class SkillCalls:
             check = asked_about(skill, argument, self.domain)
         except ValueError:
             return None
-        target, reward = self.domain.language.row(argument), BatchReward((check,), self.domain)
-        return MarkedCall(skill, argument, self._policies[skill.name], target, reward)
+        target = self.domain.language.row(argument)
+        return MarkedCall(skill, argument, self._policies[skill.name], target, BatchReward((check,), self.domain))
 
     def is_apt(self, skill: Skill, *, holding: bool) -> bool:
         """Whether the hands allow it: a skill that takes needs empty ones, one that lets go needs full ones."""
@@ -134,7 +136,8 @@ class SkillChains:
 
     def __init__(self, trial: Trial, tools: SkillCalls, *, prior: np.ndarray, seed: int) -> None:
         self.trial, self.tools = trial, tools
-        self.rows, hints = trial.env.rows, trial.env.starts.domain.hints
+        self.rows = trial.env.rows
+        hints = trial.env.starts.domain.hints
         self.walk = hints.walks
         empty = np.where(np.isin(np.arange(len(prior)), hints.hands), 0.0, prior)
         self.prior = (prior + np.full(len(prior), 1 / len(prior))) / 2, empty / empty.sum()
@@ -203,7 +206,8 @@ class SkillChains:
         self.places[row] = self.rows.places()[row]
         call = self.queue.pop(0) if self._is_aimed(row) else self._draw_call(row)
         if call is not None:
-            self.calls[row], self.left[row] = call, max(MIN_CALL_STEPS, call.skill.horizon // 2)
+            self.calls[row] = call
+            self.left[row] = max(MIN_CALL_STEPS, call.skill.horizon // 2)
 
     def _draw_call(self, row: int) -> MarkedCall | None:
         is_holding = bool(self.rows.holding()[row] >= 0)
@@ -212,7 +216,8 @@ class SkillChains:
         arguments = sorted(names | ({self.aim} if self.aim else set()))
         weights = (1 - LIKEST_CHANCE) * self.tools.next_weights(self.last[row])
         weights[self.likest] += LIKEST_CHANCE
-        view, tidy = self.rows.since(self.marks), self._is_tidy
+        view = self.rows.since(self.marks)
+        tidy = self._is_tidy
         for number in self.rng.choice(len(weights), size=MAX_DRAWS, p=weights):
             skill = self.tools.skills[number]
             apt = [self.tools.is_apt(skill, holding=is_full) for is_full in (False, True)]
@@ -236,7 +241,8 @@ class SkillChains:
 
     def _first_calls(self) -> list[MarkedCall]:
         """Every skill once, on what the check is about; skills whose own checks are most like it come first."""
-        is_holding, view = bool(self.rows.holding()[0] >= 0), self.rows.since(self.marks)
+        is_holding = bool(self.rows.holding()[0] >= 0)
+        view = self.rows.since(self.marks)
         skills = [self.tools.skills[number] for number in np.argsort(-self.likeness, kind="stable")]
         apt = [skill for skill in skills if self.tools.is_apt(skill, holding=is_holding)]
         pairs = [(skill, self.aim if skill.takes_argument else "") for skill in apt]

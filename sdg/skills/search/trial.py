@@ -248,7 +248,8 @@ class RandomSearch(TrialSearch):
 
     def explore(self, trial: Trial, *, seed: int) -> None:
         """Step until the trial is over."""
-        rng, weights = np.random.default_rng(seed), np.exp(trial.prior)
+        rng = np.random.default_rng(seed)
+        weights = np.exp(trial.prior)
         trial.begin()
         while not trial.over:
             trial.step(rng.choice(len(weights), size=self.settings.n_envs, p=weights / weights.sum()))
@@ -293,7 +294,8 @@ class CountSearch(TrialSearch):
 
     def explore(self, trial: Trial, *, seed: int) -> None:
         """Step until the trial is over."""
-        explorer, prior = Explorer(trial, seed=seed), np.array(trial.prior, np.float32)
+        explorer = Explorer(trial, seed=seed)
+        prior = np.array(trial.prior, np.float32)
         trial.begin()
         while not trial.over:
             trial.step(explorer.draw(np.tile(prior, (len(trial.actions), 1))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sdg.envs.ui.affordances import CLICK, TYPE, ScreenAffordances, SeenScreen, place_of, resolve
+from sdg.envs.ui.affordances import CLICK, TYPE, ScreenAffordances, SeenScreen, box_meant, resolve
 from sdg.envs.ui.captions import Caption, Phrase, alike, caption_of, likeness, matches, phrase_of
 from sdg.envs.ui.parser.screen import ScreenElement
 
@@ -50,7 +50,7 @@ def test_an_element_is_called_by_its_words_or_those_beside_it(number: int, capti
 def test_a_phrase_means_the_element_that_fits_best(argument: str, phrase: Phrase, number: int) -> None:
     assert phrase_of(argument) == phrase
     assert matches(phrase, ELEMENTS)[0].element.id == number
-    assert place_of({CLICK}, argument, ELEMENTS) == ELEMENTS[number - 1].box
+    assert box_meant({CLICK}, argument, ELEMENTS) == ELEMENTS[number - 1].box
     assert [element.id for element in resolve(argument, ELEMENTS)] == [number]
 
 
@@ -105,7 +105,7 @@ def test_words_beside_tell_namesakes_apart() -> None:
         for k, (kind, words) in enumerate((("text", lamp), ("text", "9 EUR"), ("button", "Add to cart")))
     ]
     for n, lamp in enumerate(("Blue lamp", "Garden spot", "Lantern")):
-        assert place_of({CLICK}, f"the 'Add to cart' button beside '{lamp}'", cards) == cards[3 * n + 2].box
+        assert box_meant({CLICK}, f"the 'Add to cart' button beside '{lamp}'", cards) == cards[3 * n + 2].box
 
 
 def test_a_field_that_begins_inside_its_label_has_that_label() -> None:
@@ -115,5 +115,5 @@ def test_a_field_that_begins_inside_its_label_has_that_label() -> None:
         ScreenElement(3, "text", "Last name", (20, 126, 96, 144)),
         ScreenElement(4, "textbox", "", (98, 117, 298, 154)),
     )
-    assert place_of({TYPE}, "'Ann' into the field beside 'First name'", form) == form[1].box
-    assert place_of({TYPE}, "'Lee' into the field beside 'Last name'", form) == form[3].box
+    assert box_meant({TYPE}, "'Ann' into the field beside 'First name'", form) == form[1].box
+    assert box_meant({TYPE}, "'Lee' into the field beside 'Last name'", form) == form[3].box

@@ -1,7 +1,5 @@
 """A bank of ready layouts of a level: made by minigrid once, kept on disk, begun by the engine in a microsecond."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import io
@@ -59,15 +57,19 @@ class LevelBank:
 
     def __post_init__(self) -> None:
         """Refuse what would make a kernel read or write outside its arrays. Raises ValueError."""
-        layouts, shape = self.layouts, (len(self.seeds),)
+        layouts = self.layouts
+        shape = (len(self.seeds),)
         if layouts.shape != shape or layouts.dtype.fields != LAYOUT.fields or not layouts.dtype.isalignedstruct:
             raise ValueError(f"layouts are {layouts.dtype} of shape {layouts.shape}, expected {shape} of LAYOUT")
         if self.seeds.dtype != np.int64 or shape == (0,):
             raise ValueError("seeds have the wrong type, or there are none")
         limits = {"direction": 3, "carried": MAX_OBJECTS, "inside": MAX_OBJECTS, "mission": len(self.missions) - 1}
         limits |= dict.fromkeys(("width", "height", "room_size", "columns"), MAX_SIZE)
-        bad_fields = [name for name, limit in limits.items() if layouts[name].min() < 0 or layouts[name].max() > limit]
-        kinds, is_lying = layouts.cells & KIND_MASK, layouts.where > 0
+        for name, limit in limits.items():
+            if layouts[name].min() < 0 or layouts[name].max() > limit:
+                raise ValueError(f"{name} is outside 0..{limit}")
+        kinds = layouts.cells & KIND_MASK
+        is_lying = layouts.where > 0
         index = np.clip(layouts.where.astype(np.int64) - GRID.start, 0, kinds.shape[1] - 1)
         is_object = np.isin(np.take_along_axis(kinds, index, axis=1), _THINGS) & is_lying
         faults = {
@@ -82,10 +84,9 @@ class LevelBank:
             "objects do not lie where the cells show them": (is_object != is_lying).any()
             or (is_object.sum(1) != np.isin(kinds, _THINGS).sum(1)).any(),
         }
-        for fault in [f"{name} is outside 0..{limits[name]}" for name in bad_fields] + [
-            k for k, v in faults.items() if v
-        ]:
-            raise ValueError(fault)
+        for fault, is_there in faults.items():
+            if is_there:
+                raise ValueError(fault)
 
     def __len__(self) -> int:
         return len(self.seeds)
@@ -97,7 +98,7 @@ class LevelBank:
     @staticmethod
     def build(
         level: str, seeds: Sequence[int] | np.ndarray, *, cache_dir: Path | str | None = None, workers: int = 1
-    ) -> LevelBank:
+    ) -> "LevelBank":
         """The layouts of `level` under these seeds, in this order, from disk if they were made before.
 
         `cache_dir` defaults to `sdg.envs.kernels.cache_folder()`; processes that run generated code keep nothing there.
@@ -139,7 +140,7 @@ class LevelBank:
         atomic_write(Path(path), file.getvalue())
 
     @staticmethod
-    def load(path: Path | str) -> LevelBank:
+    def load(path: Path | str) -> "LevelBank":
         """Read a bank. Raises BankError when the file is torn, of another version, or not a bank."""
         try:
             if not stat.S_ISREG(os.stat(path).st_mode):

@@ -240,7 +240,8 @@ class BabyAIEngine:
         if max_steps is not None and max_steps < 1:
             raise ValueError(f"max_steps must be at least 1, got {max_steps}")
         self.bank, self.n_envs, self.auto_reset = bank, n_envs, auto_reset
-        self.state, self._limit = create(n_envs), max_steps or 0
+        self.state = create(n_envs)
+        self._limit = max_steps or 0
         self.reshuffle(seed)
         views, directions = np.zeros((n_envs, VIEW, VIEW), np.uint8), np.zeros(n_envs, np.uint8)
         flags = np.zeros((2, n_envs), np.bool_)
@@ -271,9 +272,16 @@ class BabyAIEngine:
         if actions.shape != (self.n_envs,) or actions.dtype.kind not in "iu":
             raise ValueError(f"actions must be integers of shape ({self.n_envs},), got {actions.dtype} {actions.shape}")
         actions = actions.astype(np.int64, copy=False)
-        buffers = tuple(self.latest), tuple(self.final)
         bad_row = _step_all(
-            self._rows, self._layouts, self._order, self._begun, actions, self._limit, self.auto_reset, *buffers
+            self._rows,
+            self._layouts,
+            self._order,
+            self._begun,
+            actions,
+            self._limit,
+            self.auto_reset,
+            tuple(self.latest),
+            tuple(self.final),
         )
         if bad_row >= 0:
             raise ValueError(f"action {int(actions[bad_row])} of environment {bad_row} is not in 0..{N_ACTIONS - 1}")

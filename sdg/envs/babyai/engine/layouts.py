@@ -124,7 +124,8 @@ def _code(item: Any) -> int:
 def _write_mission(program: np.ndarray, targets: np.ndarray, mission: Any, numbers: Mapping[int, int]) -> None:
     sides = [mission]
     if type(mission) in _ROOTS:
-        program[verifier.ROOT], program[verifier.ROOT_STRICT] = _ROOTS[type(mission)], bool(mission.strict)
+        program[verifier.ROOT] = _ROOTS[type(mission)]
+        program[verifier.ROOT_STRICT] = bool(mission.strict)
         sides = [mission.instr_a, mission.instr_b]
     for side, part in enumerate(sides):
         program[verifier.JOINED + side] = type(part) is AndInstr
@@ -144,7 +145,7 @@ def _write_mission(program: np.ndarray, targets: np.ndarray, mission: Any, numbe
 
 def _members(description: ObjDesc, numbers: Mapping[int, int], *, walls_count: bool) -> int:
     """The objects that a description meant at reset, as bits. "a grey object" matches walls too."""
-    kinds = [item.type for item in description.obj_set if id(item) not in numbers]
-    for kind in [kind for kind in kinds if walls_count or kind != "wall"][:1]:
+    untracked = [item.type for item in description.obj_set if id(item) not in numbers]
+    if kind := next((kind for kind in untracked if walls_count or kind != "wall"), ""):
         raise LayoutError(f"the mission speaks of a {kind} that the engine does not track")
     return sum({1 << numbers[id(item)] for item in description.obj_set if id(item) in numbers})

@@ -57,12 +57,12 @@ class BabyAIVectorEnv(VectorEnv[Any, Any, Any]):
     def step(self, actions: np.ndarray) -> tuple[dict[str, Any], np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Step all. ValueError on actions of the wrong shape or dtype or out of range."""
         step = self.engine.step(actions)
-        rewards, terminated, truncated = step.rewards.astype(np.float64), step.terminated.copy(), step.truncated.copy()
-        rows = np.flatnonzero(terminated | truncated)
+        rewards = step.rewards.astype(np.float64)
+        rows = np.flatnonzero(step.terminated | step.truncated)
         info = self._final(rows, rewards) if len(rows) else {}
         for i in rows:
             self._missions[i] = self.engine.mission(int(i))
-        return self._observation(), rewards, terminated, truncated, info
+        return self._observation(), rewards, step.terminated.copy(), step.truncated.copy(), info
 
     def _observation(self) -> dict[str, Any]:
         return {

@@ -51,13 +51,13 @@ def _parse(description: str) -> Target:
             f"{description!r} describes nothing: say [a|the] [{'|'.join(COLOURS)}] (door|key|ball|box|object) "
             "[on your left|on your right|in front of you|behind you] [#id], for example 'the red ball'"
         )
-    kind, color = match["type"], (match["color"] or "").replace("gray", "grey")
+    color = (match["color"] or "").replace("gray", "grey")
     location = {"left": 1, "right": 2}.get(match["side"], 3 if match["front"] else 4 if match["behind"] else 0)
     number = int(match["id"] or ANY)
     if number >= MAX_OBJECTS:
         raise ValueError(f"{description!r} names an id that nothing has: ids go from 0 to {MAX_OBJECTS - 1}")
     return Target(
-        type=ANY if kind == "object" else TYPES.index(kind),
+        type=ANY if match["type"] == "object" else TYPES.index(match["type"]),
         color=COLOURS.index(color) if color else ANY,
         location=location,
         id=number,

@@ -64,11 +64,11 @@ def create(n: int) -> Memory:
     """n empty memories; call `begin` on a row before anything else."""
     if n < 1:
         raise ValueError(f"a memory has at least one row, not {n}")
-    objects, rows = (n, MAX_OBJECTS), (n,)
+    objects = (n, MAX_OBJECTS)
     return Memory(
         cells=np.zeros((n, MAX_SIZE, MAX_SIZE), np.uint8),
         ids=np.zeros((n, MAX_SIZE, MAX_SIZE), np.uint8),
-        n_objects=np.zeros(rows, np.int16),
+        n_objects=np.zeros(n, np.int16),
         code=np.zeros(objects, np.uint8),
         at=np.full((*objects, 2), GONE, np.int8),
         home=np.full((*objects, 2), GONE, np.int8),
@@ -80,16 +80,16 @@ def create(n: int) -> Memory:
         passed_at=np.full(objects, -1, np.int16),
         pose=np.zeros((n, 3), np.int8),
         start=np.zeros((n, 3), np.int8),
-        carried=np.full(rows, -1, np.int16),
-        pitch=np.ones(rows, np.int8),
-        room=np.zeros(rows, np.int8),
-        columns=np.ones(rows, np.int8),
+        carried=np.full(n, -1, np.int16),
+        pitch=np.ones(n, np.int8),
+        room=np.zeros(n, np.int8),
+        columns=np.ones(n, np.int8),
         room_order=np.full((n, MAX_ROOMS), -1, np.int8),
-        n_rooms=np.zeros(rows, np.int8),
-        visited=np.zeros(rows, np.uint16),
-        visited_before=np.zeros(rows, np.uint16),
-        steps=np.zeros(rows, np.int16),
-        began_at=np.zeros(rows, np.int16),
+        n_rooms=np.zeros(n, np.int8),
+        visited=np.zeros(n, np.uint16),
+        visited_before=np.zeros(n, np.uint16),
+        steps=np.zeros(n, np.int16),
+        began_at=np.zeros(n, np.int16),
         trail=np.zeros((n, MAX_SIZE, MAX_SIZE), np.uint8),
     )
 

@@ -67,8 +67,11 @@ class PaperPerception(PlainPerception):
 
     def get_doors_in_observation(self) -> list[SeenDoor]:
         """The doors that the robot sees now, nearest first."""
-        doors = [(self._paper_view(door), door) for door in self._in_view() if door.type == "door"]
-        return [SeenDoor(**asdict(view), status=e.status, explored=e.explored, rooms=e.rooms) for view, e in doors]
+        return [
+            SeenDoor(**asdict(self._paper_view(door)), status=door.status, explored=door.explored, rooms=door.rooms)
+            for door in self._in_view()
+            if door.type == "door"
+        ]
 
     def get_carried(self) -> Seen | None:
         """The thing that the robot carries, at position (0, 0), or None."""
@@ -88,7 +91,8 @@ class PaperPerception(PlainPerception):
 
     def describe(self) -> str:
         """All that was seen in a few lines, out of view or not: a repair begins with it (the paper's loses it)."""
-        snapshot, load = self._snapshot, self._snapshot.get_carried()
+        snapshot = self._snapshot
+        load = snapshot.get_carried()
         rooms = ", ".join(map(str, snapshot.get_visited_rooms()))
         lines = [
             f"Step {snapshot.get_steps()}. The robot is in room {snapshot.get_current_room()}; rooms visited: {rooms}.",
@@ -103,7 +107,8 @@ class PaperPerception(PlainPerception):
     def _position(self, thing: Object) -> tuple[int, int]:
         x, y = self._snapshot.get_position()
         a, b = self._snapshot.get_front_position()
-        ahead, away = (a - x, b - y), (thing.position[0] - x, thing.position[1] - y)
+        ahead = a - x, b - y
+        away = thing.position[0] - x, thing.position[1] - y
         return away[0] * ahead[1] - away[1] * ahead[0], away[0] * ahead[0] + away[1] * ahead[1]
 
     def _paper_view(self, thing: Object) -> Seen:

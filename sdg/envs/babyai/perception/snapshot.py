@@ -188,12 +188,12 @@ class BabyAIPerception(Perception):
 
     def describe(self) -> str:
         """The snapshot in a few lines of text, as a guard or a model is shown it."""
-        load, ahead_thing, front = self.get_carried(), self.get_facing(), self.get_front_position()
+        front = self.get_front_position()
         rooms = ", ".join(map(str, self.get_visited_rooms()))
         lines = [
             f"Step {self.get_steps()}. The robot is at {self.get_position()} in room {self.get_current_room()}; "
             f"rooms visited: {rooms}.",
-            f"It carries {_label(load)}. Straight ahead at {front}: {_label(ahead_thing)}.",
+            f"It carries {_label(self.get_carried())}. Straight ahead at {front}: {_label(self.get_facing())}.",
             f"The cell straight ahead is {'free' if self.is_free(front) else 'not free'}.",
         ]
         return "\n".join(lines + [_line(record) for record in self.get_observed_objects()])

@@ -1,7 +1,5 @@
 """n rows of the engine with the memory that their robots build: the world as skills are practised in it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -77,24 +75,25 @@ class BabyAIRows:
     def __len__(self) -> int:
         return len(self.state)
 
-    def begin(self, bank: LevelBank, layouts: np.ndarray) -> BabyAIRows:
+    def begin(self, bank: LevelBank, layouts: np.ndarray) -> "BabyAIRows":
         """Reset row i to layout `layouts[i]` of the bank and let its robot look."""
-        numbers, rows = np.asarray(layouts, np.int64), np.arange(len(layouts))
-        begin_rows(self.state, self.memory, bank.layouts, rows, numbers, self._views, _NO_LIMIT)
+        chosen = np.asarray(layouts, np.int64)
+        begin_rows(self.state, self.memory, bank.layouts, np.arange(len(chosen)), chosen, self._views, _NO_LIMIT)
         return self
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Step every row by an action (0..6); bool (n,) twice: the mission is over, the mission succeeded."""
         n = len(actions)
-        rewards, over, late = np.zeros(n, np.float32), np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+        rewards = np.zeros(n, np.float32)
+        over, late = np.zeros((2, n), np.bool_)
         step_rows(self.state, self.memory, np.asarray(actions, np.int64), self._views, rewards, over, late)
         return over, over & (rewards > 0)
 
-    def take(self, rows: np.ndarray) -> BabyAIRows:
+    def take(self, rows: np.ndarray) -> "BabyAIRows":
         """Just these rows, copied."""
         return BabyAIRows(self.domain, self.state[rows], Memory(*(array[rows] for array in self.memory)))
 
-    def put(self, rows: np.ndarray, source: BabyAIRows, source_rows: np.ndarray) -> None:
+    def put(self, rows: np.ndarray, source: "BabyAIRows", source_rows: np.ndarray) -> None:
         """Replace rows by rows of another batch."""
         self.state[rows] = source.state[source_rows]
         for here, there in zip(self.memory, source.memory, strict=True):
@@ -134,19 +133,21 @@ class BabyAIRows:
 
     def marks(self) -> Memory:
         """The memory with copies of its own of when each row's subgoal began."""
-        began_at, visited_before = self.memory.began_at.copy(), self.memory.visited_before.copy()
-        return self.memory._replace(began_at=began_at, visited_before=visited_before)
+        return self.memory._replace(
+            began_at=self.memory.began_at.copy(), visited_before=self.memory.visited_before.copy()
+        )
 
     def mark(self, marks: Memory, row: int) -> None:
         """In `marks`, row `row`'s subgoal begins now."""
-        marks.began_at[row], marks.visited_before[row] = self.memory.steps[row], self.memory.visited[row]
+        marks.began_at[row] = self.memory.steps[row]
+        marks.visited_before[row] = self.memory.visited[row]
 
     def since(self, marks: Memory) -> Memory:
         """The memory of robots whose subgoals began at `marks`."""
         return marks
 
     @classmethod
-    def join(cls, parts: Sequence[BabyAIRows]) -> BabyAIRows:
+    def join(cls, parts: Sequence["BabyAIRows"]) -> "BabyAIRows":
         """All rows of all parts, in order."""
         state = np.concatenate([part.state for part in parts]).view(type(parts[0].state))
         columns = zip(*(part.memory for part in parts), strict=True)
@@ -204,7 +205,8 @@ def _are_free(cells, start, rows, x, y, out):  # type: ignore[no-untyped-def]
 def _read_columns(memory: Memory) -> Columns:
     n = len(memory.steps)
     tables = np.zeros((n, MAX_OBJECTS, len(_COLUMNS)), np.int16)
-    facts, counts = np.zeros((n, len(FACTS)), np.int32), np.zeros(n, np.int64)
+    facts = np.zeros((n, len(FACTS)), np.int32)
+    counts = np.zeros(n, np.int64)
     _fill(memory, tables, facts, counts)
     most = max(1, int(counts.max(initial=0)))
     tables[:, :, -1] = tables[:, :, 2] * len(TYPES) + tables[:, :, 1]

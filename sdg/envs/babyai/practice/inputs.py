@@ -200,7 +200,10 @@ def mask_noop_actions_of_rows(memory: Memory, logits: np.ndarray) -> None:
 class MapInputs(Inputs):
     """Bits of the remembered map (`sdg.envs.batch.Inputs`); a frame is the side that a row is seen from, 1 or -1."""
 
-    size, actions, dtype, bounds, mostly_on = SIZE, N_ACTIONS, np.uint8, None, MOSTLY_ON
+    size = SIZE
+    actions = N_ACTIONS
+    dtype = np.uint8
+    mostly_on = MOSTLY_ON
     write = staticmethod(write_batch)
     to_world = staticmethod(swap_logits)
     actions_to_world = staticmethod(swap_turns)

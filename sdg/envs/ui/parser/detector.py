@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import as_file, files
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -44,6 +44,19 @@ class Detection:
     focused: bool
     score: float
 
+    @property
+    def is_mark(self) -> bool:
+        """Whether it is drawn where text could stand: an icon, a checkbox or a radio button."""
+        return self.kind.endswith("icon") or self.kind in ("checkbox", "radio")
+
+
+def block(into: int, out: int, *, size: int = 3, stride: int = 1, dilation: int = 1) -> Any:
+    """A convolution that keeps a picture's size but for its stride, normalised over the batch, and a ReLU."""
+    from torch import nn
+
+    convolution = nn.Conv2d(into, out, size, stride, padding=dilation * (size // 2), dilation=dilation, bias=False)
+    return nn.Sequential(convolution, nn.BatchNorm2d(out), nn.ReLU(inplace=True))
+
 
 def network() -> Any:
     """The network, untrained: u8 pictures (n, 3, 320, 320) -> maps (n, kinds + 4 + 2, 80, 80), 0.2M parameters.
@@ -53,29 +66,30 @@ def network() -> Any:
     import torch
     from torch import nn
 
-    def block(into: int, out: int, *, size: int = 3, stride: int = 1, dilation: int = 1) -> Any:
-        padding = dilation * (size // 2)
-        convolution = nn.Conv2d(into, out, size, stride=stride, padding=padding, dilation=dilation, bias=False)
-        return nn.Sequential(convolution, nn.BatchNorm2d(out), nn.ReLU(inplace=True))
-
     class Around(nn.Module):
         """What lies around each place, seen from twice as far, beside what lies at it."""
 
         def __init__(self) -> None:
             super().__init__()
             self.wide = nn.Sequential(
-                block(24, 64, stride=2), block(64, 64), block(64, 64, dilation=2), block(64, 64, dilation=4),
-                block(64, 64, dilation=6), block(64, 24, size=1), nn.Upsample(scale_factor=2, mode="nearest"),
-            )  # fmt: skip
+                block(24, 64, stride=2),
+                *(block(64, 64, dilation=dilation) for dilation in (1, 2, 4, 6)),
+                block(64, 24, size=1),
+                nn.Upsample(scale_factor=2, mode="nearest"),
+            )
 
         def forward(self, near: Any) -> Any:
             return torch.cat([near, self.wide(near)], dim=1)
 
-    head = nn.Conv2d(32, len(KINDS) + 6, 1)
-    model = nn.Sequential(
-        nn.PixelUnshuffle(2), block(12, 24, stride=2), block(24, 24), Around(), block(48, 32), head
-    )  # fmt: skip
-    return cast(Any, model).to(memory_format=torch.channels_last)
+    model: Any = nn.Sequential(
+        nn.PixelUnshuffle(2),
+        block(12, 24, stride=2),
+        block(24, 24),
+        Around(),
+        block(48, 32),
+        nn.Conv2d(32, len(KINDS) + 6, 1),
+    )
+    return model.to(memory_format=torch.channels_last)
 
 
 def detect(picture: np.ndarray) -> Sequence[Detection]:

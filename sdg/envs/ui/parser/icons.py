@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 
 from sdg.envs.box import Box
-from sdg.envs.ui.parser.detector import Detection, load_network
+from sdg.envs.ui.parser.detector import Detection, block, load_network
 from sdg.envs.ui.parser.lines import edges_of, holds, pieces_of
 from sdg.envs.ui.parser.ocr import TextLine, read_line
 
@@ -33,7 +33,6 @@ INK = 0.25
 """Share of the strongest difference from the ground from which a pixel is ink."""
 FAINT = 24
 """Difference from the ground, of 255, below which nothing is drawn at all."""
-_BOX, _LINEAR = Image.Resampling.BOX, Image.Resampling.BILINEAR
 SURE, SURER, NEVER = 0.5, 0.85, 2.0
 """Least probability for a name, for one of a piece that was read with a text or found as a tick, and for none."""
 MARKS = ("check", "close", "minus", "plus")
@@ -58,14 +57,17 @@ def network() -> Any:
     """The network, untrained: ink f32 (n, 1, SIDE, SIDE) -> logits (n, 1 + names), the first for "none of these"."""
     from torch import nn
 
-    def block(into: int, out: int, stride: int = 1) -> Any:
-        convolution = nn.Conv2d(into, out, 3, stride=stride, padding=1, bias=False)
-        return nn.Sequential(convolution, nn.BatchNorm2d(out), nn.ReLU(inplace=True))
-
     return nn.Sequential(
-        block(1, 16), block(16, 32, 2), block(32, 32), block(32, 64, 2), block(64, 64), block(64, 96, 2),
-        nn.Flatten(), nn.Dropout(0.3), nn.Linear(96 * (SIDE // 8) ** 2, 1 + len(NAMES)),
-    )  # fmt: skip
+        block(1, 16),
+        block(16, 32, stride=2),
+        block(32, 32),
+        block(32, 64, stride=2),
+        block(64, 64),
+        block(64, 96, stride=2),
+        nn.Flatten(),
+        nn.Dropout(0.3),
+        nn.Linear(96 * (SIDE // 8) ** 2, 1 + len(NAMES)),
+    )
 
 
 def ink_of(picture: np.ndarray, box: Sequence[int]) -> np.ndarray | None:
@@ -86,7 +88,8 @@ def ink_of(picture: np.ndarray, box: Sequence[int]) -> np.ndarray | None:
     top, left = ((side - length) // 2 for length in cut.shape)
     square[top : top + cut.shape[0], left : left + cut.shape[1]] = cut
     inner = SIDE - 4
-    sized = Image.fromarray(square).resize((inner, inner), _BOX if side > SIDE else _LINEAR)
+    way = Image.Resampling.BOX if side > SIDE else Image.Resampling.BILINEAR
+    sized = Image.fromarray(square).resize((inner, inner), way)
     return np.pad(np.asarray(sized), 2)
 
 
@@ -96,14 +99,13 @@ def find_icons(
     """The lines and elements of a picture, RGB u8 (h, w, 3), with its icons that have a name as elements; what was read
     of an icon is no text any more."""
     edges = edges_of(picture)
-    plain = [tick for tick in detections if tick.kind.endswith("icon") or tick.kind in ("checkbox", "radio")]
+    marks = [detection for detection in detections if detection.is_mark]
     pieces = [*pieces_of(edges, 0), *pieces_of(edges, JOINED)]
-    boxes = [*(Box(*tick.box) for tick in plain), *filter(_is_sized, pieces)]
-    ticks = [tick.box for tick in plain if not tick.kind.endswith("icon")]
-    scored = zip(name_icons(picture, [box.grown(2, 2) for box in boxes]), boxes, strict=True)
-    candidates = [(name, share, box) for (name, share), box in scored]
+    boxes = [*(Box(*mark.box) for mark in marks), *filter(_is_sized, pieces)]
+    ticks = [mark.box for mark in marks if not mark.kind.endswith("icon")]
+    candidates = [*zip(name_icons(picture, [box.grown(2, 2) for box in boxes]), boxes, strict=True)]
     icons: list[Detection] = []
-    for name, share, box in sorted(candidates, key=lambda row: -row[1] - LARGER * row[2].height):
+    for (name, share), box in sorted(candidates, key=lambda row: -row[0][1] - LARGER * row[1].height):
         on_ticks = (NEVER if name in MARKS else SURER for tick in ticks if holds(tick, box))
         least = max([SURE, *(_least_in(line, box) for line in lines), *on_ticks])
         if name and share >= least and not any(holds(i.box, box, 0) or holds(box, i.box, 0) for i in icons):
@@ -120,7 +122,7 @@ def _is_sized(box: Box) -> bool:
 
 def _is_drawn_as(detection: Detection, icon: Detection) -> bool:
     """Whether the detector took an icon for something drawn."""
-    is_drawn = detection.kind.endswith("icon") or detection.kind in ("checkbox", "radio", "shape")
+    is_drawn = detection.is_mark or detection.kind == "shape"
     return is_drawn and Box(*detection.box).overlap(icon.box) >= MIN_OVERLAP
 
 

@@ -73,8 +73,7 @@ def holds(outer: Sequence[int], inner: Sequence[int], around: int = AROUND) -> b
 def _runs(picture: np.ndarray, line: Box) -> list[Box]:
     """Boxes of what has ink in a line, parted by columns without any; letters for the most."""
     band = line.grown(0, AROUND)
-    ground = np.median(line.pixels_of(picture).reshape(-1, 3), axis=0)
-    ink = (np.abs(band.pixels_of(picture).astype(np.int16) - ground) > INKED).any(axis=2)
+    ink = _ink(picture, band, ground=line)
     inked_columns = line.moved(-band.left, -band.top).pixels_of(ink).any(axis=0)
     edges = np.flatnonzero(np.diff(np.pad(inked_columns.astype(np.int8), 1)))
     runs = []
@@ -82,6 +81,12 @@ def _runs(picture: np.ndarray, line: Box) -> list[Box]:
         rows = np.flatnonzero(ink[:, left:right].any(axis=1)).tolist()
         runs.append(Box(left, rows[0], right, rows[-1] + 1).moved(band.left, band.top))
     return runs
+
+
+def _ink(picture: np.ndarray, box: Box, *, ground: Box) -> np.ndarray:
+    """Bool (h, w): which pixels of a box differ from the colour that is in the middle of those of `ground`."""
+    colour = np.median(ground.pixels_of(picture).reshape(-1, 3), axis=0)
+    return np.asarray((np.abs(box.pixels_of(picture).astype(np.int16) - colour) > INKED).any(axis=2))
 
 
 def _tick(picture: np.ndarray, run: Box, runs: Sequence[Box]) -> Detection | None:
@@ -94,9 +99,7 @@ def _tick(picture: np.ndarray, run: Box, runs: Sequence[Box]) -> Detection | Non
     if below < 1 or max(above, 0) + below < 2:
         return None
     gap = min((letter.left - run.right for letter in letters if letter.left >= run.right), default=0)
-    beside = Box(run.right, run.top, run.right + max(gap, 1), run.bottom)
-    ground = np.median(beside.pixels_of(picture).reshape(-1, 3), axis=0)
-    ink = (np.abs(run.pixels_of(picture).astype(np.int16) - ground) > INKED).any(axis=2)
+    ink = _ink(picture, run, ground=Box(run.right, run.top, run.right + max(gap, 1), run.bottom))
     sides = (ink[:2].any(0), ink[-2:].any(0), ink[:, :2].any(1), ink[:, -2:].any(1))
     drawn_around = min(float(side.mean()) for side in sides)
     if gap < 3 or drawn_around < 0.3:
@@ -124,7 +127,7 @@ def read_left_out(picture: np.ndarray, lines: Sequence[TextLine], detections: Se
     """Texts of a picture, RGB u8 (h, w, 3), that no line has: pieces with edges, read one by one."""
     edges = edges_of(picture)
     known = [(line.box, 3) for line in lines]
-    known += [(mark.box, 2) for mark in detections if mark.kind in ("checkbox", "radio") or mark.kind.endswith("icon")]
+    known += [(detection.box, 2) for detection in detections if detection.is_mark]
     for box, margin in known:
         Box(*box).grown(margin, margin).pixels_of(edges)[:] = False
     glyphs, _ = ndimage.label(edges, np.ones((3, 3)))
@@ -148,7 +151,8 @@ def is_framed(picture: np.ndarray, box: Sequence[int]) -> bool:
     x0, y0, x1, y1 = box
     left, top = max(x0 - NEAR, 0), max(y0 - NEAR, 0)
     edges = edges_of(picture[top : y1 + NEAR, left : x1 + NEAR])
-    rows, columns = edges[:, x0 - left : x1 - left].mean(axis=1), edges[y0 - top : y1 - top].mean(axis=0)
+    rows = edges[:, x0 - left : x1 - left].mean(axis=1)
+    columns = edges[y0 - top : y1 - top].mean(axis=0)
     sides = (rows[: 2 * NEAR], rows[-2 * NEAR :], columns[: 2 * NEAR], columns[-2 * NEAR :])
     return sum(bool(len(side)) and bool(side.max() >= MIN_FRAME_SHARE) for side in sides) >= 3
 

@@ -112,7 +112,8 @@ class Screen:
 def parse(picture: np.ndarray) -> Screen:
     """The elements of a screenshot, RGB u8 (h, w, 3); of pages larger than MiniWoB++'s lines are cut where they hold
     more than one text, and what the finders left out is read."""
-    detections, read = detect(picture), read_lines(picture, least=0.0)
+    detections = detect(picture)
+    read = read_lines(picture, least=0.0)
     lines = [line for line in read if line.confidence >= LEAST_CONFIDENCE]
     if picture.shape[:2] == (SCREEN, SCREEN):
         return merge(picture, detections, lines)
@@ -144,8 +145,7 @@ def merge(picture: np.ndarray, detections: Sequence[Detection], lines: Sequence[
 
 def _element(picture: np.ndarray, detection: Detection, inside: Sequence[TextLine]) -> ScreenElement:
     kind, box = detection.kind, detection.box
-    is_drawn = kind.endswith("icon") or kind in ("checkbox", "radio")  # a star or a tick isn't text
-    text = "" if is_drawn else " ".join(line.text for line in inside)
+    text = "" if detection.is_mark else " ".join(line.text for line in inside)  # a star or a tick isn't text
     look = f"{colour_of(picture, box)} {form_of(picture, box)}".strip() if kind == "shape" else ""
     return ScreenElement(0, kind, text, box, detection.checked, detection.focused, look)
 

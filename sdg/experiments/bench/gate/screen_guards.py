@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sdg.envs.box import Box
-from sdg.envs.ui.affordances import CLICK, TYPE, ScreenAffordances, SeenScreen, asked_for, place_of, resolve
+from sdg.envs.ui.affordances import CLICK, TYPE, ScreenAffordances, SeenScreen, asked_for, box_meant, resolve
 from sdg.envs.ui.parser.screen import ScreenElement, parse, picture_of
 from sdg.envs.world import Observation
 from sdg.experiments.bench.gate.figures import figures
@@ -54,7 +54,7 @@ def text_match(item: Item, parsed: Parsed) -> float:
 def located_overlap(item: Item, parsed: Parsed) -> float:
     """Intersection over union of the box found for a command and the true box."""
     assert item.box is not None
-    box = place_of({item.verb}, item.argument, parsed(item.page.before).parsed)
+    box = box_meant({item.verb}, item.argument, parsed(item.page.before).parsed)
     return Box(*item.box).overlap(box) if box else 0.0
 
 

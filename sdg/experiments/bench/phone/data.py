@@ -25,7 +25,7 @@ from sdg.console import progress
 from sdg.envs.phone.actions import PhoneAction, carry_out
 from sdg.envs.phone.affordances import SeenPhone
 from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
-from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out, plain
+from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out, normal_words
 from sdg.envs.phone.tree import UiTree, read_dump
 from sdg.envs.world import Observation
 from sdg.experiments.config.config import BudgetConfig
@@ -174,11 +174,11 @@ def derive_tasks(
         tasks=fence("\n".join(one_line(task.instruction) for task in examples)),
         screen=fence(str(screen)),
     )
-    known = {plain(task.instruction) for task in examples}
+    known = {normal_words(task.instruction) for task in examples}
     derived: list[PhoneTask] = []
     for line in model.complete(question).text.splitlines():
         text = one_line(re.sub(r"^\s*(?:[-*•]|\d+[.)])\s*", "", line), 400)
-        words = plain(text).split()
+        words = normal_words(text).split()
         if MIN_WORDS <= len(words) <= MAX_WORDS and " ".join(words) not in known and len(derived) < count:
             known.add(" ".join(words))
             derived.append(PhoneTask(f"{examples[0].app}_derived_{len(derived) + 1}", text))
