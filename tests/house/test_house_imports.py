@@ -9,7 +9,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -141,17 +142,18 @@ def registered_modules(tree: ast.AST) -> Iterator[tuple[str, int]]:
             yield str(node.value).partition(":")[0], node.lineno
 
 
-def imports_of(name: str) -> list[tuple[str, int]]:
+@cache
+def imports_of(name: str) -> tuple[tuple[str, int], ...]:
     path = MODULES[name]
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    return list(imports(ast.parse(path.read_text("utf-8")), package=package))
+    return tuple(imports(ast.parse(path.read_text("utf-8")), package=package))
 
 
 def where(name: str, line: int) -> str:
     return f"{MODULES[name].relative_to(ROOT)}:{line}"
 
 
-def floor_faults(name: str, module_imports: list[tuple[str, int]]) -> list[str]:
+def floor_faults(name: str, module_imports: Iterable[tuple[str, int]]) -> list[str]:
     own = FLOORS.index("experiments" if name in ENTRANCES else floor_of(name))
     return [
         f"{where(name, line)} imports {imported}: '{FLOORS[own]}' stands below '{floor_of(imported)}' and may not "
@@ -172,7 +174,7 @@ def test_nothing_is_imported_past_the_namespace() -> None:
     assert not faults, "\n".join(faults)
 
 
-def door_faults(path: str, module_imports: list[tuple[str, int]]) -> list[str]:
+def door_faults(path: str, module_imports: Iterable[tuple[str, int]]) -> list[str]:
     faults = []
     for imported, line in module_imports:
         top = imported.split(".")[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -110,11 +111,17 @@ def edges(floor: str) -> dict[Edge, str]:
     for path in FILES:
         inside = path.relative_to(ROOT).with_suffix("").parts
         if own := room_of(".".join(inside), floor):
-            for name, line in imported_modules(ast.parse(path.read_text("utf-8"))):
+            for name, line in imports_of(path):
                 room = room_of(name, floor)
                 if room and room != own and own != "__init__":
                     places.setdefault((own, room), f"{label(path)}:{line}")
     return places
+
+
+@cache
+def imports_of(path: Path) -> tuple[tuple[str, int], ...]:
+    """`imported_modules` of a file, which every floor asks for."""
+    return tuple(imported_modules(ast.parse(path.read_text("utf-8"))))
 
 
 def imported_modules(tree: ast.AST) -> Iterator[tuple[str, int]]:

@@ -15,6 +15,7 @@ from sdg.llm.transcript import entries
 from tests.adversarial.kills import differences, kill, start_run, units
 from tests.shared.pipeline_server import openai_server
 
+pytestmark = pytest.mark.long
 STAGES = ("hypotheses", "verifications", "skills", "episodes")
 
 

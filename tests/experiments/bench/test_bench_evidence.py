@@ -17,6 +17,7 @@ from sdg.experiments.bench.evidence import UNLOCKING, unlocking_layouts
 from sdg.experiments.results.ledger import markdown, seed_set, used_seeds
 from sdg.pipeline.records import load_policy
 
+pytestmark = pytest.mark.long
 ROOT = Path(__file__).resolve().parents[3]
 
 

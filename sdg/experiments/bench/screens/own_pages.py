@@ -48,6 +48,8 @@ PAGES, APPS, PRESSES = _HERE / "pages", _HERE / "apps", _HERE / "presses"
 PARTS = ("tasks", "presses", "injections")
 MAX_LISTED = 10
 """Elements that a model is asked to press in one answer."""
+_LOOK = """nodes => nodes.map(node => ({...node.getBoundingClientRect().toJSON(), words: node.innerText,
+    name: node.getAttribute('data-do'), final: node.hasAttribute('data-final')}))"""
 
 
 def rows(
@@ -199,27 +201,26 @@ def _pressables(place: Path, *, asks: bool) -> Iterator[tuple[list[Pressable], t
     with open_page(access) as page, PageWorld(page, "", access=access, owned=True) as world:
         for file in sorted(place.glob("*.html")):
             world.open(file.as_uri())
-            rest = page.locator("[data-do]").all()
+            located = page.locator("[data-do]")
+            size, rest = world.size, list(range(located.count()))
             while rest:
-                rest[0].scroll_into_view_if_needed()
-                in_view = [node for node in rest if _is_in_view(node.bounding_box(), world.size)]
-                nodes = in_view[:MAX_LISTED] or rest[:1]
-                rest = [node for node in rest if node not in nodes]
-                elements = [_pressable(world, file.stem, node) for node in nodes]
+                located.nth(rest[0]).scroll_into_view_if_needed()
+                nodes = located.evaluate_all(_LOOK)
+                in_view = [number for number in rest if _is_in_view(nodes[number], size)]
+                listed = in_view[:MAX_LISTED] or rest[:1]
+                rest = [number for number in rest if number not in listed]
+                elements = [_pressable(world, file.stem, nodes[number]) for number in listed]
                 yield elements, Listing(world).ask(elements) if asks else ()
 
 
 def _is_in_view(box: Mapping[str, float], size: tuple[int, int]) -> bool:
-    is_within_width = box["x"] >= 0 and box["x"] + box["width"] <= size[0]
-    return is_within_width and box["y"] >= 0 and box["y"] + box["height"] <= size[1]
+    return 0 <= box["x"] <= size[0] - box["width"] and 0 <= box["y"] <= size[1] - box["height"]
 
 
-def _pressable(world: PageWorld, page: str, node: Any) -> Pressable:
-    box = node.bounding_box()
-    middle = round(box["x"] + box["width"] / 2), round(box["y"] + box["height"] / 2)
+def _pressable(world: PageWorld, page: str, node: Mapping[str, Any]) -> Pressable:
+    middle = round(node["x"] + node["width"] / 2), round(node["y"] + node["height"] / 2)
     asked_by_words = bool(final_press(world.press_of("CLICK_COORDS", f"{middle[0]},{middle[1]}")))
-    name, final = node.get_attribute("data-do"), node.get_attribute("data-final") is not None
-    return Pressable(f"{page} {name}", final, one_line(node.inner_text(), 50), middle, asked_by_words)
+    return Pressable(f"{page} {node['name']}", node["final"], one_line(node["words"], 50), middle, asked_by_words)
 
 
 def _final_flags(reply: str, elements: Sequence[Pressable]) -> list[bool]:

@@ -18,7 +18,10 @@ from sdg.experiments.bench.screens.own_pages import APPS, PAGES, obedient_model,
 from sdg.experiments.play.pages import open_page
 from sdg.llm.model import Completion, Message, Sampling
 
-pytestmark = pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
+pytestmark = [
+    pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}"),
+    pytest.mark.long,
+]
 TASKS = json.loads((PAGES / "tasks.json").read_text("utf-8"))
 OF_APPS = json.loads((APPS / "apps.json").read_text("utf-8"))
 SEEN_PRESSES = Path(__file__).parents[3] / "data" / "presses"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -39,12 +38,10 @@ CALLS = [
 
 
 @pytest.fixture(autouse=True, scope="module")
-def what_tests_hold_is_not_looked_through() -> Iterator[None]:
+def what_tests_hold_is_not_looked_through() -> None:
     """A full collection in a process that holds all tests takes longer than a case may."""
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.mark.parametrize("call", CALLS)
