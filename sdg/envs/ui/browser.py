@@ -155,17 +155,18 @@ def open_browser(*flags: str, address: str = "") -> Iterator[Any]:
     Raises NoBrowser where there is none.
     """
     require_browser("a page needs")
-    playwright, error = _DRIVER.begin(), page_error()
+    playwright = _DRIVER.begin()
     try:
-        running = playwright.chromium.connect_over_cdp(address, timeout=LOAD_TIMEOUT_MS) if address else None
-        browser = running or _launch(playwright, *flags)
+        try:
+            running = playwright.chromium.connect_over_cdp(address, timeout=LOAD_TIMEOUT_MS) if address else None
+            browser = running or _launch(playwright, *flags)
+        except page_error() as error:
+            raise NoBrowser(f"Chromium doesn't answer: {str(error).splitlines()[0]:.200}") from None
         try:
             yield browser
         finally:
             with contextlib.suppress(Exception):  # it, or its driver, may be gone already
                 browser.close()
-    except error as broken:
-        raise NoBrowser(f"Chromium doesn't answer: {str(broken).splitlines()[0]:.200}") from None
     finally:
         _DRIVER.end()
 
