@@ -97,7 +97,7 @@ class PhoneRules:
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The first rule's action as JSON, or in words where the prompt asks for words."""
-        name, arguments = next(rule for rule in _rules(read_moment(messages[-1].content)))
+        name, arguments = next(_rules(read_moment(messages[-1].content)))
         if "without JSON" in messages[-1].content:
             return Completion(f"{name} {json.dumps(arguments, ensure_ascii=False)}", self.name)
         answer = {"commands": [{"name": name, "args": arguments}]}
@@ -277,7 +277,7 @@ class ClumsyPresses:
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The first rule's action, or a mistake, with the intended action as the plan."""
         now = read_moment(_PLAN.sub(r"\2. \1: ", messages[-1].content))
-        name, arguments = next(rule for rule in _rules(now))
+        name, arguments = next(_rules(now))
         rng = random.Random(f"{self._seed}|{now.task}|{len(now.past)}")
         intention = (
             f"Type({arguments['text']!r})" if name == "Type" else f'{name}("element {arguments.get("element")} ")'

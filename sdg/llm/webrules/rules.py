@@ -4,8 +4,6 @@ General by construction: each uses the words of the task and the kinds and words
 just one task have no place here.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -16,10 +14,31 @@ from sdg.llm.model import Completion, Message, Sampling
 from sdg.llm.provider import Provider
 from sdg.llm.webrules.situation import FIELDS, SeenElement, Situation, likeness, plain, read_situation
 
-ICONS = {"x": "close", "like": "heart", "delete": "trash", "important": "star", "forward": "forward", "reply": "reply",
-         "retweet": "retweet", "share": "share", "more": "more", "search": "search", "star": "star",
-         "trash": "trash", "close": "close"}  # fmt: skip
-"""The name of the icon for this action."""
+ICONS = {"x": "close", "like": "heart", "delete": "trash", "important": "star"}
+"""The name of the icon for an action, where it isn't the action's own."""
+
+
+Written = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleAnswer:
+    """The commands of a rule, and a note that the next question repeats to it."""
+
+    commands: Sequence[Written]
+    note: str = ""
+
+
+def click(element: SeenElement) -> Written:
+    """Click the middle of an element."""
+    return {"name": "CLICK_COORDS", "args": {"coords": [max(0, min(319, value)) for value in element.middle]}}
+
+
+def fill(field: SeenElement, text: str) -> list[Written]:
+    """Replace a field's content by a text."""
+    keys = ["C-a", "<Backspace>"] if field.text else []
+    deletions: list[Written] = [{"name": "PRESS_KEY", "args": {"key": key}} for key in keys]
+    return [click(field), *deletions, {"name": "TYPE_TEXT", "args": {"text": text}}]
 
 
 def submit_form(now: Situation, commands: Sequence[Written]) -> RuleAnswer:
@@ -106,15 +125,17 @@ def entered_text(now: Situation) -> RuleAnswer | None:
     if not fields or not now.quotations or not re.search(r"\b(enter|type|write|input|put)\b", now.lower):
         return None
     text = now.quotations[0]
-    text = text.lower() if re.search("lower ?case", now.lower) else text
-    text = text.upper() if re.search("upper ?case", now.lower) else text
+    if re.search("lower ?case", now.lower):
+        text = text.lower()
+    if re.search("upper ?case", now.lower):
+        text = text.upper()
     return submit_form(now, fill(fields[0], text))
 
 
 def icon(now: Situation, name: str, among: Sequence[SeenElement] | None = None) -> SeenElement | None:
     """An icon that stands for a word, on the screen or among some of its elements."""
-    elements = now.elements if among is None else among
     look = ICONS.get(name.lower(), name.lower())
+    elements = now.elements if among is None else among
     icons = (element for element in elements if element.kind in ("icon", "button"))
     return next((element for element in icons if look in element.look.split()), None)
 
@@ -166,32 +187,14 @@ def focused_field(now: Situation) -> RuleAnswer | None:
 
 
 RULES: tuple[Callable[[Situation], RuleAnswer | None], ...] = (
-    tick, labelled_fields, focused_field, entered_text, clicked_in_order, only_button,
-)  # fmt: skip
+    tick,
+    labelled_fields,
+    focused_field,
+    entered_text,
+    clicked_in_order,
+    only_button,
+)
 """Rules in the order in which they are tried; the first that has a plan answers."""
-
-
-Written = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class RuleAnswer:
-    """The commands of a rule, and a note that the next question repeats to it."""
-
-    commands: Sequence[Written]
-    note: str = ""
-
-
-def click(element: SeenElement) -> Written:
-    """Click the middle of an element."""
-    return {"name": "CLICK_COORDS", "args": {"coords": [max(0, min(319, value)) for value in element.middle]}}
-
-
-def fill(field: SeenElement, text: str) -> list[Written]:
-    """Replace a field's content by a text."""
-    keys = ["C-a", "<Backspace>"] if field.text else []
-    deletions: list[Written] = [{"name": "PRESS_KEY", "args": {"key": key}} for key in keys]
-    return [click(field), *deletions, {"name": "TYPE_TEXT", "args": {"text": text}}]
 
 
 class WebRules:
@@ -205,8 +208,8 @@ class WebRules:
         plan = next((plan for rule in RULES if (plan := rule(now)) is not None and plan.commands), None)
         if "FINISH:" in messages[0].content and (now.done or plan is None):  # a user's own page, which nobody judges
             stuck = ": refused" in now.done[-1] if now.done else plan is None
-            ending = ("GIVE_UP", "no rule knows what to do") if stuck else ("FINISH", "done as far as the rules know")
-            plan = RuleAnswer([{"name": ending[0], "args": {"text": ending[1]}}])
+            words = "no rule knows what to do" if stuck else "done as far as the rules know"
+            plan = RuleAnswer([{"name": "GIVE_UP" if stuck else "FINISH", "args": {"text": words}}])
         if plan is None:
             return Completion("No rule of mine knows what to do here.", self.name)
         thoughts = {"text": f"{len(now.elements)} elements", "plan": plan.note}

@@ -97,8 +97,9 @@ def plain(words: str) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def likeness(text: str, other_text: str) -> float:
-    """How alike two texts are in [0, 1], with letters that are easily misread for element other taken as equal."""
-    a, b = _without_lookalikes(text), _without_lookalikes(other_text)
+    """How alike two texts are in [0, 1], with letters that are easily misread for one another taken as equal."""
+    a = _without_lookalikes(text)
+    b = _without_lookalikes(other_text)
     if not a or not b:
         return 0.0
     return 0.99 if a == b else difflib.SequenceMatcher(None, a, b).ratio()
@@ -117,8 +118,9 @@ def within(line: SeenElement, words: str) -> SeenElement | None:
     for first in range(len(matches) - len(wanted) + 1):
         stretch = matches[first : first + len(wanted)]
         if all(alike(match[0], word) for match, word in zip(stretch, wanted, strict=True)):
-            begin, end = round(stretch[0].start() * letter_width), round(stretch[-1].end() * letter_width)
-            return replace(line, text=words, place=(left + begin, top, left + end, bottom))
+            begin = left + round(stretch[0].start() * letter_width)
+            end = left + round(stretch[-1].end() * letter_width)
+            return replace(line, text=words, place=(begin, top, end, bottom))
     return None
 
 
@@ -142,12 +144,8 @@ def read_situation(prompt: str) -> Situation:
 
 def _block(prompt: str, heading: str) -> Sequence[str]:
     """The lines in the fence after a heading."""
-    lines = prompt.splitlines()
-    start = next((n for n, row in enumerate(lines) if row.startswith(heading)), None)
-    if start is None or start + 1 >= len(lines):
-        return ()
-    fence = lines[start + 1].rstrip("abcdefghijklmnopqrstuvwxyz")
-    return lines[start + 2 : next((n for n in range(start + 2, len(lines)) if lines[n] == fence), len(lines))]
+    match = re.search(rf"^{heading}.*\n(`+)[a-z]*\n((?:.*\n)*?)\1$", prompt, re.MULTILINE)
+    return match[2].splitlines() if match else ()
 
 
 def _element(name: str, *place: str) -> SeenElement:
