@@ -22,7 +22,7 @@ from sdg.llm.transcript import RecordingModel
 PROVIDERS = Registry[object](
     "model provider",
     {
-        "babylang": "sdg.llm.babylang.model:BABYLANG",
+        "babylang": "sdg.llm.rule_based:BABYLANG",
         "openai": "sdg.llm.openai.client:PROVIDER",
         "phoneclumsy": "sdg.llm.webrules.phones:CLUMSY",
         "phonerandom": "sdg.llm.webrules.phones:RANDOM",

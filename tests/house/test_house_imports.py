@@ -279,7 +279,7 @@ def test_import_names_are_ours_and_the_users_stay_theirs(floor: str, tmp_path: P
         ("import sdg.verification.verify", "'skills' stands below 'sdg'"),
         ("def f():\n    from sdg.experiments import config", "skills/subgoal.py:2 imports sdg.experiments"),
         ("import importlib\nimportlib.import_module('sdg.llm')", "may not know it"),
-        ("R = Registry('r', {'x': 'sdg.llm.babylang.model:BABYLANG'})", "imports sdg.llm.babylang.model"),
+        ("R = Registry('r', {'x': 'sdg.llm.rule_based:BABYLANG'})", "imports sdg.llm.rule_based"),
         ("import torch", "whose door is experiments/baselines"),
         ("import requests", "which has no door"),
     ],

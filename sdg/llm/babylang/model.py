@@ -1,13 +1,12 @@
-"""The rule-based planner behind the protocol of a language model, and as a provider."""
+"""The rule-based planner behind the protocol of a language model."""
 
 from collections.abc import Callable, Sequence
 
-from sdg.llm.babylang.grammar import NotBabyLanguage, true_kind
+from sdg.llm.babylang.grammar import NotBabyLanguage
 from sdg.llm.babylang.hypothesis import split_task, translate_subgoals
 from sdg.llm.babylang.program import repair_program, write_program
 from sdg.llm.babylang.reading import has_section, whole
 from sdg.llm.model import Completion, Message, Sampling
-from sdg.llm.provider import Provider
 
 NAME = "babylang (rule-based, hand-written planner)"
 
@@ -44,6 +43,3 @@ def _reply(text: str, seed: int) -> str:
             except KeyError as error:
                 return f"I can't do that: the prompt offers no function for {error}."
     return "Yes"
-
-
-BABYLANG = Provider(lambda settings: BabyLang(), rule_based=True, kind_of=true_kind)
