@@ -12,7 +12,7 @@ from typing import Any
 
 from sdg.llm.model import Completion, Message, Sampling
 from sdg.llm.provider import Provider
-from sdg.llm.webrules.situation import FIELDS, SeenElement, Situation, likeness, plain, read_situation
+from sdg.llm.webrules.situation import FIELDS, SeenElement, Situation, bare_text, read_situation, similarity
 
 ICONS = {"x": "close", "like": "heart", "delete": "trash", "important": "star"}
 """The name of the icon for an action, where it isn't the action's own."""
@@ -55,9 +55,9 @@ def tick(now: Situation) -> RuleAnswer | None:
         return None
     labels = [(label_right(now, checkbox), checkbox) for checkbox in ticks]
     commands = []
-    wants_none = plain(match[1]) in ("nothing", "none")
+    wants_none = bare_text(match[1]) in ("nothing", "none")
     for words in wanted_names(now.task) if not wants_none else ():
-        scores = [(2.0 if text == words else likeness(text, words), checkbox) for text, checkbox in labels if text]
+        scores = [(2.0 if text == words else similarity(text, words), checkbox) for text, checkbox in labels if text]
         best = max(scores, key=lambda pair: pair[0], default=(0.0, None))
         if best[1] is not None and best[0] > 0.6 and not best[1].is_checked:
             commands.append(click(best[1]))
@@ -103,11 +103,11 @@ def labelled_fields(now: Situation) -> RuleAnswer | None:
     commands: list[Written] = []
     free = list(fields)
     for names, value in values:
-        words = plain(names).split()
+        words = bare_text(names).split()
         scores: list[tuple[float, int, SeenElement]] = []
         for field in free:
-            label = plain(f"{label_of(now, field)} {field.text}").split()
-            score = max((likeness(a, b) for a in words for b in label if len(a) > 2), default=0.0)
+            label = bare_text(f"{label_of(now, field)} {field.text}").split()
+            score = max((similarity(a, b) for a in words for b in label if len(a) > 2), default=0.0)
             scores.append((score, -field.y, field))
         best = max(scores, default=None, key=lambda score: score[:2])
         if best is not None and best[0] > 0.7:
@@ -159,7 +159,7 @@ def _element_named(now: Situation, step: str) -> SeenElement | None:
         [
             element
             for element in now.of_kind("button", "tab", "link", "text")
-            if plain(element.text) and re.search(rf"\b{re.escape(plain(element.text))}\b", plain(step))
+            if bare_text(element.text) and re.search(rf"\b{re.escape(bare_text(element.text))}\b", bare_text(step))
         ],
         key=lambda element: (element.kind != "text", len(element.text)),
         default=None,
