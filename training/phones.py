@@ -50,7 +50,7 @@ def train(*, to: Path | None = None, seed: int = 0, walks: int = 240) -> Path:
         "samples": {verb: verbs[verb] for verb in networks},
     }
     target = to or PLACE
-    stored = {"card": card} | {verb: network.plain() for verb, network in networks.items()}
+    stored = {"card": card} | {verb: network.to_json() for verb, network in networks.items()}
     atomic_write(target, json.dumps(stored) + "\n")
     return target
 

@@ -90,7 +90,7 @@ def learn(pages: Sequence[Page], *, to: Path | None = None, seed: int = 0, parse
         "samples": {FEASIBILITY: len(questions), COMPLETENESS: sum(len(page.transitions) for page in pages)},
     }
     target = to or SHIPPED
-    stored = {"card": card} | {verb: network.plain() for verb, network in networks.items()}
+    stored = {"card": card} | {verb: network.to_json() for verb, network in networks.items()}
     atomic_write(target, json.dumps(stored) + "\n")
     return target
 

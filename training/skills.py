@@ -43,7 +43,7 @@ def train(*, library: str = "", rollouts: int = 240, seed: int = 0, to: Path | N
     }
     target = to or SHIPPED
     target.parent.mkdir(parents=True, exist_ok=True)
-    stored = {"card": card} | {verb: network.plain() for verb, network in networks.items()}
+    stored = {"card": card} | {verb: network.to_json() for verb, network in networks.items()}
     atomic_write(target, json.dumps(stored) + "\n")
     return target
 

@@ -37,17 +37,27 @@ WORDS: Mapping[str, frozenset[str]] = {
 }
 """The lists of words.txt by name."""
 FINAL, NOUNS, YES, ENDING, OWNED = (WORDS[name] for name in ("final", "nouns", "yes", "ending", "owned"))
-STEMS, SIGNS = tuple(WORDS["stems"]), tuple(WORDS["signs"])
-MAX_LABEL_WORDS, MAX_BUTTON_WORDS, MAX_TICK_WORDS, CHARACTERS_PER_WORD = 3, 6, 2, 4
-"""Most words of a label, of what the page itself calls a button, and beside a checkbox; more is prose, unless it
-begins with a final one. Signs that make up a word where nothing parts words."""
-LONG_DIALOG, SHORT_DIALOG, MAX_SHOWN_CHARS = 600, 160, 60
-"""Letters of a dialog from which each line is read by itself, up to which a warning is about its buttons, and of any
-text in a question."""
+STEMS = tuple(WORDS["stems"])
+SIGNS = tuple(WORDS["signs"])
+MAX_LABEL_WORDS = 3
+"""Most words of a label; more is prose, unless it begins with a final one."""
+MAX_BUTTON_WORDS = 6
+"""Most words of what the page itself calls a button."""
+MAX_TICK_WORDS = 2
+"""Most words beside a checkbox."""
+CHARACTERS_PER_WORD = 4
+"""Signs that make up a word where nothing parts words."""
+LONG_DIALOG = 600
+"""Letters of a dialog from which each line is read by itself."""
+SHORT_DIALOG = 160
+"""Letters of a dialog up to which a warning is about its buttons."""
+MAX_SHOWN_CHARS = 60
+"""Letters of any text in a question."""
 _PIECES = re.compile(r"({0})|(?:(?!{0})\w)+".format("|".join(map(re.escape, SIGNS))))
 """Signs and words."""
 _MADE_UP = re.compile(r"\b(?:css|sc|jss|svelte|emotion)-[\w-]+|\b(?=\w*[a-z]\d)(?=\w*\d[a-z])\w+")
 """Class names that a build tool made up, which say nothing about an icon."""
+_QUESTION_MARK = re.compile("[?？؟]")
 PRESSED = ("button", "control", "row")
 """Roles of what is there to be pressed."""
 
@@ -65,7 +75,8 @@ class ConfirmGuard:
     def __init__(
         self, confirm: Callable[[str], bool] | None = None, presses: Callable[[Command], Press] | None = None
     ) -> None:
-        self._confirm, self._presses, self.asked = confirm, presses, 0
+        self._confirm, self._presses = confirm, presses
+        self.asked = 0
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses a final press unless `confirm` agrees and the element is still as it was when it was asked about."""
@@ -92,7 +103,8 @@ class ConfirmGuard:
 
 def final_label(command: Command, observation: Observation) -> str:
     """What a command would press for good: its element's name, or the command's own words; "" for anything else."""
-    elements, labels = cast(tuple[ScreenElement, ...], observation.elements), []
+    elements = cast(tuple[ScreenElement, ...], observation.elements)
+    labels: list[str] = []
     if command.name in PRESSING:
         point = re.fullmatch(r"(\d+),(\d+)", command.argument)
         at = at_point((int(point[1]), int(point[2])), elements) if point else None
@@ -119,7 +131,8 @@ def final_press(press: Press) -> str:
     for text in (press.words, *press.labels.split("\n")):
         if _is_final_text(text, press.role):
             return repr(_visible_part(text))
-    words, hints = words_of(press.words or press.labels), words_of(f"{press.hints} {press.classes}")
+    words = words_of(press.words or press.labels)
+    hints = words_of(f"{press.hints} {press.classes}")
     if _is_agreement(words, hints, press.role) and _is_final_question(press.dialog):
         return f"{' '.join(words) or 'an icon'!r} to {_visible_part(press.dialog)!r}"
     if press.role in PRESSED and _is_answer(words, press):
@@ -168,7 +181,7 @@ def _is_answer(words: Sequence[str], press: Press) -> bool:
     may warn of something else on the page."""
     if not words or words[0] in WORDS["leaving"]:
         return False
-    questions = [line for line in press.dialog.splitlines() if re.search("[?？؟]", line)]
+    questions = list(filter(_QUESTION_MARK.search, press.dialog.splitlines()))
     repeats = len(words[0]) > 3 and any(words[0] in words_of(line) for line in questions)
     is_about_buttons = len(press.dialog) < LONG_DIALOG and press.modal and _is_final_question(press.dialog)
     answers = bool(questions) and (repeats or words[0] in WORDS["affirming"] or is_about_buttons)
@@ -179,7 +192,8 @@ def _is_answer(words: Sequence[str], press: Press) -> bool:
 def _is_final_text(text: str, role: str) -> bool:
     """Whether the words on an element of this role are final: few with such a word, or any number that begin so; any
     number on a button; those of an entry and beside a checkbox only where they begin so."""
-    words, joined = words_of(text), _join_letters(text)
+    words = words_of(text)
+    joined = _join_letters(text)
     if role in ("option", "checkbox"):
         is_short = role == "option" or len(words) <= MAX_TICK_WORDS
         return is_short and (_begins_final(words, but=NOUNS) or joined.startswith(SIGNS))
@@ -207,9 +221,10 @@ def _begins_final(words: Sequence[str], but: frozenset[str] = frozenset()) -> bo
 def _is_final_question(dialog: str) -> bool:
     """Whether a dialog's text begins a line with a final word, or asks about one ("Order 7", not "Order history")."""
     lines = dialog.splitlines()
-    for part in [dialog] if len(dialog) < LONG_DIALOG else lines:
-        words, has_sign = words_of(part), any(sign in _join_letters(part) for sign in SIGNS)
-        if (has_sign or _is_final(words) or WORDS["done"] & set(words)) and re.search("[?？؟]", part):
+    for question in filter(_QUESTION_MARK.search, [dialog] if len(dialog) < LONG_DIALOG else lines):
+        words = words_of(question)
+        has_sign = any(sign in _join_letters(question) for sign in SIGNS)
+        if has_sign or _is_final(words) or WORDS["done"] & set(words):
             return True
     return any(
         _begins_final(words_of(line), but=frozenset() if re.search(r"\d", line) else NOUNS)
@@ -230,8 +245,8 @@ def _join_letters(text: str) -> str:
 
 def words_of(text: str) -> list[str]:
     """Its words in small letters, folded; "makePayment" and "DBDelete" are two each."""
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", _fold(text))
-    return re.findall(r"(?:[^\W\d_]|[\u0e31-\u0e4e])+", parted.lower())
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", _fold(text))
+    return re.findall(r"(?:[^\W\d_]|[\u0e31-\u0e4e])+", spaced.lower())
 
 
 _WARNINGS = tuple(f" {' '.join(words_of(phrase.replace('_', ' ')))}" for phrase in WORDS["warning"])

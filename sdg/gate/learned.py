@@ -1,14 +1,13 @@
 """The learned guards judge from perceived states whether a command will succeed (calibrated) and whether it did
 (ResponsibleTA's domain-specific models, as small networks over the facts that a domain gives its rules)."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -61,13 +60,18 @@ class GuardNetwork:
         return np.asarray(x[..., 0] / self.temperature)
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, object]) -> GuardNetwork:
-        """The network that `plain` wrote. Raises ValueError, KeyError or TypeError for anything else."""
-        layers = tuple((_numbers(layer["weights"]), _numbers(layer["biases"])) for layer in stored["layers"])  # type: ignore[attr-defined]
-        mean, scale = _numbers(stored["mean"]), _numbers(stored["scale"])
-        return cls(mean, scale, layers, float(stored["temperature"]), float(stored.get("rivals", 1.0)))  # type: ignore[arg-type]
+    def from_json(cls, stored: Mapping[str, Any]) -> "GuardNetwork":
+        """The network that `to_json` wrote. Raises ValueError, KeyError or TypeError for anything else."""
+        layers = tuple((_numbers(layer["weights"]), _numbers(layer["biases"])) for layer in stored["layers"])
+        return cls(
+            _numbers(stored["mean"]),
+            _numbers(stored["scale"]),
+            layers,
+            float(stored["temperature"]),
+            float(stored.get("rivals", 1.0)),
+        )
 
-    def plain(self) -> dict[str, object]:
+    def to_json(self) -> dict[str, object]:
         """The network as plain values, rounded too little to change a verdict."""
         return {
             "mean": self.mean.round(6).tolist(),

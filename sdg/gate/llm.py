@@ -16,7 +16,8 @@ from sdg.skills.strict_json import loads
 
 MAX_ELEMENTS = 120
 """Most elements that a model is shown; the rest are counted."""
-MAX_TEXT_CHARS, MAX_REPLY_CHARS = 6_000, 4_000
+MAX_TEXT_CHARS = 6_000
+MAX_REPLY_CHARS = 4_000
 ANSWERS: Mapping[str, str] = {"feasibility": "Feasible", "completeness": "Completeness"}
 
 

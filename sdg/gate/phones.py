@@ -5,6 +5,7 @@ Learned and model guards come after it in a chain; `ConfirmGuard` handles presse
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ JUDGED = ("Tap", "Long Press", "Type", "Swipe")
 ELEMENT = re.compile(r"element (\d{1,4})\b")
 """How a command names its target: `Tap("element 7 'Save' button")`."""
 _PASSED = Verdict(True, "no rule speaks against it", source="phone")
+_refuse = partial(Verdict, False, source="phone")
 
 
 class PhoneGuard:
@@ -34,17 +36,17 @@ class PhoneGuard:
         """Refuses a command that can't succeed on this screen."""
         fields = [element for element in observation.elements if getattr(element, "kind", "") == "textbox"]
         if command.name == "Type" and fields and not any(getattr(field, "focused", False) for field in fields):
-            return self._no("no field has the focus: tap the field first")
+            return _refuse("no field has the focus: tap the field first")
         number = ELEMENT.match(command.argument)
         if number is None or command.name not in ("Tap", "Long Press", "Swipe"):
             return _PASSED
         target = element_of(command, observation.elements)
         if target is None:
-            return self._no(f"there is no element {number[1]} on this screen")
+            return _refuse(f"there is no element {number[1]} on this screen")
         if "disabled" in str(getattr(target, "look", "")).split():
-            return self._no(f"{target.name} is disabled")
+            return _refuse(f"{target.name} is disabled")
         if command.name == "Tap" and getattr(target, "kind", "") in ("text", "list"):
-            return self._no(f"{target.name} can't be pressed: it only shows something")
+            return _refuse(f"{target.name} can't be pressed: it only shows something")
         return _PASSED
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
@@ -55,15 +57,13 @@ class PhoneGuard:
             texts = " ".join(str(getattr(element, "text", "")) for element in after.elements)
             is_hidden = any("password" in str(getattr(element, "look", "")).split() for element in after.elements)
             if " ".join(command.argument.split()) not in texts and not is_hidden:
-                return self._no("what was typed stands in no field")
-        if before.text == after.text and (
-            before is after or (isinstance(before.image, np.ndarray) and np.array_equal(before.image, after.image))  # type: ignore[arg-type]
-        ):
-            return self._no("nothing on the screen changed")
-        return _PASSED
+                return _refuse("what was typed stands in no field")
+        is_same = before is after or (before.text == after.text and _has_same_picture(before, after))
+        return _refuse("nothing on the screen changed") if is_same else _PASSED
 
-    def _no(self, reason: str) -> Verdict:
-        return Verdict(False, reason, source=self.source)
+
+def _has_same_picture(before: Observation, after: Observation) -> bool:
+    return isinstance(before.image, np.ndarray) and np.array_equal(before.image, after.image)  # type: ignore[arg-type]
 
 
 def element_of(command: Command, elements: Sequence[Element]) -> Element | None:

@@ -52,13 +52,14 @@ class ScreenGuard(LearnedGuard):
         A command at coordinates can't reach another element than intended, so on pages unlike those learned from the
         guard only judges what is certain: whether anything changed. For commands in words it judges that first.
         """
-        then, now = _screen(before).picture, _screen(after).picture
+        then = _screen(before).picture
+        now = _screen(after).picture
         if command.name in CERTAIN and then.shape[:2] != (SCREEN, SCREEN):
             changed = then.shape != now.shape or bool(changes(then, now).any())
-            if not changed or command.name not in (CLICK, TYPE):
-                return Verdict(
-                    changed, "the screen changed" if changed else "nothing on the screen changed", 1.0, self.source
-                )
+            if not changed:
+                return Verdict(False, "nothing on the screen changed", source=self.source)
+            if command.name not in (CLICK, TYPE):
+                return Verdict(True, "the screen changed", source=self.source)
         shifted, moments = screens_as_learned(command, before, after)
         verdict = super().complete(shifted, *moments)
         reason = verdict.reason.replace(str(shifted), str(command))

@@ -99,7 +99,8 @@ class BudgetedModel:
             completion = self._model.complete(messages, sampling=sampling)
             cost = self._cost_of(messages, completion)
         except ModelError as error:
-            cost = self._cost_of(messages, error.billed) if error.billed is not None else cost
+            if error.billed is not None:
+                cost = self._cost_of(messages, error.billed)
             raise
         finally:
             with self._turn:
@@ -117,13 +118,15 @@ class BudgetedModel:
 
     def _fits_budget(self, max_cost: Spent) -> bool:
         """Whether the questions under way and one more may all cost `max_cost` within the limits."""
-        limits, spending, questions = self._limits, self.spending, self._under_way + 1
+        limits, spending = self._limits, self.spending
+        questions = self._under_way + 1
         if limits.tokens is not None and spending.tokens + questions * max_cost.tokens > limits.tokens:
             return False
         return limits.money is None or spending.money + questions * max_cost.money <= limits.money
 
     def _check(self, spending: Spent) -> None:
-        limits, minutes = self._limits, (time.monotonic() - self._began) / 60
+        limits = self._limits
+        minutes = (time.monotonic() - self._began) / 60
         if limits.tokens is not None and spending.tokens >= limits.tokens:
             reason = f"{limits.tokens} tokens is spent ({spending.tokens}): raise budget.tokens to go on."
         elif limits.money is not None and spending.money >= limits.money:
@@ -152,7 +155,8 @@ class BudgetedModel:
         """Add the lines written since the last look to the total."""
         size = file.seek(0, os.SEEK_END)
         if size < self._position:
-            self._position, self._total = 0, Spent()
+            self._position = 0
+            self._total = Spent()
         file.seek(self._position)
         data = file.read(MAX_LEDGER_BYTES)
         if size > MAX_LEDGER_BYTES or data.count(b"\n") > MAX_QUESTIONS:

@@ -20,15 +20,14 @@ def key(model: str, messages: Sequence[Message], sampling: Sampling) -> str:
 
 def plain_messages(messages: Sequence[Message]) -> list[dict[str, str]]:
     """The conversation as dicts with role and content; images are replaced by their SHA-256."""
-    return [
-        {"role": message.role, "content": message.content}
-        | (
-            {"images": " ".join(hashlib.sha256(image).hexdigest() for image in message.images)}
-            if message.images
-            else {}
-        )
-        for message in messages
-    ]
+    return [_plain_message(message) for message in messages]
+
+
+def _plain_message(message: Message) -> dict[str, str]:
+    turn = {"role": message.role, "content": message.content}
+    if message.images:
+        turn["images"] = " ".join(hashlib.sha256(image).hexdigest() for image in message.images)
+    return turn
 
 
 def plain_sampling(sampling: Sampling) -> dict[str, Any]:
@@ -47,9 +46,14 @@ def reply_of(plain: object, *, cached: bool = False) -> Completion:
         raise ValueError("no reply is stored here")
     numbers: dict[str, Any] = {name: plain.get(name) for name in COUNTS}
     extra = plain["extra"].items() if isinstance(plain.get("extra"), dict) else ()
-    model, reason = str(plain.get("model", "")), str(plain.get("finish_reason", ""))
-    extra_texts = {str(name): str(value) for name, value in extra}
-    return Completion(plain["text"], model, finish_reason=reason, cached=cached, extra=extra_texts, **numbers)
+    return Completion(
+        plain["text"],
+        str(plain.get("model", "")),
+        finish_reason=str(plain.get("finish_reason", "")),
+        cached=cached,
+        extra={str(name): str(value) for name, value in extra},
+        **numbers,
+    )
 
 
 def tokens_of(messages: Sequence[Message], completion: Completion) -> tuple[int, int]:

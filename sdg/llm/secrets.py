@@ -50,7 +50,8 @@ def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = 
     pattern = re.compile("|".join(f"({form})" for form in literals), re.IGNORECASE)
 
     def replace(text: str) -> str:
-        pieces, end = [], 0
+        pieces: list[str] = []
+        end = 0
         for match in pattern.finditer(text.translate(_plain_letters())):
             pieces += [text[end : match.start()], forms[literals[(match.lastindex or 1) - 1]]]
             end = match.end()
@@ -63,9 +64,10 @@ def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = 
 def _plain_letters() -> dict[int, str]:
     """Plain letters, digits and blanks for single ones of other kinds (NFKC), so that texts keep their length; up to
     the last digits of Unicode."""
-    plain = {code: normalize("NFKC", chr(code)) for code in range(128, 0x1FBFA)}
-    plain |= {code: str(digit(letter)) for code, letter in plain.items() if len(letter) == 1 and letter.isdecimal()}
-    return {code: letter for code, letter in plain.items() if len(letter) == 1 and letter != chr(code)}
+    letters = {code: normalize("NFKC", chr(code)) for code in range(128, 0x1FBFA)}
+    single = {code: letter for code, letter in letters.items() if len(letter) == 1}
+    single |= {code: str(digit(letter)) for code, letter in single.items() if letter.isdecimal()}
+    return {code: letter for code, letter in single.items() if letter != chr(code)}
 
 
 def _forms(secret: str) -> Iterator[str]:
@@ -92,9 +94,10 @@ def check_address(url: str | None) -> None:
         return
     try:
         parts = urlsplit(url)
-        hostname = parts.hostname if parts.port is None or parts.port else None  # a port above 65535 raises
+        hostname = parts.hostname if parts.port != 0 else None  # a port above 65535 raises
     except ValueError:
-        parts, hostname = urlsplit(""), None
+        parts = urlsplit("")
+        hostname = None
     if parts.scheme not in ("http", "https") or not hostname or not url.isprintable():
         raise ValueError("base_url is an address such as http://127.0.0.1:8000/v1")
     if "@" in parts.netloc or parts.query or parts.fragment:

@@ -81,7 +81,8 @@ class ReplayModel:
     """
 
     def __init__(self, path: Path, *, in_turn: bool = False) -> None:
-        self._path, self._in_turn, self.name = path, in_turn, ""
+        self._path, self._in_turn = path, in_turn
+        self.name = ""
         self._turn = threading.Lock()
         self._replies: dict[Hashable, list[Completion | str]] = {}
         self._counts: Counter[Hashable] = Counter()
@@ -95,11 +96,12 @@ class ReplayModel:
 
         Raises ModelError where there is none (NotRecorded `in_turn`), or where a failure was recorded.
         """
-        place = sampling.stage, sampling.seed
+        place = (sampling.stage, sampling.seed)
         key: Hashable = place if self._in_turn else exchange.key(self.name, messages, sampling)
         with self._turn:
             self._counts[key] += 1
-            number, replies = self._counts[key], self._replies.get(key, [])
+            number = self._counts[key]
+        replies = self._replies.get(key, [])
         if self._in_turn and number > len(replies):
             raise NotRecorded(
                 f"The transcript {self._path} has {len(replies)} replies to {key}, one more is asked for."

@@ -31,8 +31,12 @@ from sdg.screen_agent.agent import BrokenDesktop, numbered_lines
 
 MAX_TURNS = 25
 """AndroidLab's limit of turns an episode."""
-PATCH, MIN_DIFFERENCE, MAX_CHANGED_SHARE = 16, 40, 0.1
-"""Pixels around a point that are compared, how much a colour may differ, and which share of them may differ more."""
+PATCH = 16
+"""Pixels around a point that are compared."""
+MIN_DIFFERENCE = 40
+"""How much a colour, in [0, 255], may differ."""
+MAX_CHANGED_SHARE = 0.1
+"""Which share of the pixels may differ more."""
 EMPTY = UiTree((), (), ())
 _ACTION_HELP = {
     "Tap": "press an element",
@@ -139,7 +143,9 @@ class PhoneDesktop:
         """The screen now. If the dump can't be read, the picture remains and a note replaces the elements."""
         if self._seen is None:
             try:
-                xml, png, activity = self._device.dump(), self._device.screenshot(), self._device.activity()
+                xml = self._device.dump()
+                png = self._device.screenshot()
+                activity = self._device.activity()
             except DeviceLost as error:
                 raise BrokenDesktop(str(error)) from None
             tree, note = _read(xml)
@@ -205,7 +211,8 @@ class PhoneDesktop:
         if place is None or (target is not None and target.kind == "textbox"):
             return True
         before = place_of(action, screen.tree, self.size)
-        old, new = _patch(screen.image, before), _patch(picture_of(self._device.screenshot()), place)
+        old = _patch(screen.image, before)
+        new = _patch(picture_of(self._device.screenshot()), place)
         most = MAX_CHANGED_SHARE * old[..., 0].size
         return old.shape == new.shape and int((np.abs(old - new) > MIN_DIFFERENCE).any(axis=2).sum()) <= most
 

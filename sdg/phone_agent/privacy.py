@@ -51,17 +51,18 @@ class PrivateDevice:
 
     def screenshot(self) -> bytes:
         """The picture, painted over wherever text was masked just before it, or is right after it."""
-        png, before = self._device.screenshot(), self._hidden
+        png = self._device.screenshot()
         if not any(self._protector.memory):
             return png
+        hidden_before = self._hidden
         self.dump()
-        hidden = [[max(edge, 0) for edge in place] for place in (*before, *self._hidden)]
+        hidden = [[max(edge, 0) for edge in place] for place in (*hidden_before, *self._hidden)]
         return png_of(painted_over(picture_of(png), hidden))
 
     def _mask(self, top: ElementTree.Element) -> list[ElementTree.Element]:
         """Mask a tree, and say which nodes show something else now: labels as texts that stand side by side on the
         screen, then each attribute by itself. Classes and packages are fixed: they are compared with whole values."""
-        nodes, memory = list(top.iter()), self._protector.memory
+        nodes = list(top.iter())
         names = dict.fromkeys(name for node in nodes for name in node.attrib if name not in _NEVER_MASKED)
         places = [(node, "text" if node.get("text") else "content-desc") for node in nodes]
         places += [(node, name) for name in names for node in nodes]
@@ -69,10 +70,12 @@ class PrivateDevice:
         fields = [
             n for n, (node, name) in enumerate(places) if name == "text" and node.get("class", "").endswith(FIELDS)
         ]
+        memory = self._protector.memory
         masked = memory.mask_screen([text for _, _, text in texts], fields=fields, typed=self._typed)
         changed = [n for n, (_, _, text) in enumerate(texts) if text != masked[n] or len(text) >= MAX_TEXT_CHARS]
         for n in changed:
-            (node, name), (package, mark, _) = places[n], texts[n]
+            node, name = places[n]
+            package, mark, _ = texts[n]
             node.set(name, package + mark + masked[n])
         for node in nodes:
             node.text = node.tail = None

@@ -10,6 +10,7 @@ _STREET, _STREET_FIRST, _UNIT, _PARTICLES, _NO_NAMES = (
     LISTS[name] for name in ("street_last", "street_first", "unit", "particles", "no_names")
 )
 _ADDRESS_WORDS = _PARTICLES | _UNIT | _STREET_FIRST
+_NO_ENDS = _PARTICLES | {",", "no"}
 _REGION = re.compile(
     r"(?: / [A-Z]{2}\b| ?\([A-Z]{2,3}\)"
     r"|(?: (?:a[mn](?: der)?|im|in der|bei|sur|sous|en|nad|upon|on|le|la|les|de) [A-Z][\w-]+)+)?"
@@ -23,18 +24,14 @@ _ADDRESS_CUES = re.compile(
 def addresses(text: str) -> Iterator[Span]:
     """Runs of capitalised words and numbers in which a street stands, or a number after a word such as "address"."""
     for run in runs_of(text, _is_address_word, between=" ()-&/"):
-        words = [text[a:b].lower().strip(".") for a, b in run]
-        while run and (words[-1] in _PARTICLES or words[-1] in (",", "no")):
-            run.pop(), words.pop()
-        while run and (
-            words[0] == ","
-            or words[0] in _NO_NAMES
-            or (words[0] in _PARTICLES - _STREET_FIRST and text[run[0][0]].islower())
-        ):
-            run.pop(0), words.pop(0)
+        while run and _word_at(text, run[-1]) in _NO_ENDS:
+            run.pop()
+        while run and _is_no_beginning(text, run[0]):
+            run.pop(0)
+        words = [_word_at(text, place) for place in run]
         if len(run) > 2 and not (before_word(text, run[0][0]) or words[0][0].isdigit() or _is_street(words[:2])):
-            run.pop(0), words.pop(0)
-        if not run or not any(word[0].isdigit() for word in words):
+            del run[0], words[0]
+        if not any(word[0].isdigit() for word in words):
             continue
         street = _is_street(words)
         cue = _ADDRESS_CUES.search(text, max(0, run[0][0] - 25), run[0][0])
@@ -45,6 +42,17 @@ def addresses(text: str) -> Iterator[Span]:
             if text[end - 1] == ".":
                 end -= 1
             yield Span(run[0][0], end + len(_REGION.match(text, end)[0]), "address", 0.85)  # type: ignore[index]
+
+
+def _word_at(text: str, place: tuple[int, int]) -> str:
+    return text[slice(*place)].lower().strip(".")
+
+
+def _is_no_beginning(text: str, place: tuple[int, int]) -> bool:
+    """Whether a run can't begin with the word at a place: a comma, a common word, a small particle."""
+    word = _word_at(text, place)
+    is_particle = word in _PARTICLES - _STREET_FIRST and text[place[0]].islower()
+    return is_particle or word == "," or word in _NO_NAMES
 
 
 def _is_street(words: Sequence[str]) -> bool:

@@ -12,8 +12,12 @@ from itertools import islice
 SHORT = 6
 """Fewest letters of a value whose parts are looked for. Shorter values are found only as whole words, so "Ann" isn't
 found in "announce"."""
-RUN, APART_RUN, TYPED_RUN = 5, 8, 3
-"""Letters of a value that give it away: in a text, in texts beside one another, in the field that it was typed into."""
+RUN = 5
+"""Letters of a value that give it away in a text."""
+APART_RUN = 8
+"""Letters that do in texts beside one another."""
+TYPED_RUN = 3
+"""Letters that do in the field that it was typed into."""
 PIECE = 3
 """Fewest letters of a piece of a value that is cut up and shown among other words."""
 MISREAD = 5
@@ -21,7 +25,8 @@ MISREAD = 5
 OUTSIDE = "\0"
 """Stands in a text for letters that can't belong to a value."""
 _LETTER = re.compile(rf"rn|vv|cl|[^\W_]|[|!()\[\]{{}}{OUTSIDE}]", re.IGNORECASE)
-_WORDS, _NUMBER = re.compile(r"\w+(?:\s+\w+)*"), re.compile(r"\d+")
+_WORDS = re.compile(r"\w+(?:\s+\w+)*")
+_NUMBER = re.compile(r"\d+")
 _ALIKE: Mapping[str, str] = {"rn": "m", "vv": "w", "cl": "d"} | {
     letter: stand_in
     for stand_in, letters in {"1": "iljı|!()[]{}", "0": "oq", "5": "s$", "2": "z", "8": "b", "9": "g", "v": "u"}.items()
@@ -42,8 +47,8 @@ def fold(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _fold_letter(letter: str) -> str:
-    plain = letter.lower() if len(letter) > 1 else unicodedata.normalize("NFKD", letter)[0].lower()[0]
-    return _ALIKE.get(plain, str(unicodedata.digit(plain, plain)) if len(plain) == 1 else plain)
+    base = letter.lower() if len(letter) > 1 else unicodedata.normalize("NFKD", letter)[0].lower()[0]
+    return _ALIKE.get(base, str(unicodedata.digit(base, base)) if len(base) == 1 else base)
 
 
 class Likeness:
@@ -53,7 +58,8 @@ class Likeness:
     def __init__(self, values: Mapping[str, str], run: int, *, shortest: int = SHORT) -> None:
         folded = {name: fold(value)[0] for name, value in values.items()}
         self._values = {name: letters for name, letters in folded.items() if len(letters) >= shortest}
-        self._run, self._runs = run, dict[str, str]()
+        self._run = run
+        self._runs: dict[str, str] = {}
         for name, letters in self._values.items():
             for start in range(max(len(letters) - run, 0) + 1):
                 self._runs.setdefault(letters[start : start + run], name)
@@ -66,14 +72,16 @@ class Likeness:
         owners = [""] * len(text)
         letters, places = fold(text) if self._values else ("", [])
         for first, last, name in self._matches(letters, misread):
-            start, end = places[first][0], places[last][1]
+            start, _ = places[first]
+            _, end = places[last]
             owners[start:end] = [name] * (end - start)
         return owners
 
     def owners_of_all(self, texts: Sequence[str]) -> list[list[str]]:
         """The `owners` of texts that stand beside one another: a value may go on from one text to the next, or stand in
         pieces in order, whatever stands between them."""
-        joined_owners, owners_by_text = iter(self.owners(" ".join(texts))), []
+        joined_owners = iter(self.owners(" ".join(texts)))
+        owners_by_text = []
         for text in texts:
             owners_by_text.append(list(islice(joined_owners, len(text))))
             next(joined_owners, "")
@@ -117,7 +125,8 @@ def _ends(value: str, text: str, max_edits: int) -> Iterator[int]:
 
     By Myers' bit vectors (1999), a bit for each letter of the value, so that the time is linear in the text.
     """
-    every, last = (1 << len(value)) - 1, 1 << (len(value) - 1)
+    every = (1 << len(value)) - 1
+    last = 1 << (len(value) - 1)
     places: dict[str, int] = {}
     for n, letter in enumerate(value):
         places[letter] = places.get(letter, 0) | 1 << n

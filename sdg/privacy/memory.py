@@ -1,7 +1,5 @@
 """The local memory: which placeholder stands for which value, encrypted at rest; the only way from one to the other."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -12,7 +10,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from sdg.envs.files import atomic_write, lock_to_append, open_regular, read_file
-from sdg.errors import refuse
 from sdg.llm.secrets import replacer
 from sdg.privacy.likeness import APART_RUN, OUTSIDE, RUN, SHORT, TYPED_RUN, Likeness
 from sdg.privacy.recognisers import PrivacyError
@@ -51,25 +48,19 @@ class Placeholders:
         self._remask()
 
     def _keep(self, name: str, value: str) -> None:
-        is_name = PLACEHOLDER.fullmatch(f"{{{name}}}")
-        faults = (
-            (not is_name, f"{name!r:.60} is no name of a placeholder: small letters, digits and _, at most 41"),
-            (
-                not value.strip() or PLACEHOLDER.search(value),
-                f"the value of {{{name}}} is empty or holds a placeholder itself",
-            ),
-            (
-                len(self._values) >= MAX_VALUES and name not in self._values,
-                f"the memory holds {MAX_VALUES} values already: empty it",
-            ),
-        )
-        refuse(PrivacyError, faults)
+        if not PLACEHOLDER.fullmatch(f"{{{name}}}"):
+            raise PrivacyError(f"{name!r:.60} is no name of a placeholder: small letters, digits and _, at most 41")
+        if not value.strip() or PLACEHOLDER.search(value):
+            raise PrivacyError(f"the value of {{{name}}} is empty or holds a placeholder itself")
+        if len(self._values) >= MAX_VALUES and name not in self._values:
+            raise PrivacyError(f"the memory holds {MAX_VALUES} values already: empty it")
         self._values[name] = value
 
     def remember(self, value: str, kind: str, *, taken: frozenset[str] = frozenset()) -> str:
         """The name of the value's placeholder; if it has none, a new one of this kind that isn't in `taken`."""
-        for name in (name for name, kept_value in self._values.items() if kept_value == value):
-            return name
+        for name, kept_value in self._values.items():
+            if kept_value == value:
+                return name
         names = (kind if number == 1 else f"{kind}_{number}" for number in range(1, MAX_VALUES + 2))
         free = next(name for name in names if name not in self._values and name not in taken)
         self.name(free, value)
@@ -88,7 +79,8 @@ class Placeholders:
 
     def mask_lines(self, texts: Sequence[str]) -> list[str]:
         """Mask texts that are read together as `mask_parts` does; a value may be spread over them."""
-        masked, masked_parts = [self._mask(text) for text in texts], []
+        masked = [self._mask(text) for text in texts]
+        masked_parts = []
         outside = [_outside(text) for text in masked]
         for text, bare_text, spread in zip(masked, outside, self._spread_likeness.owners_of_all(outside), strict=True):
             owners = [own or joint for own, joint in zip(self._parts_likeness.owners(bare_text), spread, strict=True)]
@@ -136,15 +128,15 @@ class Placeholders:
                 for name, value in Placeholders.load(path)._values.items():
                     if value not in (self._values.setdefault(name, value), self._on_disk.get(name)):
                         raise PrivacyError(f"another process keeps another value for {{{name}}}: use another name")
-                plain = json.dumps({"schema": SCHEMA, "values": self._values}).encode()
-                atomic_write_private(path, _cipher(path, create=True).encrypt(plain))
+                content = json.dumps({"schema": SCHEMA, "values": self._values}).encode()
+                atomic_write_private(path, _cipher(path, create=True).encrypt(content))
                 self._on_disk = dict(self._values)
                 self._remask()
         except OSError as error:
             raise PrivacyError(f"the memory {path} can't be written: {error.strerror or error}") from None
 
     @classmethod
-    def load(cls, path: Path) -> Placeholders:
+    def load(cls, path: Path) -> "Placeholders":
         """The memory in a file; an empty one where there is no file.
 
         Raises PrivacyError for a file that others may read, that is damaged, or whose key is gone.
@@ -156,10 +148,10 @@ class Placeholders:
 
         advice = f"move {path} aside to begin with an empty memory"
         try:
-            plain = json.loads(_cipher(path, create=False).decrypt(data))
-            if plain["schema"] != SCHEMA:
-                raise PrivacyError(f"the memory {path} has schema {plain['schema']!r:.20}, not {SCHEMA}: {advice}")
-            return cls({str(name): str(value) for name, value in plain["values"].items()})
+            content = json.loads(_cipher(path, create=False).decrypt(data))
+            if content["schema"] != SCHEMA:
+                raise PrivacyError(f"the memory {path} has schema {content['schema']!r:.20}, not {SCHEMA}: {advice}")
+            return cls({str(name): str(value) for name, value in content["values"].items()})
         except PrivacyError:
             raise
         except (InvalidToken, ValueError, KeyError, TypeError, AttributeError):

@@ -2,7 +2,7 @@
 in on the way to the body that acts.
 
     instruction -> Protector.admit -> everything else sees {password}
-    conversation -> Protected -> retries, budget, cache, transcript, server
+    conversation -> ProtectedModel -> retries, budget, cache, transcript, server
     Command("type_text", "{password}") -> ProtectedBody -> the body; what it shows or says comes back masked
 """
 
@@ -49,7 +49,8 @@ class Protector:
         text = self.memory.mask(self._take_named_values(instruction))
         self.memory.fill(text)
         taken = frozenset(PLACEHOLDER.findall(text))
-        pieces, end = [], 0
+        pieces: list[str] = []
+        end = 0
         for span in find(text, self._recognisers):
             pieces += [text[end : span.start], self._mask_span(text[span.start : span.end], span.kind, taken)]
             end = span.end
@@ -93,11 +94,11 @@ class Protector:
 
 def _name_of(label: str) -> str:
     """A placeholder's name from a label: "Wi-Fi code" gives wi_fi_code; "" where no letter is left."""
-    plain = unicodedata.normalize("NFKD", label.lower()).encode("ascii", "ignore").decode()
-    return re.sub(r"[^a-z0-9]+", "_", plain).lstrip("_0123456789")[:41].strip("_")
+    ascii_label = unicodedata.normalize("NFKD", label.lower()).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "_", ascii_label).lstrip("_0123456789")[:41].strip("_")
 
 
-class Protected:
+class ProtectedModel:
     """A model behind a mask: neither it nor its cache or transcript sees values; its replies are masked too."""
 
     def __init__(self, model: LanguageModel, mask: Callable[[str], str]) -> None:
@@ -181,7 +182,7 @@ def _mask_element(element: Any, mask: Callable[[str], str]) -> Any:
 def protect(model: LanguageModel, privacy: str) -> LanguageModel:
     """The model behind the protector that a config names. Raises PrivacyError."""
     protector = protector_of(privacy)
-    return Protected(model, protector.mask) if protector else model
+    return ProtectedModel(model, protector.mask) if protector else model
 
 
 @lru_cache(maxsize=4)

@@ -88,7 +88,7 @@ def _find_spans(recogniser: Recogniser, text: str) -> list[Span]:
 def recognisers_of(own: str = "") -> tuple[Recogniser, ...]:
     """All shipped recognisers, and a user's own by `module:attribute`. Raises PrivacyError for an unusable one."""
     try:
-        _presidio()
+        _presidio_recognisers()
         return tuple(RECOGNISERS.get(name, needs=("__call__",)) for name in (*RECOGNISERS, *([own] if own else [])))
     except (ImportError, RegistryError) as error:
         advice = "pip install 'sdg[privacy]', or `privacy: off`" if isinstance(error, ImportError) else str(error)
@@ -97,14 +97,14 @@ def recognisers_of(own: str = "") -> tuple[Recogniser, ...]:
 
 def presidio(text: str) -> Iterable[Span]:
     """The spans that Presidio's pattern recognisers find. 7 s to import, a millisecond a text."""
-    for recogniser in _presidio():
+    for recogniser in _presidio_recognisers():
         for result in recogniser.analyze(text, recogniser.supported_entities, None):
             if result.score >= 0.4:
                 yield Span(result.start, result.end, KINDS[result.entity_type], result.score)
 
 
 @lru_cache(maxsize=1)
-def _presidio() -> tuple[Any, ...]:
+def _presidio_recognisers() -> tuple[Any, ...]:
     """Presidio's recognisers without its engine, so that no spaCy pipeline is loaded and nothing is logged."""
     import tldextract
     from presidio_analyzer import predefined_recognizers as shipped
@@ -116,6 +116,6 @@ def _presidio() -> tuple[Any, ...]:
         def validate_result(self, pattern_text: str) -> bool:
             return bool(domains(pattern_text).fqdn) or None  # type: ignore[return-value]
 
-    plain = ("CreditCard", "Crypto", "Iban", "Ip", "Mac", "UsSsn")
-    classes = [getattr(shipped, f"{name}Recognizer", None) for name in plain]
+    names = ("CreditCard", "Crypto", "Iban", "Ip", "Mac", "UsSsn")
+    classes = [getattr(shipped, f"{name}Recognizer", None) for name in names]
     return (EmailRecognizer(), shipped.PhoneRecognizer(), *(recogniser() for recogniser in classes if recogniser))

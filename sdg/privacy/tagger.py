@@ -132,7 +132,8 @@ def weights() -> np.ndarray:
 
 def tag(text: str) -> Iterator[Span]:
     """The spans that are likely to be sensitive, and those that rules are sure of."""
-    words, rule_spans = tokens(text), evidence(text)
+    words = tokens(text)
+    rule_spans = evidence(text)
     yield from spans_of(text, words, rule_spans, chances_of(text, words, rule_spans, weights()))
     yield from (span for span in rule_spans if span.score >= MIN_SURE_SCORE)
 

@@ -53,10 +53,10 @@ def before_word(text: str, start: int) -> str:
 
 def normalise_word(text: str, word: tuple[int, int]) -> str:
     """A word without case, accents and genitive ending."""
-    return plain(text[word[0] : word[1]]).removesuffix("'s").removesuffix("’s").strip(".")
+    return without_accents(text[word[0] : word[1]]).removesuffix("'s").removesuffix("’s").strip(".")
 
 
-def plain(word: str) -> str:
+def without_accents(word: str) -> str:
     """A word without case and accents."""
     letters = unicodedata.normalize("NFKD", word.lower())
     return "".join(letter for letter in letters if not unicodedata.combining(letter))
@@ -99,12 +99,12 @@ def _worldwide() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """First names, surnames and words of places in all languages of the package `faker` (MIT), lower case."""
     from faker.providers import address, person
 
-    people, places = list(_words_of(person)), list(_words_of(address))
+    people = list(_words_of(person))
     first = frozenset(word for name, word in people if "first_name" in name)
-    last = frozenset(
-        word for name, word in people if "first_name" not in name and ("last_name" in name or "surname" in name)
-    )
-    return first, last, frozenset(word for name, word in places if name in _PLACES or "countr" in name)
+    others = [(name, word) for name, word in people if "first_name" not in name]
+    last = frozenset(word for name, word in others if "last_name" in name or "surname" in name)
+    places = frozenset(word for name, word in _words_of(address) if name in _PLACES or "countr" in name)
+    return first, last, places
 
 
 def _words_of(package: ModuleType) -> Iterator[tuple[str, str]]:
@@ -114,7 +114,7 @@ def _words_of(package: ModuleType) -> Iterator[tuple[str, str]]:
         for name in dir(provider):
             items = getattr(provider, name)
             if isinstance(items, list | tuple | dict) and "format" not in name:
-                texts = [plain(item).replace("-", " ") for item in items if isinstance(item, str)]
+                texts = [without_accents(item).replace("-", " ") for item in items if isinstance(item, str)]
                 yield from ((name, word) for text in texts for word in text.split() if len(word) > 2)
 
 
@@ -122,7 +122,8 @@ def _words_of(package: ModuleType) -> Iterator[tuple[str, str]]:
 def lists_of(word: str) -> str:
     """Which lists have a word, or a part of it: "F" for first names, "L" for surnames, "P" for places."""
     parts = {word, *re.split(r"[-'’]", word)}
-    (first, last), (world_first, world_last, places) = census(), _worldwide()
+    first, last = census()
+    world_first, world_last, places = _worldwide()
     lists = (("F", first), ("F", world_first), ("L", last), ("L", world_last), ("P", places))
     return "".join(dict.fromkeys(sign for sign, listed in lists if not listed.isdisjoint(parts)))
 
@@ -133,7 +134,8 @@ _PARTICLES, _TITLES, _NAME_CUES, _STRONG_CUES, _NO_NAME_CUES = (
 _NO_NAMES, _VERBS, _SMALL_CUES, _SMALL_WORDS, _COMMON_FIRST = (
     LISTS[name] for name in ("no_names", "verbs", "small_cues", "small_words", "common_first")
 )
-_NO_FIRST_NAMES, _NO_SURNAMES = _COMMON_FIRST | _NO_NAMES | _SMALL_WORDS, _NO_NAMES | _VERBS | _PARTICLES
+_NO_FIRST_NAMES = _COMMON_FIRST | _NO_NAMES | _SMALL_WORDS
+_NO_SURNAMES = _NO_NAMES | _VERBS | _PARTICLES
 _GENITIVES = ("'s", "’s")
 _SMALL_NAME = re.compile(
     r"\b(?=(?P<cue>[A-Za-z']{2,12})[:)]? (?P<first>[^\W\d_A-Z]{3,15})\b(?: (?P<last>[^\W\d_A-Z]{3,15})\b)?)"
@@ -160,7 +162,8 @@ def names(text: str) -> Iterable[Span]:
 
 def _is_subject(text: str, run: list[tuple[int, int]]) -> bool:
     """Whether a run at the beginning of a sentence is its subject, and not part of an order: "Meet Ann"."""
-    first_word, end = normalise_word(text, run[0]), run[-1][1]
+    first_word = normalise_word(text, run[0])
+    end = run[-1][1]
     acts = len(run) > 1 and not _VERBS.isdisjoint(text[end : end + 20].lower().split()[:1])
     is_name = (first_word in census()[0] and first_word not in _COMMON_FIRST) or is_unheard_of(first_word)
     return acts or is_name or text.endswith(_GENITIVES, 0, end)
@@ -198,7 +201,8 @@ def _is_name_here(text: str, span: tuple[int, int], name: list[tuple[int, int]],
     """Whether a common word is a name: "New" right after a first name, "June" after a word that names follow, or before
     the run's last word, if that is a surname and no common word."""
     first, last = census()
-    word, last_word = normalise_word(text, span), normalise_word(text, run[-1])
+    word = normalise_word(text, span)
+    last_word = normalise_word(text, run[-1])
     before = normalise_word(text, name[-1]) if name else ""
     if text[span[0]].isupper() and word in last and before in first and before not in _COMMON_FIRST:
         return True
@@ -211,7 +215,8 @@ def _small_names(text: str) -> Iterator[Span]:
     first, last = census()
     popular = _census("female.first", 800) | _census("male.first", 800)
     for match in _SMALL_NAME.finditer(text):
-        cue, first_name, surname = match["cue"].lower(), match["first"], match["last"]
+        cue, first_name, surname = match.group("cue", "first", "last")
+        cue = cue.lower()
         if first_name in _VERBS or first_name in _NO_NAME_CUES:
             continue
         is_listed = first_name in first and first_name not in _NO_FIRST_NAMES

@@ -4,8 +4,6 @@
 screen is presented to the model is in `sdg.screen_agent.modes`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -48,9 +46,10 @@ def read_answer(reply: str) -> Answer:
     answers = [value for value in _objects(reply) if "commands" in value]
     if not answers:
         raise NoCommands('the answer holds no JSON object with "commands"')
-    commands, thoughts = answers[-1]["commands"], answers[-1].get("thoughts")
+    commands = answers[-1]["commands"]
     if not isinstance(commands, Sequence) or isinstance(commands, str) or not commands:
         raise NoCommands('"commands" must be a list with at least one command')
+    thoughts = answers[-1].get("thoughts")
     words_by_name = thoughts.items() if isinstance(thoughts, Mapping) else ()
     return Answer(tuple(commands), {str(name)[:40]: str(words)[:500] for name, words in words_by_name})
 
@@ -63,17 +62,18 @@ def is_called_final(written: object) -> bool:
 def _objects(reply: str) -> list[dict[str, Any]]:
     """JSON objects in a text, from the outermost braces; each character is read a bounded number of times."""
     decoder = json.JSONDecoder(strict=False)
-    values, at = [], 0
+    objects = []
+    at = 0
     for _ in range(MAX_TRIES):
         at = reply.find("{", at)
         if at < 0:
             break
         try:
             value, at = decoder.raw_decode(reply, at)
-            values.append(value)
+            objects.append(value)
         except (ValueError, RecursionError):
             at += 1
-    return values
+    return objects
 
 
 MAX_COMPLETIONS = 10
@@ -198,8 +198,9 @@ class Work:
         self._exemplar, self._mode, self._ends = exemplar, mode, ends
         self._max_completions = completions or desktop.max_completions
         self._refused = self._spoilt = 0
-        self._changes, self._change = changes, ""
-        self._shown: tuple[int, Observation | None] = 0, None
+        self._changes = changes
+        self._change = ""
+        self._shown: tuple[int, Observation | None] = -1, None
         self._described: str | None = None
         self._executor = GatedExecutor(desktop, gate)
         self._steps: list[Step] = []
@@ -214,8 +215,10 @@ class Work:
             self.stop("solved" if self._desktop.ending else "failed")
         if self._end is None and self._completions >= self._max_completions:
             self.stop("out of completions")
+        if self._end is not None:
+            return None
         try:
-            return self._messages() if self._end is None else None
+            return self._messages()
         except BrokenDesktop as error:
             self.stop("page", str(error))
             return None
@@ -237,7 +240,7 @@ class Work:
                 self._past.append(f"Thought {self._completions}: {one_line(thoughts, MAX_THOUGHT_CHARS)}")
             self._spoilt = 0
             for written in answer.commands[:MAX_COMMANDS]:
-                if not self._do(written) or self._desktop.ending is not None or self._end is not None:
+                if not self._do(written) or self._is_over:
                     break
             else:
                 count = len(answer.commands)
@@ -269,23 +272,36 @@ class Work:
             if messages is None:
                 return False
             self.hear(partial(model.complete, messages, sampling=sampling))
-        return self._end is None and self._desktop.ending is None
+        return not self._is_over
 
     def stop(self, end: End, detail: str = "") -> None:
         """End it, for this reason."""
-        self._end, self._detail = end, one_line(detail, 500)
+        self._end = end
+        self._detail = one_line(detail, 500)
 
     def result(self) -> UIEpisode:
         """How it ended. RuntimeError while it goes on."""
         if self.question() is not None or self._end is None:
             raise RuntimeError("the episode goes on: ask for its next question")
-        spent = self._completions, self._prompt_tokens, self._completion_tokens
-        return UIEpisode(self._desktop.instruction, self._end, tuple(self._steps), *spent, self._detail)
+        return UIEpisode(
+            self._desktop.instruction,
+            self._end,
+            tuple(self._steps),
+            self._completions,
+            self._prompt_tokens,
+            self._completion_tokens,
+            self._detail,
+        )
+
+    @property
+    def _is_over(self) -> bool:
+        return self._end is not None or self._desktop.ending is not None
 
     def _messages(self) -> tuple[Message, ...]:
         width, height = self._desktop.size
-        screen, task = self._desktop.observe(), one_line(self._desktop.instruction, 1000)
+        screen = self._desktop.observe()
         self._compare(screen)
+        task = one_line(self._desktop.instruction, 1000)
         values = {
             "width": str(width),
             "height": str(height),
@@ -304,11 +320,11 @@ class Work:
     def _compare(self, screen: Observation) -> None:
         """Note what changed since the screen of the last answer; once for each screen."""
         number, before = self._shown
-        if before is not None and number < self._completions:
-            changes = self._changes(before, screen)
-            self._change = f"(Changed since observation {number + 1}: {changes})\n\n" if changes else ""
-        if before is None or number < self._completions:
-            self._shown = self._completions, screen
+        if number == self._completions:
+            return
+        changes = self._changes(before, screen) if before is not None else ""
+        self._change = f"(Changed since observation {number + 1}: {changes})\n\n" if changes else ""
+        self._shown = self._completions, screen
 
     def _do(self, written: object) -> bool:
         """Carry out one command; False: skip the rest of the answer, which expected another screen."""

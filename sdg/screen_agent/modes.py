@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from sdg.llm.model import Message
 from sdg.prompts.fill import conversation, fence
 
-_MARKS = (
+_WITH_MARKS = (
     "The screenshot is attached. Each element has a mark with its number, the one in [brackets] in the list; "
     '{"mark": 7} may stand in place of {"coords": [x, y]} and means the middle of element 7.'
 )
-_PLAIN = "The screenshot is attached."
+_WITHOUT_MARKS = "The screenshot is attached."
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class Mode:
 
         `prompt` names the prompt file; the file that asks for a description has "_describe" appended.
         """
-        picture_text = _PLAIN if self.sees else ""
-        values = {**values, "look": _MARKS if self.marks else picture_text}
+        picture_text = _WITHOUT_MARKS if self.sees else ""
+        values = {**values, "look": _WITH_MARKS if self.marks else picture_text}
         if self.describes and described is None:
             values = {name: text for name, text in values.items() if name not in ("width", "height", "most", "ends")}
             prompt = f"{prompt}_describe"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sdg.llm.webrules.rules import RuleAnswer, Written, click, fill, submit_form
-from sdg.llm.webrules.situation import FIELDS, SeenElement, Situation, plain
+from sdg.llm.webrules.situation import FIELDS, SeenElement, Situation, bare_text
 from training.screen_expert.acts import at, drag, scroll
 from training.screen_expert.forms import ordinal
 from training.screen_expert.situation import height_of
@@ -71,7 +71,7 @@ def click_described(now: Situation) -> RuleAnswer | None:
     if match is None or '"' in now.task or len(drawn) < 2:
         return None
     candidates = [*drawn, *(text for text in now.of_kind("text") if len(text.text) <= 2)]
-    words = [SAME.get(word, word) for word in plain(match[1]).split()]
+    words = [SAME.get(word, word) for word in bare_text(match[1]).split()]
     last_word = re.search(r"(\S+)$", now.task.strip(" ."))
     symbol = last_word[1] if last_word else ""
     matches = [element for element in candidates if _fits_description(element, words, symbol)]
@@ -283,7 +283,7 @@ def name_figure(now: Situation) -> RuleAnswer | None:
             form = "number"
         elif symbol[:1].isalpha() and len(symbol) == 1:
             form = "letter"
-        named = next((button for button in now.of_kind("button") if plain(button.text) == form), None)
+        named = next((button for button in now.of_kind("button") if bare_text(button.text) == form), None)
         if named:
             return RuleAnswer([click(named)], "named")
     return None

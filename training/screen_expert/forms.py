@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from sdg.llm.webrules.rules import RuleAnswer, click, fill, labelled_fields, submit_form, tick
-from sdg.llm.webrules.situation import FIELDS, SeenElement, Situation, alike, plain
+from sdg.llm.webrules.situation import FIELDS, SeenElement, Situation, bare_text, is_same_word
 from training.screen_expert.acts import at, press, write
 
 MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
@@ -79,7 +79,7 @@ def type_nth_word(now: Situation) -> RuleAnswer | None:
     if match is None or not fields:
         return None
     paragraph = " ".join(text_lines(now.of_kind("text", "link"), before=fields[0].place[1]))
-    words = [word for word in paragraph.split() if plain(word)]
+    words = [word for word in paragraph.split() if bare_text(word)]
     if not words:
         return None
     word = words[min(int(match[1]), len(words)) - 1].strip(".,;:!?")
@@ -189,17 +189,19 @@ def complete_entry(now: Situation) -> RuleAnswer | None:
     start, end = match[1], match[2] or ""
     field = fields[0]
     below = [element for element in now.of_kind("text", "link", "button") if element.y > field.y]
-    entries = [element for element in below if plain(element.text) != "submit"]
+    entries = [element for element in below if bare_text(element.text) != "submit"]
     # A long entry goes over two lines.
     texts = [(entry, entry.text) for entry in entries]
     texts += [(entry, f"{entry.text} {following.text}") for entry, following in pairwise(entries)]
     matches = [
-        entry for entry, text in texts if plain(text).startswith(plain(start)) and plain(text).endswith(plain(end))
+        entry
+        for entry, text in texts
+        if bare_text(text).startswith(bare_text(start)) and bare_text(text).endswith(bare_text(end))
     ]
     if matches:
         return RuleAnswer([click(matches[0])], "picked")
-    typed = plain(field.text)
-    if field.text and typed.startswith(plain(start)) and typed != plain(start):
+    typed = bare_text(field.text)
+    if field.text and typed.startswith(bare_text(start)) and typed != bare_text(start):
         return submit_form(now, [])
     if field.text and now.done:
         return RuleAnswer([*fill(field, start)], "typed again")
@@ -239,9 +241,11 @@ def _month_arrow(now: Situation, head: SeenElement, *, forward: bool) -> tuple[i
 def _shown_month(now: Situation) -> tuple[SeenElement, int, int] | None:
     """The first element of a calendar's head, its month and its year."""
     for row in _rows_of((element for element in now.elements if element.text), within=12):
-        text = plain(" ".join(element.text for element in row))
+        text = bare_text(" ".join(element.text for element in row))
         year = re.search(r"\b(\d{4})\b", text)
-        month = next((n for n, name in enumerate(MONTHS, 1) if any(alike(word, name) for word in text.split())), None)
+        month = next(
+            (n for n, name in enumerate(MONTHS, 1) if any(is_same_word(word, name) for word in text.split())), None
+        )
         if year and month:
             return row[0], month, int(year[1])
     return None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sdg.llm.webrules.rules import RuleAnswer, click, clicked_in_order, fill, icon, only_button, submit_form
-from sdg.llm.webrules.situation import FIELDS, SeenElement, Situation, alike, likeness, plain, within
+from sdg.llm.webrules.situation import FIELDS, SeenElement, Situation, bare_text, is_same_word, part_of_line, similarity
 from training.screen_expert.acts import press, scroll, write
 from training.screen_expert.forms import ordinal, text_lines
 from training.screen_expert.situation import NotedSituation
@@ -36,7 +36,7 @@ def handle_message(now: Situation) -> RuleAnswer | None:
         return None
     sender, recipient = sender_and_recipient(now)
     verb = message_verb(now)
-    subjects = [element for element in now.elements if element.text and plain(element.text).startswith("subject")]
+    subjects = [element for element in now.elements if element.text and bare_text(element.text).startswith("subject")]
     addressee = now.find_named("to me", "text")
     if addressee is not None:
         return _act_on_open_message(now, verb)
@@ -88,7 +88,7 @@ def _is_person(line: SeenElement, name: str) -> bool:
     words = line.text.split()
     if not words or not name:
         return False
-    return alike(words[0], name) or likeness(words[0], name) > 0.85
+    return is_same_word(words[0], name) or similarity(words[0], name) > 0.85
 
 
 def message_verb(now: Situation) -> str:
@@ -159,9 +159,9 @@ def press_on_posts(now: NotedSituation) -> RuleAnswer | None:
 def _menu_entry(now: Situation, name: str, user: str) -> SeenElement | None:
     """The entry of an open menu that has a name, alone or with the user's."""
     for element in now.of_kind("text", "button", "link"):
-        is_like = max(likeness(element.text, words) for words in (name, f"{name} @{user}")) > 0.9
-        if is_like and plain(element.text)[:1] == plain(name)[:1]:
-            return within(element, name) or element
+        is_like = max(similarity(element.text, words) for words in (name, f"{name} @{user}")) > 0.9
+        if is_like and bare_text(element.text)[:1] == bare_text(name)[:1]:
+            return part_of_line(element, name) or element
     return None
 
 
@@ -171,7 +171,7 @@ def _icons_by_post(now: Situation, user: str) -> list[list[SeenElement]]:
     posts = []
     for number, head in enumerate(heads):
         handle = re.search(r"@(\w+)", head.text)
-        if handle and likeness(handle[1], user) > 0.85:
+        if handle and similarity(handle[1], user) > 0.85:
             end = heads[number + 1].place[1] if number + 1 < len(heads) else 330
             posts.append([element for element in now.of_kind("icon") if head.place[1] < element.y < end])
     return posts
@@ -183,7 +183,7 @@ def _press_several(now: NotedSituation, buttons: Sequence[SeenElement], count: i
     missing = count - sum(int(match[1]) for match in notes if match)
     fresh = list(buttons)[:missing]
     note = f"pressed {len(fresh)}"
-    submit = next((button for button in now.of_kind("button") if plain(button.text) == "submit"), None)
+    submit = next((button for button in now.of_kind("button") if bare_text(button.text) == "submit"), None)
     if missing <= len(fresh) and submit is not None and (fresh or missing == 0):
         return RuleAnswer([*map(click, fresh), click(submit)], note)
     onward = scroll((150, 200), down=True, times=4 if fresh else 5)
@@ -229,9 +229,9 @@ def _shown_matches(now: Situation, words: str) -> list[SeenElement]:
     links = now.of_kind("link")
     if links:
         exact = [link for link in links if link.text.strip() == words]
-        return exact or [link for link in links if plain(link.text) == plain(words)]
+        return exact or [link for link in links if bare_text(link.text) == bare_text(words)]
     texts = [text for text in now.of_kind("text") if not re.match(r"section #", text.text, re.I)]
-    places = [within(text, words) for text in texts]
+    places = [part_of_line(text, words) for text in texts]
     return [place for place in places if place is not None]
 
 
@@ -313,7 +313,7 @@ def _listed_files(words: Sequence[str]) -> Sequence[str]:
 
 def dismiss_popup(now: Situation) -> RuleAnswer | None:
     """Click away a question that the task doesn't mention."""
-    buttons = {plain(button.text): button for button in now.of_kind("button")}
+    buttons = {bare_text(button.text): button for button in now.of_kind("button")}
     names = [name for name in ("cancel", "no", "close", "dismiss") if name in buttons]
     if not names or names[0] in now.lower or "dialog" in now.lower:
         return None

@@ -155,14 +155,15 @@ def open_browser(*flags: str, address: str = "") -> Iterator[Any]:
     require_browser("a page needs")
     chrome = _DRIVER.begin().chromium
     try:
-        browser = chrome.connect_over_cdp(address, timeout=LOAD_TIMEOUT_MS) if address else _launch(chrome, *flags)
+        try:
+            browser = chrome.connect_over_cdp(address, timeout=LOAD_TIMEOUT_MS) if address else _launch(chrome, *flags)
+        except page_error() as error:
+            raise NoBrowser(f"Chromium doesn't answer: {str(error).splitlines()[0]:.200}") from None
         try:
             yield browser
         finally:
             with contextlib.suppress(Exception):  # it, or its driver, may be gone already
                 browser.close()
-    except page_error() as error:
-        raise NoBrowser(f"Chromium doesn't answer: {str(error).splitlines()[0]:.200}") from None
     finally:
         _DRIVER.end()
 

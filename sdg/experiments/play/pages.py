@@ -34,7 +34,7 @@ from sdg.gate.executor import Command, GateGuard, IllegalCommand, SkillResult, V
 from sdg.gate.registry import gate_of
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling, whole_letters
 from sdg.privacy.memory import Placeholders
-from sdg.privacy.protector import Protected, Protector
+from sdg.privacy.protector import ProtectedModel, Protector
 from sdg.privacy.recognisers import PrivacyError, recognisers_of
 from sdg.prompts.fill import one_line
 from sdg.screen_agent.agent import UIEpisode, Work
@@ -254,7 +254,7 @@ def do_task(
             cast(Any, filmed), _MaskedGate(gate, tell), mode=MODES[mode], completions=answers, replans=REPLANS,
             ends=ENDS, changes=what_changed,
         )  # fmt: skip
-        masked_model = Protected(model, protector.mask) if protector else model
+        masked_model = ProtectedModel(model, protector.mask) if protector else model
         try:
             while (question := work.question()) is not None:
                 work.answer(_reply(masked_model, question))

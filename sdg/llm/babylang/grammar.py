@@ -63,10 +63,10 @@ def colour_of(description: str) -> str:
 
 def _description(text: str) -> str:
     """A bare description; only plain words pass, because it becomes a string in source code."""
-    plain = bare(text)
-    if not _DESCRIPTION.fullmatch(plain):
-        raise NotBabyLanguage(f"{plain!r} names nothing that I know.")
-    return plain
+    description = bare(text)
+    if not _DESCRIPTION.fullmatch(description):
+        raise NotBabyLanguage(f"{description!r} names nothing that I know.")
+    return description
 
 
 def _clause(text: str) -> Clause:
@@ -132,26 +132,31 @@ def phrase(kind: str, rng: Random, *, x: str = "", carried: str = "it") -> str:
 
 def meaning(text: str) -> Meaning:
     """Read a subgoal text; where no phrase matches, the kind is "" and the words make the API name."""
-    plain = " ".join(re.sub(r"[^a-z0-9#' ]", " ", text.lower()).split())
+    words = " ".join(re.sub(r"[^a-z0-9#' ]", " ", text.lower()).split())
     exits = {"discover": "find_exit", "goto": "goto_exit", "open": "open_exit"}
     for kind, verb, pattern in _patterns():
-        if match := pattern.fullmatch(plain):
+        if match := pattern.fullmatch(words):
             thing = bare(match.groupdict().get("x") or "")
             if kind in exits and "unexplored" in thing.split():
                 return Meaning(exits[kind], f"{verb}_unexplored_door", "")
             names_door = kind in {"discover", "goto", "open", "unlock", "enter"} and type_of(thing) == "door"
             return Meaning(kind, f"{verb}_door" if names_door else verb, thing)
-    parts = re.fullmatch(r"(.+?) (?:the|an|a) (.+)", plain)
-    verb, thing = parts.groups() if parts else (plain, "")
+    parts = re.fullmatch(r"(.+?) (?:the|an|a) (.+)", words)
+    verb, thing = parts.groups() if parts else (words, "")
     return Meaning("", "_".join(verb.split()[:6]) or "do_nothing", thing)
 
 
 @cache
 def true_kind(description: str, argument: str) -> str:
     """The kind that the rule-based planner means by a subgoal; it is only used to score clusterings."""
-    kind = {"goto": "go next to", "unlock": "open"}.get(word := meaning(description).kind, word)
-    of_doors = {"discover": "discover door", "go next to": "go to door"}
-    return of_doors.get(kind, kind) if argument.endswith("door") else kind
+    kind = meaning(description).kind
+    names = _NAMES_ON_DOORS if argument.endswith("door") else _NAMES
+    return names.get(kind, kind)
+
+
+_NAMES = {"goto": "go next to", "unlock": "open"}
+_NAMES_ON_DOORS = _NAMES | {"discover": "discover door", "goto": "go to door"}
+"""What true kinds are called where a phrase's own kind says too little."""
 
 
 def _patterns() -> tuple[tuple[str, str, re.Pattern[str]], ...]:

@@ -40,7 +40,8 @@ def plan(
     instruction: str, *, failed: tuple[str, ...] = (), explore_first: bool = False, can_look: bool = False
 ) -> list[Goal]:
     """The goals for an instruction; `failed` are the goals of an earlier attempt up to the one that wasn't reached."""
-    goals, in_hand = list[Goal](), ""
+    goals: list[Goal] = []
+    in_hand = ""
     stuck = meaning(failed[-1] if failed else "").kind
     rooms = sum(meaning(text).kind == "enter" for text in failed) + 1 if stuck == "discover" else 0
     rooms = rooms if failed else int(explore_first)

@@ -105,7 +105,8 @@ def _over_skills(
     source: str, kinds: Mapping[str, str], *, names: Mapping[str, str], api_names: set[str], careful: bool
 ) -> str:
     """The planner's source with a prompt's skills and perception, and functions for missing or doubled skills."""
-    new_names, own = {part: names[part] for part in NEEDED}, []
+    new_names = {part: names[part] for part in NEEDED}
+    own = []
     for kind, theirs in SKILLS.items():
         ours = kinds.get(kind, "")
         doors = kinds.get(kind + DOOR, ours)

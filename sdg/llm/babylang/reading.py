@@ -39,7 +39,8 @@ def section(text: str, title: str) -> str:
     level = 0
     for line, heading, depth in _lines(text):
         if heading is not None and heading.lower().startswith(title.lower()):
-            body, level = [], depth
+            body = []
+            level = depth
         elif heading is not None and depth <= level:
             level = 0
         elif body is not None and level:

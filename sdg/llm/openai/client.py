@@ -83,9 +83,7 @@ class OpenAIModel:
         self._unsupported |= left_out
         return replace(completion, extra={"left_out": lost}) if lost else completion
 
-    def _request(
-        self, messages: Sequence[Message], sampling: Sampling, left_out: Collection[str] = ()
-    ) -> dict[str, Any]:
+    def _request(self, messages: Sequence[Message], sampling: Sampling, left_out: Collection[str]) -> dict[str, Any]:
         # OpenAI's newer models refuse max_tokens, many other servers know nothing else.
         limit = "max_tokens" if "max_completion_tokens" in left_out else "max_completion_tokens"
         request: dict[str, Any] = {
@@ -108,7 +106,8 @@ class OpenAIModel:
         """
         import openai
 
-        body, status = bytearray(), 0
+        body = bytearray()
+        status = 0
         try:
             with self._open().chat.completions.with_streaming_response.create(**request) as response:
                 until = time.monotonic() + self._limit()
@@ -156,7 +155,8 @@ class OpenAIModel:
 
                 from sdg.llm.openai.transport import BoundedTransport
 
-                silence, headers = self.settings.timeout_seconds, {"Authorization": f"Bearer {self._key or 'none'}"}
+                silence = self.settings.timeout_seconds
+                headers = {"Authorization": f"Bearer {self._key or 'none'}"}
                 if self.settings.base_url is None:  # only OpenAI is told the account
                     headers |= {header: os.environ[name] for header, name in _ACCOUNT.items() if os.environ.get(name)}
                 self._client = openai.OpenAI(
@@ -180,7 +180,7 @@ class OpenAIModel:
             may_help = status in _RETRY_STATUSES and not out_of_quota
             raise Unavailable(text, _retry_after(headers)) if may_help else ModelError(text)
         try:
-            answer = read_answer(body, until=until)
+            answer = read_completion(body, until=until)
         except Unreadable as error:
             kind = ModelError if isinstance(error, Flood) else Unavailable
             message = f"{self._server_name()} {self._hide(str(error))[:MAX_MESSAGE_CHARS]}: try again or another model."
@@ -284,7 +284,7 @@ _USAGE = {
 """Counts of a completion, and where a server reports them."""
 
 
-def read_answer(body: bytes, *, until: float = math.inf) -> Completion:
+def read_completion(body: bytes, *, until: float = math.inf) -> Completion:
     """The first choice in a body, streamed or whole, whatever its Content-Type; the text is "" where it has none.
 
     Raises Unreadable: a Flood for a large body without an answer, for too many pieces, and for those that aren't read
@@ -294,17 +294,20 @@ def read_answer(body: bytes, *, until: float = math.inf) -> Completion:
     text = body.decode("utf-8", "replace").lstrip()
     streamed = text.startswith(("data:", "event:", "id:", "retry:", ":"))
     texts: list[str] = []
-    reason, usage, fault = "", None, None
+    reason = ""
+    usage: Any = None
+    fault: Unreadable | None = None
     try:
         for number, piece in enumerate(_pieces(text) if streamed else [_parse(text)]):
             if number >= MAX_PIECES or time.monotonic() > until:
                 raise Flood(f"sent an answer whose pieces are too many or take too long ({number} were read)")
             if streamed and _nested_value(piece, "error"):
                 raise Unreadable(f"broke off: {message_of(json.dumps(piece).encode())}")
-            usage, choice = _nested_value(piece, "usage") or usage, _nested_value(piece, "choices", 0)
+            usage = _nested_value(piece, "usage") or usage
+            choice = _nested_value(piece, "choices", 0)
             message = _nested_value(choice, "delta" if streamed else "message")
             if isinstance(choice, dict) and (streamed or isinstance(message, dict)):
-                texts.append(_text(message))
+                texts.append(_text_of(message))
                 finish = choice.get("finish_reason")
                 reason = whole_letters(finish) if isinstance(finish, str) and finish else reason
         if not texts:
@@ -328,7 +331,7 @@ def read_answer(body: bytes, *, until: float = math.inf) -> Completion:
 def _partial_answer(body: bytes) -> Completion:
     """The beginning of a lost answer, as far as it can be read."""
     try:
-        return read_answer(body)
+        return read_completion(body)
     except Unreadable as error:
         return error.billed
 
@@ -362,7 +365,7 @@ def _nested_value(value: Any, *keys: str | int) -> Any:
     return value
 
 
-def _text(message: object) -> str:
+def _text_of(message: object) -> str:
     """A message's text: its content, the texts of its parts, or why the model refuses."""
     content = _nested_value(message, "content")
     if isinstance(content, list):

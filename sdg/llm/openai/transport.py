@@ -24,7 +24,8 @@ class BoundedTransport(httpx2.HTTPTransport):
 
     def __init__(self, seconds: float, headers: Mapping[str, str]) -> None:
         super().__init__()
-        self.seconds, self._headers = seconds, {**headers, "Accept-Encoding": "identity"}
+        self.seconds = seconds
+        self._headers = {**headers, "Accept-Encoding": "identity"}
         self._pool._network_backend = _Backend(self._pool._network_backend)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:

@@ -63,6 +63,11 @@ class PhoneElement:
     beside: str
     states: frozenset[str]
 
+    @property
+    def words(self) -> str:
+        """Its label without signs and capitals."""
+        return bare_words(self.label)
+
 
 @dataclass(frozen=True)
 class PhonePrompt:
@@ -80,7 +85,7 @@ class PhonePrompt:
     @property
     def live(self) -> list[PhoneElement]:
         """The elements that can be pressed and have words."""
-        return [item for item in self.elements if item.kind in ("button", "checkbox", "radio") and plain(item.label)]
+        return [item for item in self.elements if item.kind in ("button", "checkbox", "radio") and item.words]
 
     def was_pressed(self, element: PhoneElement) -> bool:
         """Whether an element of this number was pressed already, with success or at least twice."""
@@ -97,7 +102,7 @@ class PhoneRules:
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The first rule's action as JSON, or in words where the prompt asks for words."""
-        name, arguments = next(rule for rule in _rules(read_moment(messages[-1].content)))
+        name, arguments = next(_rules(read_moment(messages[-1].content)))
         if "without JSON" in messages[-1].content:
             return Completion(f"{name} {json.dumps(arguments, ensure_ascii=False)}", self.name)
         answer = {"commands": [{"name": name, "args": arguments}]}
@@ -130,7 +135,7 @@ Act = tuple[str, dict[str, Any]]
 def _rules(now: PhonePrompt) -> Iterator[Act]:
     """Actions, of which the first is taken; each rule yields one where it applies."""
     yield from _fill(now)
-    if any(plain(element.label).startswith("loading") for element in now.elements):
+    if any(element.words.startswith("loading") for element in now.elements):
         yield "Wait", {"seconds": 2}
     asks = now.task.rstrip().endswith("?")
     yield from _answer(now, certain=True) if asks else _hold_named(now)
@@ -162,7 +167,7 @@ def _fill(now: PhonePrompt) -> Iterator[Act]:
 
 def value_for(label: str, task: str) -> str:
     """The value that a task wants in a field with this label; "" where it gives none."""
-    words = plain(label)
+    words = bare_words(label)
     if words.startswith("search"):
         return ""
     for word, form in _FORMS:
@@ -178,10 +183,10 @@ def value_for(label: str, task: str) -> str:
 
 def _press_named(now: PhonePrompt) -> Iterator[Act]:
     """Press the element that the task names, by the longest name; a switch only if its state isn't the wanted one."""
-    task = f" {plain(now.task)} "
+    task = f" {bare_words(now.task)} "
     is_off = bool(re.search(r"\boff\b|doesn t", task))
-    for element in sorted(now.live, key=lambda element: -len(plain(element.label))):
-        name = plain(element.label)
+    for element in sorted(now.live, key=lambda element: -len(element.words)):
+        name = element.words
         is_named = len(name) > 2 and f" {name} " in task and name not in ("save", "back", "cancel")
         is_so = "selected" in element.states or (element.kind == "checkbox" and ("checked" in element.states) != is_off)
         if is_named and not is_so and not now.was_pressed(element):
@@ -190,24 +195,28 @@ def _press_named(now: PhonePrompt) -> Iterator[Act]:
 
 def _hold_named(now: PhonePrompt) -> Iterator[Act]:
     """Press long on a named element, which opens its menu of actions."""
-    task = f" {plain(now.task)} "
+    task = f" {bare_words(now.task)} "
     for element in now.live:
-        wanted = f" {plain(element.label)} " in task and "long-press" in element.states and not now.was_pressed(element)
-        if wanted and len(plain(element.label)) > 2 and not re.search(r"\b(play|open|create|folder)\b", task):
+        wanted = f" {element.words} " in task and "long-press" in element.states and not now.was_pressed(element)
+        if wanted and len(element.words) > 2 and not re.search(r"\b(play|open|create|folder)\b", task):
             yield "Long Press", {"element": element.number}
 
 
 def _open_topic(now: PhonePrompt) -> Iterator[Act]:
     for name, words in _TOPICS:
         if re.search(words, now.task, re.IGNORECASE) and not now.past:
-            yield from (("Tap", {"element": element.number}) for element in now.live if plain(element.label) == name)
+            yield from (("Tap", {"element": element.number}) for element in now.live if element.words == name)
 
 
 def _press_beside(now: PhonePrompt) -> Iterator[Act]:
     """Press elements whose second line has a word of the task."""
-    task = {word for word in plain(now.task).split() if len(word) > 3}
+    task = {word for word in bare_words(now.task).split() if len(word) > 3}
     for element in now.live:
-        if task & set(plain(element.beside).split()) and "·" not in element.beside and not now.was_pressed(element):
+        if (
+            task & set(bare_words(element.beside).split())
+            and "·" not in element.beside
+            and not now.was_pressed(element)
+        ):
             yield "Tap", {"element": element.number}
 
 
@@ -215,7 +224,7 @@ def _press_verb(now: PhonePrompt) -> Iterator[Act]:
     for pattern, starts in _VERBS:
         if re.search(pattern, now.task, re.IGNORECASE):
             for element in reversed(now.live):
-                if plain(element.label).split()[0] in starts and not now.was_pressed(element):
+                if element.words.split()[0] in starts and not now.was_pressed(element):
                     yield "Tap", {"element": element.number}
     save = [end for end in now.live if end.label in ("Save", "Create", "OK") and not now.was_pressed(end)]
     if save and any(row.startswith(("Type(", "Tap(")) for row in now.past[1:]):
@@ -226,20 +235,20 @@ def _press_verb(now: PhonePrompt) -> Iterator[Act]:
 
 def _answer(now: PhonePrompt, *, certain: bool) -> Iterator[Act]:
     """A question's answer: the text beside or below the words that it asks about."""
-    task = set(plain(now.task).split())
+    task = set(bare_words(now.task).split())
     for below, element in pairwise([element for element in reversed(now.elements) if element.kind == "text"]):
-        words = plain(element.label).split()
+        words = element.words.split()
         if len(words) <= 2 and set(words) <= task and len(now.past) > 1:
             yield "finish", {"message": below.label}
     if not certain:
-        rows = [row for row in now.elements if row.kind in ("text", "button") and plain(row.label)]
-        best = max(rows, key=lambda row: len(set(plain(f"{row.label} {row.beside}").split()) & task), default=None)
+        rows = [row for row in now.elements if row.kind in ("text", "button") and row.words]
+        best = max(rows, key=lambda row: len(set(bare_words(f"{row.label} {row.beside}").split()) & task), default=None)
         texts = f"{best.label} | {best.beside}".split(" | ") if best else []
-        yield "finish", {"message": ", ".join(text for text in texts if not set(plain(text).split()) <= task)}
+        yield "finish", {"message": ", ".join(text for text in texts if not set(bare_words(text).split()) <= task)}
 
 
-def plain(words: str) -> str:
-    """Lower-case letters and digits only."""
+def bare_words(words: str) -> str:
+    """Words in lower case without the signs between them."""
     return " ".join(re.findall(r"\w+", words.lower()))
 
 
@@ -277,7 +286,7 @@ class ClumsyPresses:
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The first rule's action, or a mistake, with the intended action as the plan."""
         now = read_moment(_PLAN.sub(r"\2. \1: ", messages[-1].content))
-        name, arguments = next(rule for rule in _rules(now))
+        name, arguments = next(_rules(now))
         rng = random.Random(f"{self._seed}|{now.task}|{len(now.past)}")
         intention = (
             f"Type({arguments['text']!r})" if name == "Type" else f'{name}("element {arguments.get("element")} ")'

@@ -4,8 +4,6 @@ General by construction: each uses the words of the task and the kinds and words
 just one task have no place here.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -14,12 +12,33 @@ from typing import Any
 
 from sdg.llm.model import Completion, Message, Sampling
 from sdg.llm.provider import Provider
-from sdg.llm.webrules.situation import FIELDS, SeenElement, Situation, likeness, plain, read_situation
+from sdg.llm.webrules.situation import FIELDS, SeenElement, Situation, bare_text, read_situation, similarity
 
-ICONS = {"x": "close", "like": "heart", "delete": "trash", "important": "star", "forward": "forward", "reply": "reply",
-         "retweet": "retweet", "share": "share", "more": "more", "search": "search", "star": "star",
-         "trash": "trash", "close": "close"}  # fmt: skip
-"""The name of the icon for this action."""
+ICONS = {"x": "close", "like": "heart", "delete": "trash", "important": "star"}
+"""The name of the icon for an action, where it isn't the action's own."""
+
+
+Written = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleAnswer:
+    """The commands of a rule, and a note that the next question repeats to it."""
+
+    commands: Sequence[Written]
+    note: str = ""
+
+
+def click(element: SeenElement) -> Written:
+    """Click the middle of an element."""
+    return {"name": "CLICK_COORDS", "args": {"coords": [max(0, min(319, value)) for value in element.middle]}}
+
+
+def fill(field: SeenElement, text: str) -> list[Written]:
+    """Replace a field's content by a text."""
+    keys = ["C-a", "<Backspace>"] if field.text else []
+    deletions: list[Written] = [{"name": "PRESS_KEY", "args": {"key": key}} for key in keys]
+    return [click(field), *deletions, {"name": "TYPE_TEXT", "args": {"text": text}}]
 
 
 def submit_form(now: Situation, commands: Sequence[Written]) -> RuleAnswer:
@@ -36,9 +55,9 @@ def tick(now: Situation) -> RuleAnswer | None:
         return None
     labels = [(label_right(now, checkbox), checkbox) for checkbox in ticks]
     commands = []
-    wants_none = plain(match[1]) in ("nothing", "none")
+    wants_none = bare_text(match[1]) in ("nothing", "none")
     for words in wanted_names(now.task) if not wants_none else ():
-        scores = [(2.0 if text == words else likeness(text, words), checkbox) for text, checkbox in labels if text]
+        scores = [(2.0 if text == words else similarity(text, words), checkbox) for text, checkbox in labels if text]
         best = max(scores, key=lambda pair: pair[0], default=(0.0, None))
         if best[1] is not None and best[0] > 0.6 and not best[1].is_checked:
             commands.append(click(best[1]))
@@ -84,11 +103,11 @@ def labelled_fields(now: Situation) -> RuleAnswer | None:
     commands: list[Written] = []
     free = list(fields)
     for names, value in values:
-        words = plain(names).split()
+        words = bare_text(names).split()
         scores: list[tuple[float, int, SeenElement]] = []
         for field in free:
-            label = plain(f"{label_of(now, field)} {field.text}").split()
-            score = max((likeness(a, b) for a in words for b in label if len(a) > 2), default=0.0)
+            label = bare_text(f"{label_of(now, field)} {field.text}").split()
+            score = max((similarity(a, b) for a in words for b in label if len(a) > 2), default=0.0)
             scores.append((score, -field.y, field))
         best = max(scores, default=None, key=lambda score: score[:2])
         if best is not None and best[0] > 0.7:
@@ -106,15 +125,17 @@ def entered_text(now: Situation) -> RuleAnswer | None:
     if not fields or not now.quotations or not re.search(r"\b(enter|type|write|input|put)\b", now.lower):
         return None
     text = now.quotations[0]
-    text = text.lower() if re.search("lower ?case", now.lower) else text
-    text = text.upper() if re.search("upper ?case", now.lower) else text
+    if re.search("lower ?case", now.lower):
+        text = text.lower()
+    if re.search("upper ?case", now.lower):
+        text = text.upper()
     return submit_form(now, fill(fields[0], text))
 
 
 def icon(now: Situation, name: str, among: Sequence[SeenElement] | None = None) -> SeenElement | None:
     """An icon that stands for a word, on the screen or among some of its elements."""
-    elements = now.elements if among is None else among
     look = ICONS.get(name.lower(), name.lower())
+    elements = now.elements if among is None else among
     icons = (element for element in elements if element.kind in ("icon", "button"))
     return next((element for element in icons if look in element.look.split()), None)
 
@@ -138,7 +159,7 @@ def _element_named(now: Situation, step: str) -> SeenElement | None:
         [
             element
             for element in now.of_kind("button", "tab", "link", "text")
-            if plain(element.text) and re.search(rf"\b{re.escape(plain(element.text))}\b", plain(step))
+            if bare_text(element.text) and re.search(rf"\b{re.escape(bare_text(element.text))}\b", bare_text(step))
         ],
         key=lambda element: (element.kind != "text", len(element.text)),
         default=None,
@@ -166,32 +187,14 @@ def focused_field(now: Situation) -> RuleAnswer | None:
 
 
 RULES: tuple[Callable[[Situation], RuleAnswer | None], ...] = (
-    tick, labelled_fields, focused_field, entered_text, clicked_in_order, only_button,
-)  # fmt: skip
+    tick,
+    labelled_fields,
+    focused_field,
+    entered_text,
+    clicked_in_order,
+    only_button,
+)
 """Rules in the order in which they are tried; the first that has a plan answers."""
-
-
-Written = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class RuleAnswer:
-    """The commands of a rule, and a note that the next question repeats to it."""
-
-    commands: Sequence[Written]
-    note: str = ""
-
-
-def click(element: SeenElement) -> Written:
-    """Click the middle of an element."""
-    return {"name": "CLICK_COORDS", "args": {"coords": [max(0, min(319, value)) for value in element.middle]}}
-
-
-def fill(field: SeenElement, text: str) -> list[Written]:
-    """Replace a field's content by a text."""
-    keys = ["C-a", "<Backspace>"] if field.text else []
-    deletions: list[Written] = [{"name": "PRESS_KEY", "args": {"key": key}} for key in keys]
-    return [click(field), *deletions, {"name": "TYPE_TEXT", "args": {"text": text}}]
 
 
 class WebRules:
@@ -205,8 +208,8 @@ class WebRules:
         plan = next((plan for rule in RULES if (plan := rule(now)) is not None and plan.commands), None)
         if "FINISH:" in messages[0].content and (now.done or plan is None):  # a user's own page, which nobody judges
             stuck = ": refused" in now.done[-1] if now.done else plan is None
-            ending = ("GIVE_UP", "no rule knows what to do") if stuck else ("FINISH", "done as far as the rules know")
-            plan = RuleAnswer([{"name": ending[0], "args": {"text": ending[1]}}])
+            words = "no rule knows what to do" if stuck else "done as far as the rules know"
+            plan = RuleAnswer([{"name": "GIVE_UP" if stuck else "FINISH", "args": {"text": words}}])
         if plan is None:
             return Completion("No rule of mine knows what to do here.", self.name)
         thoughts = {"text": f"{len(now.elements)} elements", "plan": plan.note}

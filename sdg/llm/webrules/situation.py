@@ -70,45 +70,46 @@ class Situation:
         """The element that these words name best: the same words, then nearly the same, then words within a line."""
         pool = [element for element in self.elements if element.text and (not kinds or element.kind in kinds)]
         exact = [element for element in pool if element.text.strip() == words]
-        same = exact or [element for element in pool if plain(element.text) == plain(words)]
+        same = exact or [element for element in pool if bare_text(element.text) == bare_text(words)]
         if same:
             return min(same, key=lambda element: KINDS.index(element.kind))
-        close = [(likeness(element.text, words), element) for element in pool]
+        close = [(similarity(element.text, words), element) for element in pool]
         best = max(close, key=lambda pair: pair[0], default=(0.0, None))
         if best[1] is not None and best[0] >= ALIKE:
             return best[1]
-        return next((piece for line in pool if (piece := within(line, words)) is not None), None)
+        return next((piece for line in pool if (piece := part_of_line(line, words)) is not None), None)
 
     def submit(self) -> SeenElement | None:
         """The button that ends the task."""
         buttons = self.of_kind("button")
         for words in (*self.quotations, "Submit", "Search", "Login", "Go!", "OK", "Send", "Done"):
-            is_meant = plain(words) in self.lower or words in ("Submit", "OK", "Go!")
+            is_meant = bare_text(words) in self.lower or words in ("Submit", "OK", "Go!")
             for element in (*buttons, *(self.of_kind("text") if words == "Submit" else ())):
-                if is_meant and plain(element.text) == plain(words):
+                if is_meant and bare_text(element.text) == bare_text(words):
                     return element
         return buttons[-1] if len(buttons) == 1 else None
 
 
-def plain(words: str) -> str:
+def bare_text(words: str) -> str:
     """Lower-case letters and digits only."""
     return " ".join(re.sub(r"[^a-z0-9]+", " ", words.lower()).split())
 
 
 @functools.lru_cache(maxsize=4096)
-def likeness(text: str, other_text: str) -> float:
-    """How alike two texts are in [0, 1], with letters that are easily misread for element other taken as equal."""
-    a, b = _without_lookalikes(text), _without_lookalikes(other_text)
+def similarity(text: str, other_text: str) -> float:
+    """How alike two texts are in [0, 1], with letters that are easily misread for one another taken as equal."""
+    a = _without_lookalikes(text)
+    b = _without_lookalikes(other_text)
     if not a or not b:
         return 0.0
     return 0.99 if a == b else difflib.SequenceMatcher(None, a, b).ratio()
 
 
 def _without_lookalikes(text: str) -> str:
-    return plain(text).replace(" ", "").translate(_LOOKALIKES).replace("rn", "m")
+    return bare_text(text).replace(" ", "").translate(_LOOKALIKES).replace("rn", "m")
 
 
-def within(line: SeenElement, words: str) -> SeenElement | None:
+def part_of_line(line: SeenElement, words: str) -> SeenElement | None:
     """The part of a line of text that holds some words, if all letters are equally wide."""
     wanted = words.split()
     matches = list(re.finditer(r"\S+", line.text))
@@ -116,16 +117,17 @@ def within(line: SeenElement, words: str) -> SeenElement | None:
     letter_width = (right - left) / max(len(line.text), 1)
     for first in range(len(matches) - len(wanted) + 1):
         stretch = matches[first : first + len(wanted)]
-        if all(alike(match[0], word) for match, word in zip(stretch, wanted, strict=True)):
-            begin, end = round(stretch[0].start() * letter_width), round(stretch[-1].end() * letter_width)
-            return replace(line, text=words, place=(left + begin, top, left + end, bottom))
+        if all(is_same_word(match[0], word) for match, word in zip(stretch, wanted, strict=True)):
+            begin = left + round(stretch[0].start() * letter_width)
+            end = left + round(stretch[-1].end() * letter_width)
+            return replace(line, text=words, place=(begin, top, end, bottom))
     return None
 
 
-def alike(word: str, other_word: str) -> bool:
+def is_same_word(word: str, other_word: str) -> bool:
     """Whether two single words are equal up to punctuation and misread letters."""
-    return plain(word) == plain(other_word) != "" or (
-        min(len(word), len(other_word)) > 3 and likeness(word, other_word) > 0.9
+    return bare_text(word) == bare_text(other_word) != "" or (
+        min(len(word), len(other_word)) > 3 and similarity(word, other_word) > 0.9
     )
 
 
@@ -142,12 +144,8 @@ def read_situation(prompt: str) -> Situation:
 
 def _block(prompt: str, heading: str) -> Sequence[str]:
     """The lines in the fence after a heading."""
-    lines = prompt.splitlines()
-    start = next((n for n, row in enumerate(lines) if row.startswith(heading)), None)
-    if start is None or start + 1 >= len(lines):
-        return ()
-    fence = lines[start + 1].rstrip("abcdefghijklmnopqrstuvwxyz")
-    return lines[start + 2 : next((n for n in range(start + 2, len(lines)) if lines[n] == fence), len(lines))]
+    match = re.search(rf"^{heading}.*\n(`+)[a-z]*\n((?:.*\n)*?)\1$", prompt, re.MULTILINE)
+    return match[2].splitlines() if match else ()
 
 
 def _element(name: str, *place: str) -> SeenElement:

@@ -14,7 +14,7 @@ import pytest
 
 from sdg.envs.ui import watch
 from sdg.envs.ui.access import Access
-from sdg.envs.ui.browser import PageError, what_is_missing
+from sdg.envs.ui.browser import NoBrowser, PageError, open_browser, page_error, what_is_missing
 from sdg.envs.ui.page import PageWorld
 from sdg.envs.ui.parser.screen import picture_of
 from sdg.experiments.play.pages import open_page
@@ -179,3 +179,10 @@ def test_a_long_command_on_a_page_that_answers_does_not_hang(monkeypatch: pytest
         )
         world.step("TYPE_TEXT", "x" * 12)
         assert (page.input_value("#i"), world.notices) == ("x" * 12, [])
+
+
+def test_only_a_browser_that_does_not_start_counts_as_none() -> None:
+    with pytest.raises(page_error()), open_browser() as browser:
+        browser.new_page().evaluate("() => { throw new Error('a fault of the page') }")
+    with pytest.raises(NoBrowser, match="doesn't answer"), open_browser(address="http://127.0.0.1:9"):
+        pass

@@ -82,7 +82,7 @@ def test_networks_are_kept_as_plain_numbers(tmp_path: Path) -> None:
     layers = ((rng.normal(size=(3, 4)), rng.normal(size=4)), (rng.normal(size=(4, 1)), rng.normal(size=1)))
     network = GuardNetwork(np.zeros(3), np.ones(3), layers, temperature=2.0)
     place = tmp_path / "guards.json"
-    place.write_text(json.dumps({verb: network.plain() for verb in (FEASIBILITY, COMPLETENESS)}))
+    place.write_text(json.dumps({verb: network.to_json() for verb in (FEASIBILITY, COMPLETENESS)}))
     again = load(place)[FEASIBILITY]
     for features in rng.normal(size=(20, 3)).astype(np.float32):
         assert again.chance(features) == pytest.approx(network.chance(features), abs=1e-3)

@@ -14,7 +14,7 @@ import pytest
 from sdg.llm.budget import BudgetedModel, BudgetLimits, Prices, Spent
 from sdg.llm.model import BudgetExceeded, Message, ModelError, Unavailable
 from sdg.llm.openai import client
-from sdg.llm.openai.client import LARGE_BYTES, Flood, OpenAIModel, read_answer
+from sdg.llm.openai.client import LARGE_BYTES, Flood, OpenAIModel, read_completion
 from sdg.llm.openai.transport import MAX_BODY_BYTES
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build
@@ -113,7 +113,7 @@ def test_a_flood_that_is_no_answer_is_read_in_a_moment_and_not_asked_for_again(s
     body = beginning + rest * (MAX_BODY_BYTES // len(rest) - 9)
     began = time.process_time()
     with pytest.raises(Flood):
-        read_answer(body)
+        read_completion(body)
     assert time.process_time() - began < 15.0, "32 MB of lines took minutes"
     error, pauses = ask(server, sends(body[: LARGE_BYTES + 1]))
     assert isinstance(error, ModelError)
@@ -203,13 +203,13 @@ def test_one_model_is_asked_from_many_threads(server: Server) -> None:
 def test_an_answer_of_millions_of_values_is_not_parsed() -> None:
     body = b'{"choices": [' + b"[]," * (1 << 20) + b'{"message": {"content": "hi"}}]}'
     with pytest.raises(Flood, match="too many values"):
-        read_answer(body)
+        read_completion(body)
 
 
 def test_a_long_answer_in_ordinary_pieces_is_no_flood() -> None:
     chunk = {"id": "c", "object": "chunk", "created": 1, "model": "m", "system_fingerprint": "f"} | piece("a ")
     body = events(*[chunk] * 64_000, piece(reason="stop"))
-    assert read_answer(body).text == "a " * 64_000
+    assert read_completion(body).text == "a " * 64_000
     beside = events(piece("a"), 'data: {"choices": [' + "[]," * (1 << 20) + '{"delta": {}}]}', piece(reason="stop"))
     with pytest.raises(Flood, match="too many values"):
-        read_answer(beside)
+        read_completion(beside)

@@ -7,7 +7,7 @@ import json
 from hypothesis import given, strategies as st
 
 from sdg.llm.webrules.rules import WEBRULES, WebRules
-from sdg.llm.webrules.situation import likeness, read_situation
+from sdg.llm.webrules.situation import read_situation, similarity
 from sdg.prompts.fill import conversation, fence
 
 
@@ -52,7 +52,7 @@ checked checkbox: [12, 54, 38, 80]
 
 def test_what_is_ticked_isnt_ticked_again_and_misread_letters_are_known() -> None:
     assert ask_rules("Select rHorn, tc and click Submit.", TICKS) == ["CLICK_COORDS [25, 29]", "CLICK_COORDS [99, 285]"]
-    assert likeness("1Zhzlr", "lZhzIr") > 0.9
+    assert similarity("1Zhzlr", "lZhzIr") > 0.9
 
 
 def test_orders_on_the_screen_are_data() -> None:

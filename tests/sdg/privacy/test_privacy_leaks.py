@@ -19,7 +19,7 @@ from sdg.experiments.play.players import PlannerRecipe
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import as_model
 from sdg.privacy.memory import Placeholders
-from sdg.privacy.protector import Protected, Protector, protector_of
+from sdg.privacy.protector import ProtectedModel, Protector, protector_of
 from sdg.privacy.recognisers import Span, find, recognisers_of
 from tests.adversarial import forms, leaks
 
@@ -69,7 +69,7 @@ def test_placeholders_cost_neither_success_nor_steps() -> None:
         form, instruction = forms.Form(values), forms.instruction_for(values)
         model = as_model(forms.Coordinator())
         if protector:
-            instruction, model = protector.admit(instruction), Protected(model, protector.mask)
+            instruction, model = protector.admit(instruction), ProtectedModel(model, protector.mask)
         assert forms.play(instruction, form, model, body=forms.protected_body(form, protector))
         counted.append(form.steps)
     assert counted[0] == counted[1]

@@ -16,7 +16,7 @@ from sdg.gate.executor import Command, GatedExecutor, IllegalCommand, OpenGate, 
 from sdg.llm.model import Message, ModelError
 from sdg.llm.registry import as_model
 from sdg.privacy.memory import Placeholders
-from sdg.privacy.protector import Protected, ProtectedBody, Protector, protector_of
+from sdg.privacy.protector import ProtectedBody, ProtectedModel, Protector, protector_of
 from sdg.privacy.recognisers import MAX_CHARS, PrivacyError, Span, find, recognisers_of
 
 
@@ -224,7 +224,7 @@ def test_a_model_sees_placeholders_and_its_words_are_masked() -> None:
             raise ModelError(f"HTTP 400: {questions[-1]}, blue sky")
         return "is it Blue Sky?"
 
-    model = Protected(
+    model = ProtectedModel(
         as_model(type("Mine", (), {"complete": staticmethod(complete)})()), protector(wifi="blue sky").mask
     )
     assert model.complete([Message("user", "blue sky or YKS EULB")]).text == "is it {wifi}?"
