@@ -12,7 +12,7 @@ from typing import cast
 from unicodedata import category, combining, normalize
 
 from sdg.envs.phone.actions import PRESSING
-from sdg.envs.ui.affordances import CLICK, POINTING, asked_for
+from sdg.envs.ui.affordances import AT_POINTS, CLICK, POINTING, asked_for
 from sdg.envs.ui.captions import at_point
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.ui.presses import Press
@@ -24,11 +24,15 @@ from sdg.gate.phones import element_of
 def _fold(text: str) -> str:
     """Without invisible signs and the marks on letters that only help to read them."""
     marked = normalize("NFKC", text).replace("İ", "I")
-    return "".join(letter for letter in marked if category(letter) != "Cf" and combining(letter) not in _MARKS)
+    shown = _BLANK.sub("", marked)
+    return "".join(letter for letter in shown if category(letter) != "Cf" and combining(letter) not in _MARKS)
 
 
-_MARKS = {*range(10, 37), *range(200, 241)}
-"""The classes of such marks: those of Hebrew, of Arabic, and what stands over or under any letter."""
+_MARKS = {1, *range(10, 37), *range(200, 241)}
+"""The classes of such marks: what strikes a letter out, those of Hebrew, of Arabic, and what stands over or under any
+letter."""
+_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+"""Letters, marks and signs that show nothing: Unicode's fillers, selectors of variants and the empty Braille sign."""
 WORDS: Mapping[str, frozenset[str]] = {
     name: frozenset(words.split())
     for name, words in re.findall(
@@ -110,8 +114,9 @@ def final_label(command: Command, observation: Observation) -> str:
         at = at_point((int(point[1]), int(point[2])), elements) if point else None
         target = element_of(command, elements) or at
         labels = [cast(ScreenElement, target).text] if target else []
-    elif command.name in (CLICK, *POINTING):
-        phrase, matches = asked_for({command.name}, command.argument, elements)
+    elif command.name in (CLICK, *AT_POINTS):
+        asks = {CLICK} if command.name == CLICK else {*POINTING}
+        phrase, matches = asked_for(asks, command.argument, elements)
         labels = [phrase.words, *(match.caption.words for match in matches[:1])]
     for label in labels:
         words = _fold(label).lower().replace("!", " ").replace(".", " ").split()
@@ -128,6 +133,9 @@ def final_press(press: Press) -> str:
     """
     if press.unseen:
         return "what nobody can see: a closed or drawn part of the page, or Enter where no button says what it sends"
+    for other in press.others:
+        if label := final_press(other):
+            return label
     for text in (press.words, *press.labels.split("\n")):
         if _is_final_text(text, press.role):
             return repr(_visible_part(text))
@@ -141,7 +149,9 @@ def final_press(press: Press) -> str:
     if WORDS["sliding"] & set(words_of(slider_text)) and _is_final(words_of(slider_text)):
         return f"a slider beside {_visible_part(slider_text)!r}"
     if words_of(press.words):
-        return ""
+        names = words_of(press.icons)
+        drawn = WORDS["drawn"] & {*names, *map("".join, pairwise(names))}
+        return f"an icon ({' '.join(sorted(drawn))})" if drawn and press.role != "a" else ""
     if (FINAL | WORDS["icons"]) - (NOUNS if press.role == "a" else set()) & set(hints):
         return f"an icon ({' '.join(hints)[:60]})"
     names = [name for name in words_of(_MADE_UP.sub(" ", press.hints)) if name not in WORDS["nameless"]]
@@ -197,7 +207,7 @@ def _is_final_text(text: str, role: str) -> bool:
     if role in ("option", "checkbox"):
         is_short = role == "option" or len(words) <= MAX_TICK_WORDS
         return is_short and (_begins_final(words, but=NOUNS) or joined.startswith(SIGNS))
-    max_words = MAX_BUTTON_WORDS if role == "button" else MAX_LABEL_WORDS
+    max_words = {"button": MAX_BUTTON_WORDS, "search": 0}.get(role, MAX_LABEL_WORDS)
     seals = role == "button" and len(words) > 1 and words[0] in WORDS["sealing"]
     if len(words) <= max_words and (seals or _is_final(words)):
         return True
@@ -205,7 +215,7 @@ def _is_final_text(text: str, role: str) -> bool:
     if has_sign or joined.startswith(SIGNS):
         return True
     is_brief = len(words) <= MAX_BUTTON_WORDS or words[0] in WORDS["affirming"]
-    acts = role in ("button", "drop") or (role == "control" and is_brief)
+    acts = role in ("button", "drop", "search") or (role == "control" and is_brief)
     blocks = [*map("".join, pairwise(words) if len(words) <= MAX_LABEL_WORDS else ()), "".join(words)]
     if acts and _is_final([word for word in [*words, *blocks] if word not in NOUNS]):  # a word may be set in blocks
         return True

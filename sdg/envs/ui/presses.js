@@ -17,27 +17,43 @@ const parts = node => {  // what is drawn in it: of its open shadow root, and in
   const put = node instanceof HTMLSlotElement ? node.assignedNodes() : [];
   return put.length ? put : get(get(node, 'shadowRoot') || node, 'childNodes');
 };
-const flat = function* (node) {
+const flat = function* (node, but = '') {  // all in it, without what lies in those that are left out
   yield node;
-  for (const each of parts(node)) if (each instanceof Element) yield* flat(each);
+  for (const each of parts(node)) if (each instanceof Element && !(but && is(each, but))) yield* flat(each, but);
 };
 const all = (node, what) => [...flat(node)].filter(each => is(each, what));
-const words = (node, upto = most) => {  // those that are shown, of styles too, as innerText has them
-  let said = '';
+const rules = list => [...list].flatMap(rule => rule instanceof CSSCounterStyleRule ? [rule] :
+  rule.styleSheet ? sheet(rule.styleSheet) : rules(rule.cssRules || []));
+const sheet = each => { try { return rules(each.cssRules); } catch { return []; } };  // of another origin
+let numbers = null;
+const counted = name => {  // the letters of a style of numbers that is the page's own
+  numbers ??= [...document.styleSheets, ...document.adoptedStyleSheets].flatMap(sheet);
+  return numbers.filter(rule => rule.name === name).map(rule => [rule.prefix, rule.symbols, rule.additiveSymbols,
+    rule.suffix].join(' ').replace(/["\\]/g, '')).join(' ');
+};
+const quoted = said => [...said.matchAll(/url\("[^"]*"\)|"((?:[^"\\]|\\.)*)"/g)].map(([, text]) => text).join('');
+const drawnBy = ({content, quotes}) => [quoted(content), /-quote/.test(content) ? quoted(quotes) : '',
+  ...[...content.matchAll(/counters?\([^)]*?, *([\w-]+)\)/g)].map(([, name]) => counted(name))].join('');
+const words = (node, upto = most, but = '') => {  // those that are shown, of styles too, as innerText has them
+  let said = '', count = 0;
+  const say = text => { said += text; count += text.trim().length; };
   const add = (node, style) => {
-    const quoted = said => [...said.matchAll(/url\("[^"]*"\)|"((?:[^"\\]|\\.)*)"/g)].map(([, text]) => text).join('');
-    const made = part => said += quoted(getComputedStyle(node, part).content);
+    const made = part => say(drawnBy(getComputedStyle(node, part)));
     const edge = /^(inline|contents|ruby)/.test(style.display) ? '' : /cell/.test(style.display) ? '\t' : '\n';
     said += is(node, 'br') ? '\n' : edge;
-    if (style.display.includes('list-item')) said += quoted(style.listStyleType);
+    if (style.display.includes('list-item')) {
+      made('::marker');
+      if (!/^(none|disc|circle|square|decimal)$/.test(style.listStyleType))
+        say(quoted(style.listStyleType) || counted(style.listStyleType));
+    }
     made('::before');
     if (!is(node, 'textarea, iframe, canvas, video, audio, object')) for (const each of parts(node)) {
-      if (said.length > upto) return;
+      if (count > upto) return;
       if (each instanceof Element) {
         const own = getComputedStyle(each);
-        if (own.display === 'contents' || seen(each)) add(each, own);
+        if (!(but && is(each, but)) && (own.display === 'contents' || seen(each))) add(each, own);
       } else if (each instanceof Text && style.visibility === 'visible')
-        said += /pre|break/.test(style.whiteSpace) ? each.data : each.data.replace(/\s+/g, ' ');
+        say(/pre|break/.test(style.whiteSpace) ? each.data : each.data.replace(/\s+/g, ' '));
     }
     made('::after');
     said += edge;
@@ -73,27 +89,39 @@ const line = (node, list) => {  // what is read as one there: the line of a list
     node = at;
   return tidy(words(node)) ? node : list;
 };
-const meant = node => {
-  let found = up(node, pressed) || node;
-  for (let at = found; at && at !== document.body && points(at); at = above(at)) if (is(at, pressed)) found = at;
-  return found !== node && (lists(found) || !is(found, acting)) ? line(node, found) : found;
+const meant = node => {  // the innermost that is pressed there, and those around it that the hand presses, too
+  const found = up(node, pressed) || node, outer = [];
+  for (let at = above(found); at && at !== document.body; at = above(at))
+    if (is(at, acting) && !lists(at) && points(at)) outer.push(at);
+  return [found !== node && (lists(found) || !is(found, acting)) ? line(node, found) : found, ...outer];
 };
 const formOf = node => get(node, 'form') || up(node, 'form');
 const seeks = text => text === 'q' || /搜|検索|검색|بحث/.test(text) || text.replace(/([a-z])([A-Z])/g, '$1 $2')
   .split(/[^\p{L}]+/u).some(word => /^(search|suche|query|find(er)?$|filter|recherch|busca|cerca|zoek|szuka|sök|поиск)/i
   .test(word));
-const searches = node => [node, formOf(node)].some(each => each && [get(each, 'type'),
+const called = node => [...titles(node), attr(node, 'placeholder'), ...[...get(node, 'labels') || []]
+  .map(label => label.textContent)];
+const marked = node => [node, formOf(node)].some(each => each && [get(each, 'type'),
   ...['role', 'name', 'id'].map(name => attr(each, name)),
-  attr(each, 'action').replace(/^https?:\/\/[^/]*|[?#].*/g, ''),
-  ...[...titles(each), attr(each, 'placeholder'), ...[...get(each, 'labels') || []].map(label => label.textContent)]
-  .map(said => said.match(/^\P{L}*(\p{L}+\P{L}*){0,3}/u)[0])].some(text => seeks(text || '')));
+  attr(each, 'action').replace(/^https?:\/\/[^/]*|[?#].*/g, '')].some(text => seeks(text || '')));
+const searches = node => marked(node) || [node, formOf(node)].some(each => each && called(each)
+  .map(said => said.match(/^\P{L}*(\p{L}+\P{L}*){0,3}/u)[0]).some(seeks));
+const sends = node => [...called(node), attr(node, 'name'), attr(node, 'id'), is(node, buttons) ? text(node) : '']
+  .some(said => RegExp('messag|mensa[jg]|nachricht|bericht|wiadomo|сообщ|повідомл|meddel|melding|viesti|üzenet|mesaj|' +
+    'μήνυμα|הודעה|消息|信息|訊息|メッセージ|메시지|رسالة|پیام|संदेश|tin nhắn|ข้อความ|pesan|com+ent|kom+ent|комм?ент|reactie|' +
+    '评论|評論|コメント|댓글|تعليق|ความคิดเห็น|bình luận|chat|чат|repl[yi]|respond|antwor|antwoord|répon|respuesta|rispo|' +
+    'odpowie|ответ|відпов|svar|vasta|válasz|回复|回覆|返信|답장', 'i').test(said));
 const near = node => formOf(node) || above(above(node) || node) || node;
 const endings = node => {  // the buttons that Enter in a field may press: those that end its form, or those beside it
   const form = formOf(node), search = searches(node);
   const own = form ? [...get(form, 'getRootNode').call(form).querySelectorAll(ends)]
     .filter(each => each.form === form) : [];
-  const bare = search || form || writes(node) || is(node, 'textarea');
-  return own.length ? (search ? own.slice(0, 1) : own) : bare ? [] : all(near(node), buttons);
+  if (own.length) return search ? own.slice(0, 1) : own;
+  return search || form || writes(node) || is(node, 'textarea') ? [] : all(near(node), buttons);
+};
+const senders = node => {  // what a script may have made to end a search, which has no button that does
+  const form = formOf(node), box = form && words(form, 300).length < 300 ? form : above(above(node) || node);
+  return form ? all(box || node, `${buttons}, [onclick], a:not([href])`).filter(each => each !== node) : [];
 };
 const short = each => each.maxLength > 0 && each.maxLength <= 8;
 const codes = (node, typed) => {  // fields of a few digits alone may send themselves with the last of them
@@ -146,21 +174,39 @@ const row = node => {  // a sign of the words, pictures and values around it, up
     get(each, 'childElementCount') === get(node, 'childElementCount') && name(each) === name(node));
   const theirs = new Set(), own = tidy(words(node));
   for (const twin of twins) for (let at = twin; at && !theirs.has(at); at = above(at)) theirs.add(at);
-  let box = node, sign = 0;
-  for (let at = above(node); at && (tidy(words(box)) === own || twins.length && !theirs.has(at)); at = above(at))
-    box = at;
-  const held = all(box, 'img, input, select, textarea').map(each => each.currentSrc || each.value);
-  for (const letter of [words(box, Infinity), ...held].join('\n'))
+  let box = node, last = node, sign = 0;
+  const same = () => tidy(words(box, own.length + 1)) === own;
+  for (let at = above(node); at && (twins.length ? !theirs.has(at) || same() : same()); at = above(at))
+    [last, box] = [box, at];
+  const far = !twins.length && words(box, 3000).length >= 3000;  // where it has no like, what is beside it is enough
+  const kin = far ? [...parts(box)].filter(each => each === last || tidy(get(each, 'textContent'))) : [box];
+  const place = Math.max(kin.indexOf(last), 0), beside = kin.slice(Math.max(place - 1, 0), place + 2);
+  const held = beside.flatMap(each => each instanceof Element ? [words(each, far ? 3000 : Infinity),
+    ...all(each, 'img, input, select, textarea').map(each => each.currentSrc || each.value)] : [each.data || '']);
+  for (const letter of held.join('\n'))
     sign = Math.imul(sign, 31) + letter.codePointAt(0) | 0;
   return sign;
 };
-const covered = node => {  // the words that a button without any lies over
-  const place = each => Element.prototype.getBoundingClientRect.call(each), own = place(node);
+const covered = node => {  // the words that lie where it does, over it or under it
+  const place = each => Element.prototype.getBoundingClientRect.call(each), own = place(node), said = [];
   const lies = ({left, top, right, bottom}) => left > own.left - 4 && top > own.top - 4 &&
     right < own.right + 4 && bottom < own.bottom + 4;
-  let found = node;
-  for (let at = above(node); at && !is(at, `body, ${dialogs}`) && lies(place(at)); at = above(at)) found = at;
-  return found === node ? '' : clean(words(found));
+  const meets = ({left, top, right, bottom}) => left < own.right && top < own.bottom && right > own.left &&
+    bottom > own.top;
+  const range = document.createRange();
+  const look = box => {
+    for (const each of parts(box)) if (each instanceof Text && tidy(each.data)) {
+      range.selectNodeContents(each);
+      if (lies(range.getBoundingClientRect())) said.push(tidy(each.data));
+    } else if (each instanceof Element && each !== node && said.join(' ').length < most) {
+      const rect = place(each), drawn = rect.width && rect.height;
+      if (drawn && lies(rect)) said.push(seen(each) ? words(each) : '');
+      else if (!drawn || meets(rect)) look(each);
+    }
+  };
+  const box = up(node, dialogs) || document.body;
+  if (node !== box && own.width && own.height) look(box);
+  return clean(said.filter(Boolean).join(' '));
 };
 const hosts = node => /-|^(article|aside|blockquote|div|footer|h[1-6]|header|main|nav|p|section|span)$/i
   .test(get(node, 'tagName')) && !get(node, 'shadowRoot') && !writes(node);
@@ -197,38 +243,53 @@ const hidden = node => {  // has the focus without being able to, or shows nothi
     return {role: node.tagName.toLowerCase(), field: true, lines: way === 'break'};
   if (keys && way !== 'type' && (hidden(node) || is(node, 'canvas')))
     return {role: 'host', unseen: true, field: types};
-  if (!keys) node = is(node, 'option') ? node : meant(node);
+  let others = [], seeking = '';
+  if (!keys) [node, ...others] = is(node, 'option') ? [node] : meant(node);
   else if (way !== 'choose') {
     const button = is(node, 'input:is([type=submit], [type=image], [type=button], [type=reset], [type=file])');
-    const fills = !taps && (types || is(node, 'input') && !button);
-    const marked = get(node, 'getRootNode').call(node).getElementById?.(attr(node, 'aria-activedescendant'));
-    const own = fills ? endings(node) : is(node, 'a, button, summary, input') || !marked ? [node] : [];
-    const found = [...own, ...marked ? [marked] : []];  // Enter presses what ends its form
-    if (!found.length && types && !searches(node)) return way === 'type' && !formOf(node) ?
+    const fills = !taps && (types || is(node, 'input') && !button), search = fills && searches(node);
+    const active = get(node, 'getRootNode').call(node).getElementById?.(attr(node, 'aria-activedescendant'));
+    const own = fills ? endings(node) : is(node, 'a, button, summary, input') || !active ? [node] : [];
+    const found = [...own, ...active ? [active] : []];  // Enter presses what ends its form
+    const heard = fills && way !== 'type' && !search && !formOf(node) && [node, ...own].some(sends);
+    if (!found.length && types && !search || heard) return way === 'type' && !formOf(node) ?
       {role: 'button', hints: 'ok', dialog: around(node), field: types} :
       {role: 'enter', unseen: true, field: types};
-    [node, ...more] = found.length ? found : [node];
+    if (search) seeking = marked(node) ? '' : called(node).map(clean).filter(Boolean).join('\n');
+    [node, ...more] = found.length ? found : search ? [node, ...senders(node)] : [node];
+    others = found.length ? more.slice(0, 8) : [];
   }
-  const tag = is(node, 'label') && labelled(node.control || node) || '';
-  if (is(node, 'label') && node.control) node = node.control;
-  const button = is(node, buttons), fills = keys ? field(node) && !(taps && words(node)) : keeps(node);
-  const box = is(node, 'input[type=checkbox], input[type=radio]');
-  const control = !fills && !box && !is(node, 'label, summary') && (is(node, pressed) || points(node)) &&
-    !(is(node, 'a[href]:not([href="#"], [href^="javascript:"])') && !painted(node));
-  const inner = [...flat(node)].slice(0, 40);
-  const said = box ? labelled(node) : fills || is(node, 'input') && !button && !edits(node) ? '' : text(node);
-  const shown = clean(way === 'drop' && !button ? said.slice(0, 120) : said);  // what lies in a zone isn't its name
-  const bare = !/[\p{L}\p{N}]/u.test(shown), entry = is(node, 'option, [role=option]');
-  const role = slides ? 'slider' : box ? 'checkbox' : button ? 'button' : entry ? 'option' : control ? 'control' :
-    way === 'drop' && !fills ? 'drop' : get(node, 'tagName').toLowerCase();
-  const modal = !!up(node, dialogs);
-  const asks = slides || (button || control ? modal || shown.length < 60 : is(node, 'a') && shown.length < 25);
-  const named = [...fills ? [] : [labels(node, button ? inner : [node]), bare ? covered(node) : ''], clean(tag),
-    ...more.flatMap(each => [clean(text(each)), labels(each, [each])])].filter(Boolean).join('\n');
-  const names = said => clean(inner.map(each => said(each).map(plain).join(' ')).join(' '));
-  return {role, words: shown, field: types, modal, row: row(node),
-    unseen: button && said.length >= most || canvas && bare,
-    labels: named, hints: names(told(bare)), classes: names(classes), dialog: asks ? around(node) : '',
-    picture: !fills && inner.some(each => is(each, 'svg, img, i, canvas, input[type=image]') ||
-      !shown && drawn(each).some(Boolean)) ||
-      !(shown || named || labelled(node) || labels(node, inner)) && taken(node)};
+  // a card lies around what is pressed and has a name of its own: it is judged without the buttons in it
+  const card = !keys && is(node, acting) && !!(tidy(text(node)) || titles(node).some(Boolean));
+  const pressOf = (node, first, card) => {
+    const tag = is(node, 'label') && labelled(node.control || node) || '';
+    if (is(node, 'label') && node.control) node = node.control;
+    const button = is(node, buttons), fills = keys ? field(node) && !(taps && words(node)) : keeps(node);
+    const box = is(node, 'input[type=checkbox], input[type=radio]');
+    const control = !fills && !box && !is(node, 'label, summary') && (is(node, pressed) || points(node)) &&
+      !(is(node, 'a[href]:not([href="#"], [href^="javascript:"])') && !painted(node));
+    const inner = [...flat(node, card ? acting : '')].slice(0, 40);
+    const said = box ? labelled(node) : fills || is(node, 'input') && !button && !edits(node) ? '' :
+      card ? words(node, most, buttons) : text(node);
+    const shown = clean(way === 'drop' && !button ? said.slice(0, 120) : said);  // what lies in a zone isn't its name
+    const bare = !/[\p{L}\p{N}]/u.test(shown), entry = is(node, 'option, [role=option]');
+    const role = slides ? 'slider' : box ? 'checkbox' : button && !card ? 'button' : entry ? 'option' :
+      control ? 'control' : way === 'drop' && !fills ? 'drop' : get(node, 'tagName').toLowerCase();
+    const modal = !!up(node, dialogs);
+    const asks = slides || (button || control ? modal || shown.length < 60 : is(node, 'a') && shown.length < 25);
+    const named = [...fills ? [] : [labels(node, button && !card ? inner : [node]),
+      bare && first ? covered(node) : ''], clean(tag), ...first ? more.flatMap(each => [clean(text(each)),
+      labels(each, [each])]) : []].filter(Boolean).join('\n');
+    const names = (said, from = inner) => clean(from.map(each => said(each).map(plain).join(' ')).join(' '));
+    const icons = bare || !button && shown.length >= 60 ? [] : [...flat(node, button ? '' : acting)].slice(0, 40)
+      .filter(each => each === node ? /\p{Co}/u.test(shown) : !/[\p{L}\p{N}]/u.test(words(each, 20)));
+    return {role, words: shown, field: types, modal, row: first ? row(node) : 0,
+      unseen: button && said.length >= most || canvas && bare,
+      labels: named, hints: names(told(bare)), classes: names(classes), dialog: asks ? around(node) : '',
+      icons: names(each => [...told(true)(each), ...classes(each)], icons) + names(drawn, bare ? [] : [node]),
+      picture: !card && !fills && inner.some(each => is(each, 'svg, img, i, canvas, input[type=image]') ||
+        !shown && drawn(each).some(Boolean)) ||
+        !card && !(shown || named || labelled(node) || labels(node, inner)) && taken(node)};
+  };
+  return {...pressOf(node, true, false), others: [...others.map(each => pressOf(each, false, card)),
+    ...seeking ? [{role: 'search', labels: seeking}] : []]};

@@ -39,6 +39,8 @@ class Press:
     shows a picture or nothing that names it, whether it takes text; its `labels`, a line each: other texts that the
     command may set off, and the words of the `dialog` around it.
 
+    `icons`: the names of pictures beside its words. `others`: what else it presses, each judged by itself: what lies
+    around it and hears of the press, too, or other buttons that Enter may press.
     `unseen`: it lies where nobody can see. `modal`: the page itself calls what is around it a dialog. `lines`: a line
     break is text there, in a field of many lines. `row`: a sign of all that stands in its row, which tells it from its
     like.
@@ -56,13 +58,17 @@ class Press:
     classes: str = ""
     modal: bool = False
     row: int = 0
+    icons: str = ""
+    others: tuple[Press, ...] = ()
 
     def is_still(self, now: "Press") -> bool:
         """Whether this is what is pressed now; an icon without words goes by its names."""
         icons = self.words or self.labels or (self.hints, self.classes) == (now.hints, now.classes)
-        return bool(icons) and (self.role, self.words, self.labels, self.dialog, self.unseen) == (
-            now.role, now.words, now.labels, now.dialog, now.unseen,
-        )  # fmt: skip
+        others = len(self.others) == len(now.others) and all(map(Press.is_still, self.others, now.others))
+        return bool(icons) and others and (
+            (self.role, self.words, self.labels, self.dialog, self.unseen, self.icons)
+            == (now.role, now.words, now.labels, now.dialog, now.unseen, now.icons)
+        )
 
 
 _FOCUS = (Path(__file__).parent / "focus.js").read_text("utf-8")
@@ -144,5 +150,5 @@ def pressed_on(page: Any, session: Any, point: tuple[float, float] | None, way: 
         frame, at, on_screen = inner
     if fields.pop("frame", False):
         return Press("frame", unseen=True, field=True)
-    press = Press(**fields)
+    press = Press(**fields | {"others": tuple(Press(**other) for other in fields.get("others", ()))})
     return replace(press, unseen=press.unseen or (way not in _IN_FIELDS and frame.is_closed(at)))
