@@ -10,14 +10,15 @@ import numpy as np
 
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation
-from sdg.gate.confirm import FINAL, ConfirmGuard, words_of
-from sdg.gate.executor import Command, GatedExecutor, Outcome, SkillResult, Verdict
+from sdg.gate.confirm import ConfirmGuard, words_of
+from sdg.gate.executor import MAX_ERROR_CHARS, Command, GatedExecutor, Outcome, SkillResult, Verdict
 from sdg.gate.llm import LlmGuard
 from sdg.gate.registry import chain_of, make
 from sdg.llm.registry import as_model
 from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import ProtectedBody, Protector
 from sdg.privacy.recognisers import recognisers_of
+from sdg.prompts.fill import one_line
 
 
 class Gate:
@@ -85,7 +86,13 @@ class Gate:
                 did = "may have been carried out, look before you repeat it" if call.acted else "wasn't carried out"
                 outcome = Outcome(command, False, int(call.acted), error=f"{name} {did}: {error}")
             self._last = call if call.acted else self._last
-            return replace(outcome, result=self._protector.mask(call.result))
+            error = one_line(outcome.error, MAX_ERROR_CHARS)
+            reason = one_line(outcome.reason, MAX_ERROR_CHARS)
+            return replace(outcome, error=error, reason=reason, result=self._protector.mask(call.result))
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int | np.integer) and value >= 0
 
 
 class _Call:
@@ -113,15 +120,16 @@ class _Call:
         result = self._executor.perform(command)
         self.result = "" if result is None or isinstance(result, SkillResult) else str(result)
         done = result if isinstance(result, SkillResult) else SkillResult(True, 1, 1)
+        counts = (done.steps, done.attempts)
+        if not isinstance(done.reached, bool | np.bool_) or not all(map(_is_count, counts)):
+            raise ValueError(f"its result can't be read: {done!r:.100}")
         self._held_already = done.steps == 0
         return done
 
     def press_of(self, command: Command) -> Press:
-        """A command's name as a button: "makePayment" and "sendmail" say what they do as "pay" and "send" would."""
-        words = words_of(command.name.replace("_", " "))
-        beginnings = [verb for verb in FINAL if len(verb) > 2 and any(word.startswith(verb) for word in words)]
-        words += sorted(beginnings)[:1] if FINAL.isdisjoint(words) else []
-        return Press() if command.name in self._reads else Press("button", " ".join(words))
+        """A command's name: "makePayment" and "sendmail" say what they do as "pay" and "send" would."""
+        words = " ".join(words_of(command.name.replace("_", " ")))
+        return Press() if command.name in self._reads else Press("command", words)
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses an unknown command."""

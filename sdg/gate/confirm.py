@@ -7,7 +7,7 @@ has a list for each purpose, in the languages that most pages are in; and any co
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from typing import cast
 from unicodedata import category, combining, normalize
 
@@ -57,6 +57,9 @@ SHORT_DIALOG = 160
 """Letters of a dialog up to which a warning is about its buttons."""
 MAX_SHOWN_CHARS = 60
 """Letters of any text in a question."""
+MAX_COMMAND_CHARS = 200
+"""Letters of a command in a question; of a longer one its beginning and its end are shown."""
+_CURRENCY = re.compile("[$€£¥₹]")
 _PIECES = re.compile(r"({0})|(?:(?!{0})\w)+".format("|".join(map(re.escape, SIGNS))))
 """Signs and words."""
 _MADE_UP = re.compile(r"\b(?:css|sc|jss|svelte|emotion)-[\w-]+|\b(?=\w*[a-z]\d)(?=\w*\d[a-z])\w+")
@@ -92,7 +95,7 @@ class ConfirmGuard:
         if not label:
             return Verdict(True, "nothing final", source=self.source)
         self.asked += 1
-        if self._confirm is not None and self._confirm(f"{command} presses {label}: go on?") is True:
+        if self._confirm is not None and self._confirm(f"{_shortened(str(command))} presses {label}: go on?") is True:
             now = press_of(command) if press_of else press
             if not press.is_still(now) or press.row != now.row:
                 # by the rules, not by the person: the agent may look again
@@ -145,7 +148,7 @@ def final_press(press: Press) -> str:
         return f"{' '.join(words) or 'an icon'!r} to {_visible_part(press.dialog)!r}"
     if press.role in PRESSED and _is_answer(words, press):
         return f"{' '.join(words)!r} beside {_visible_part(press.dialog)!r}"
-    slider_text = {"slider": press.dialog, "drop": press.words}.get(press.role, "")
+    slider_text = (press.dialog or press.words) if press.role in ("slider", "drop") else ""
     if WORDS["sliding"] & set(words_of(slider_text)) and _is_final(words_of(slider_text)):
         return f"a slider beside {_visible_part(slider_text)!r}"
     if words_of(press.words):
@@ -159,6 +162,13 @@ def final_press(press: Press) -> str:
     has_glyph = any(category(sign) in ("So", "Co", "Cn") and sign not in WORDS["glyphs"] for sign in press.words)
     acts = press.role in (*PRESSED, "drop")
     return "a picture without words" if (press.picture or has_glyph) and acts and not is_named else ""
+
+
+def _shortened(text: str) -> str:
+    """A text whose middle is left out, and counted, if it is long."""
+    left_out = len(text) - MAX_COMMAND_CHARS
+    half = MAX_COMMAND_CHARS // 2
+    return f"{text[:half]} [{left_out} letters left out] {text[-half:]}" if left_out > 0 else text
 
 
 def _visible_part(text: str) -> str:
@@ -201,9 +211,11 @@ def _is_answer(words: Sequence[str], press: Press) -> bool:
 
 def _is_final_text(text: str, role: str) -> bool:
     """Whether the words on an element of this role are final: few with such a word, or any number that begin so; any
-    number on a button; those of an entry and beside a checkbox only where they begin so."""
+    number on a button, or that tell to do so; those of an entry and beside a checkbox only where they begin so."""
     words = words_of(text)
     joined = _join_letters(text)
+    if role == "command" and _is_final_name(words):
+        return True
     if role in ("option", "checkbox"):
         is_short = role == "option" or len(words) <= MAX_TICK_WORDS
         return is_short and (_begins_final(words, but=NOUNS) or joined.startswith(SIGNS))
@@ -219,8 +231,32 @@ def _is_final_text(text: str, role: str) -> bool:
     blocks = [*map("".join, pairwise(words) if len(words) <= MAX_LABEL_WORDS else ()), "".join(words)]
     if acts and _is_final([word for word in [*words, *blocks] if word not in NOUNS]):  # a word may be set in blocks
         return True
+    if role in ("a", *PRESSED) and _tells_final(text, role):
+        return True
     is_label = role in ("control", "row") or (role != "a" and len(words) <= MAX_BUTTON_WORDS)
     return is_label and _begins_final(words, but=NOUNS)
+
+
+def _is_final_name(words: Sequence[str]) -> bool:
+    """Whether a command's name has a final verb in any of its words: to be asked in vain costs little there."""
+    anywhere = [verb for verb in FINAL if len(verb) > 3 or verb in WORDS["within"]]
+    beginnings = tuple(verb for verb in FINAL if len(verb) > 2)
+    is_listed = bool(WORDS["commands"] & set(words))
+    return is_listed or any(word.startswith(beginnings) or any(verb in word for verb in anywhere) for word in words)
+
+
+def _tells_final(text: str, role: str) -> bool:
+    """Whether a label of any length tells to do something final: by its first word, or by the one after an "and" that
+    takes an object, as what is a noun, too, must: "Order this", but not "Order of the Phoenix". A button's needn't."""
+    words = words_of(_CURRENCY.sub(" eur ", text))
+    starts = [0, *(n for n, word in enumerate(words, 1) if word in WORDS["joining"])]
+    for start in starts:
+        told = [*dropwhile((YES | WORDS["leading"]).__contains__, words[start:])]
+        takes_object = bool(((WORDS["objects"] | OWNED) - NOUNS) & set(told[1:2]))
+        is_verb = (NOUNS | ENDING).isdisjoint(told[:1]) or (role == "button" and told[1:2] != ["of"])
+        if _begins_final(told) and (takes_object or (is_verb and not start)):
+            return True
+    return False
 
 
 def _begins_final(words: Sequence[str], but: frozenset[str] = frozenset()) -> bool:

@@ -14,6 +14,7 @@ from sdg.envs.phone.actions import (
     PhoneAction,
     Point,
     carry_out,
+    pixels_of,
     place_of,
     read_action,
     read_command,
@@ -21,7 +22,7 @@ from sdg.envs.phone.actions import (
 from sdg.envs.phone.affordances import SeenPhone
 from sdg.envs.phone.presses import press_on, reached_element
 from sdg.envs.phone.tree import DumpError, UiTree, read_dump
-from sdg.envs.ui.parser.screen import ScreenElement, draw_marks, picture_of, png_of
+from sdg.envs.ui.parser.screen import ScreenElement, draw_marks, png_of
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation
 from sdg.gate.confirm import final_label, final_press
@@ -75,7 +76,7 @@ class PhoneObservation(Observation):
     @property
     def image(self) -> np.ndarray:  # type: ignore[override]
         """The picture, RGB u8 (h, w, 3)."""
-        return picture_of(self.png)
+        return pixels_of(self.png)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +146,7 @@ class PhoneDesktop:
             try:
                 xml = self._device.dump()
                 png = self._device.screenshot()
+                pixels_of(png)
                 activity = self._device.activity()
             except DeviceLost as error:
                 raise BrokenDesktop(str(error)) from None
@@ -212,7 +214,7 @@ class PhoneDesktop:
             return True
         before = place_of(action, screen.tree, self.size)
         old = _patch(screen.image, before)
-        new = _patch(picture_of(self._device.screenshot()), place)
+        new = _patch(pixels_of(self._device.screenshot()), place)
         most = MAX_CHANGED_SHARE * old[..., 0].size
         return old.shape == new.shape and int((np.abs(old - new) > MIN_DIFFERENCE).any(axis=2).sum()) <= most
 

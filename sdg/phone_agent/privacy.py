@@ -6,9 +6,9 @@ Everything that is shown, recorded or filmed passes through here, and commands g
 
 from xml.etree import ElementTree
 
-from sdg.envs.phone.actions import ActionError, Device
+from sdg.envs.phone.actions import ActionError, Device, pixels_of
 from sdg.envs.phone.tree import FIELDS, FLAGS, MAX_TEXT_CHARS, Bounds, DumpError, bounds_of, parse_dump
-from sdg.envs.ui.parser.screen import painted_over, picture_of, png_of
+from sdg.envs.ui.parser.screen import painted_over, png_of
 from sdg.privacy.memory import PLACEHOLDER
 from sdg.privacy.protector import Protector
 from sdg.privacy.recognisers import PrivacyError
@@ -57,7 +57,7 @@ class PrivateDevice:
         hidden_before = self._hidden
         self.dump()
         hidden = [[max(edge, 0) for edge in place] for place in (*hidden_before, *self._hidden)]
-        return png_of(painted_over(picture_of(png), hidden))
+        return png_of(painted_over(pixels_of(png), hidden))
 
     def _mask(self, top: ElementTree.Element) -> list[ElementTree.Element]:
         """Mask a tree, and say which nodes show something else now: labels as texts that stand side by side on the

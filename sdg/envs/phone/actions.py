@@ -9,8 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+import numpy as np
+
 from sdg.envs.phone.tree import UiTree
 from sdg.envs.ui.commands import read_point
+from sdg.envs.ui.parser.screen import picture_of
 from sdg.errors import SDGError, refuse
 
 FORMS: Mapping[str, str] = {
@@ -197,6 +200,14 @@ Key = Literal["Enter", "Home", "Back"]
 
 class DeviceLost(SDGError, RuntimeError):
     """The phone doesn't answer any more: unplugged, crashed or hung. The episode is lost, the next may go well."""
+
+
+def pixels_of(png: bytes) -> np.ndarray:
+    """A phone's picture, RGB u8 (h, w, 3). Raises DeviceLost where it can't be read: torn, empty or too large."""
+    try:
+        return picture_of(png)
+    except Exception as error:  # Pillow fails in many ways
+        raise DeviceLost(f"the phone's picture can't be read: {type(error).__name__}: {error!s:.100}") from None
 
 
 class Device(Protocol):

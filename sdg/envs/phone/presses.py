@@ -1,10 +1,11 @@
 """What an action on a phone presses, as guards judge presses on pages: words, role, icons, the dialog around."""
 
 import math
+from dataclasses import replace
 
 from sdg.envs.box import Box
 from sdg.envs.phone.actions import ActionError, PhoneAction, Point, place_of, swipe_ends
-from sdg.envs.phone.tree import PRESSED, UiTree
+from sdg.envs.phone.tree import PRESSED, Bounds, Node, UiTree
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.ui.presses import Press
 
@@ -30,7 +31,7 @@ def reached_element(action: PhoneAction, tree: UiTree) -> ScreenElement | None:
 def press_on(action: PhoneAction, tree: UiTree, size: Point) -> Press:
     """What an action presses on a screen of this size, as guards judge presses on pages: the innermost
     that can be pressed at its place, with all words on it. Where the tree tells of nothing it is `unseen`. A swipe is
-    a slider with the words at its start and on its way."""
+    a slider with the words at its start and on its way, or lets go over something at its end."""
     if action.name == "Enter" or (action.name == "Type" and {"\n", "\r"} & set(action.text)):
         return _enter(action, tree)
     if action.name not in ("Tap", "Long Press", "Swipe"):
@@ -44,8 +45,9 @@ def press_on(action: PhoneAction, tree: UiTree, size: Point) -> Press:
         middle = ((start[0] + end[0]) // 2, (start[1] + end[1]) // 2) * 2
         passed = [node for node in tree.nodes if node.box.contains(point) or node.box.contains(middle)]
         texts = [words[:SMALL] for node in passed for words in (node.text, node.description)]
-        return Press("slider", dialog="\n".join(filter(None, texts)))
-    here = [node for node in tree.nodes if node.box.contains(point) and (node.label or node.flags & PRESSED)]
+        slides = Press("slider", dialog="\n".join(filter(None, texts)))
+        return _dropped_on(tree, point, (*end, *end), slides, goes_along=action.to is None)
+    here = _shown_at(point, tree)
     if not here:
         return Press(unseen=True)
     target = ([node for node in here if node.flags & PRESSED] or here)[-1]
@@ -66,6 +68,25 @@ def press_on(action: PhoneAction, tree: UiTree, size: Point) -> Press:
         labels="\n".join(filter(None, labels)),
         dialog=around if len(words) < SHORT else "",
     )
+
+
+def _shown_at(point: Bounds, tree: UiTree) -> list[Node]:
+    return [node for node in tree.nodes if node.box.contains(point) and (node.label or node.flags & PRESSED)]
+
+
+def _dropped_on(tree: UiTree, start: Bounds, end: Bounds, slides: Press, *, goes_along: bool) -> Press:
+    """A swipe that lets go over something else than it began on, as a drop there; where the content `goes_along` with
+    the finger, it scrolls."""
+    around = [node for node in tree.nodes if node.box.contains(start) and node.box.contains(end)]
+    scrolls = any("scrollable" in node.flags for node in around)
+    under = [node for node in _shown_at(end, tree) if not node.box.contains(start)]
+    if not under or (goes_along and scrolls):
+        return slides
+    inside = [node for node in tree.nodes if under[-1].box.contains(node.box)]
+    texts = dict.fromkeys(words for node in inside for words in (node.text, node.description) if words)
+    words, *labels = [*texts, ""]
+    names = " ".join(node.resource for node in inside)
+    return replace(slides, role="drop", words=words, labels="\n".join(filter(None, labels)), classes=names)
 
 
 def _enter(action: PhoneAction, tree: UiTree) -> Press:

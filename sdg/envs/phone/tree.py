@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from xml.etree import ElementTree
 from zlib import crc32
 
@@ -151,6 +152,7 @@ def _compressed(node: ElementTree.Element, outer: Box | None) -> tuple[Node, ...
     return (own,) if is_inside and (own.flags & _KEEPING or own.label) else children
 
 
+@lru_cache(maxsize=1 << 16)
 def bounds_of(bounds: str) -> Box | None:
     """The box of uiautomator's bounds; None for what is none, or is empty."""
     match = _BOUNDS.fullmatch(bounds)

@@ -296,7 +296,7 @@ class PageWorld:
             elif still := still and check():
                 self.page.keyboard.insert_text(character.replace("\r", "\n"))
         if not still:
-            self._note("what has the focus changed while the text was typed: look again")
+            self._note("what has the focus changed while the text was typed, and the rest wasn't typed: look again")
 
     def _retry(self, act: Callable[[], Any]) -> Any:
         """What the act gives; tried again where the page led elsewhere, or was loaded again, in the middle."""

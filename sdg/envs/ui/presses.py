@@ -5,6 +5,8 @@ They run in worlds of their own, where the page's scripts have patched nothing a
 origins are entered, too. What lies in a closed shadow root, or is drawn on a canvas, nobody sees: `unseen`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,7 +45,7 @@ class Press:
     around it and hears of the press, too, or other buttons that Enter may press.
     `unseen`: it lies where nobody can see. `modal`: the page itself calls what is around it a dialog. `lines`: a line
     break is text there, in a field of many lines. `row`: a sign of all that stands in its row, which tells it from its
-    like.
+    like. `node`: the browser's number of the field that is typed into.
     """
 
     role: str = ""
@@ -60,15 +62,16 @@ class Press:
     row: int = 0
     icons: str = ""
     others: tuple[Press, ...] = ()
+    node: int = 0
 
-    def is_still(self, now: "Press") -> bool:
+    def is_still(self, now: Press) -> bool:
         """Whether this is what is pressed now; an icon without words goes by its names."""
         icons = self.words or self.labels or (self.hints, self.classes) == (now.hints, now.classes)
         others = len(self.others) == len(now.others) and all(map(Press.is_still, self.others, now.others))
-        return bool(icons) and others and (
-            (self.role, self.words, self.labels, self.dialog, self.unseen, self.icons)
-            == (now.role, now.words, now.labels, now.dialog, now.unseen, now.icons)
-        )
+        return bool(icons) and others and self._identity() == now._identity()
+
+    def _identity(self) -> tuple[Any, ...]:
+        return self.role, self.words, self.labels, self.dialog, self.unseen, self.icons, self.node
 
 
 _FOCUS = (Path(__file__).parent / "focus.js").read_text("utf-8")
@@ -93,12 +96,15 @@ class Frame:
             raise PageError(f"it can't be looked at: {str(answer['exceptionDetails'])[:200]}")
         return answer["result"].get("value" if by_value else "objectId")
 
+    def node(self, at: Point) -> Mapping[str, Any]:
+        """What lies there as the protocol describes it; {} for nothing."""
+        node = self.ask(_NODE, at, by_value=False)
+        described = self._session.send("DOM.describeNode", {"objectId": node}) if node else {"node": {}}
+        return cast(Mapping[str, Any], described["node"])
+
     def is_closed(self, at: Point) -> bool:
         """Whether what lies there is drawn by a shadow root that is closed."""
-        if (node := self.ask(_NODE, at, by_value=False)) is None:
-            return False
-        described = self._session.send("DOM.describeNode", {"objectId": node})["node"]
-        return any(root.get("shadowRootType") == "closed" for root in described.get("shadowRoots", ()))
+        return any(root.get("shadowRootType") == "closed" for root in self.node(at).get("shadowRoots", ()))
 
     def inner(self, at: Point, on_screen: Point | None) -> tuple["Frame", Point, Point | None] | None:
         """The frame that lies at a point, or has the focus, the point in it and on its screen, unless it is scaled;
@@ -151,4 +157,5 @@ def pressed_on(page: Any, session: Any, point: tuple[float, float] | None, way: 
     if fields.pop("frame", False):
         return Press("frame", unseen=True, field=True)
     press = Press(**fields | {"others": tuple(Press(**other) for other in fields.get("others", ()))})
-    return replace(press, unseen=press.unseen or (way not in _IN_FIELDS and frame.is_closed(at)))
+    number = frame.node(at).get("backendNodeId", 0) if way == TYPES else 0
+    return replace(press, unseen=press.unseen or (way not in _IN_FIELDS and frame.is_closed(at)), node=number)
