@@ -106,7 +106,7 @@ class Frame:
         """Whether what lies there is drawn by a shadow root that is closed."""
         return any(root.get("shadowRootType") == "closed" for root in self.node(at).get("shadowRoots", ()))
 
-    def inner(self, at: Point, on_screen: Point | None) -> tuple["Frame", Point, Point | None] | None:
+    def inner(self, at: Point, on_screen: Point | None) -> tuple[Frame, Point, Point | None] | None:
         """The frame that lies at a point, or has the focus, the point in it and on its screen, unless it is scaled;
         None for one that nobody can enter. One of another process has a session, and a screen, of its own."""
         node = {"objectId": self.ask(_NODE, at, by_value=False)}

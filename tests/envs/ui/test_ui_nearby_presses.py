@@ -97,7 +97,11 @@ NOT_ASKED = {
         card(f"<button {AT}>Star</button><button>Delete</button><button><i class=trash></i></button>", says="Ann"),
         *CLICK,
     ),
-    "a card beside its buttons": (card("<button><i class=trash></i></button>", says="Ann Smith"), "CLICK_COORDS", "9,160"),
+    "a card beside its buttons": (
+        card("<button><i class=trash></i></button>", says="Ann Smith"),
+        "CLICK_COORDS",
+        "9,160",
+    ),
     "Enter in a list of things to do": (CHAT.format("placeholder='What is to be done?'", "Sort"), *ENTER),
     "Enter in a search beside a chat": (CHAT.format("placeholder='Search messages'", "Reply"), *ENTER),
     "Enter in a search of orders": (
