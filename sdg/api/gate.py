@@ -86,13 +86,16 @@ class Gate:
                 did = "may have been carried out, look before you repeat it" if call.acted else "wasn't carried out"
                 outcome = Outcome(command, False, int(call.acted), error=f"{name} {did}: {error}")
             self._last = call if call.acted else self._last
-            error = one_line(outcome.error, MAX_ERROR_CHARS)
-            reason = one_line(outcome.reason, MAX_ERROR_CHARS)
-            return replace(outcome, error=error, reason=reason, result=self._protector.mask(call.result))
+            return replace(
+                outcome,
+                error=one_line(outcome.error, MAX_ERROR_CHARS),
+                reason=one_line(outcome.reason, MAX_ERROR_CHARS),
+                result=self._protector.mask(call.result),
+            )
 
 
 def _is_count(value: object) -> bool:
-    return isinstance(value, int | np.integer) and value >= 0
+    return isinstance(value, int | np.integer) and bool(value >= 0)
 
 
 class _Call:

@@ -35,7 +35,7 @@ DICTS: frozenset[type] = frozenset({dict, Defaults, Counter})
 TABLES: frozenset[type] = frozenset({set, frozenset}) | DICTS
 SETS: frozenset[type] = frozenset({set, frozenset})
 HASHED: frozenset[type] = TABLES | {type({}.keys()), type({}.values()), type({}.items())}
-CONTAINERS: frozenset[type] = frozenset({list, tuple, Deque}) | HASHED
+CONTAINERS: frozenset[type] = HASHED | {list, tuple, Deque}
 LIMITS: dict[type, tuple[int, str]] = dict.fromkeys(CONTAINERS, (MAX_ITEMS, "items")) | {
     str: (10_000, "characters"), int: (4_096, "bits")
 }  # fmt: skip
