@@ -21,7 +21,7 @@ import numpy as np
 
 from sdg.console import readable
 from sdg.envs.ui.access import Access, flags_for, origin_of
-from sdg.envs.ui.browser import NoBrowser, open_browser
+from sdg.envs.ui.browser import NoBrowser, open_browser, page_error
 from sdg.envs.ui.changes import what_changed
 from sdg.envs.ui.keys import PAGE_KEYS
 from sdg.envs.ui.page import PAGE_ARGUMENTS, POINTING, PageCommand, PageWorld
@@ -70,7 +70,6 @@ MAX_ADDRESS, MAX_TRACE = 4000, 10_000_000
 """Letters of a shown address, and of trace.txt."""
 RESULT_NAMES: Mapping[str, str] = {"solved": "finished", "failed": "given up"}
 """Ends of an episode whose page judges nothing: the model itself says so."""
-
 
 _SURROGATE = re.compile(
     r"(\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
@@ -155,8 +154,7 @@ class _FilmingDesktop:
     def keep(self, words: str, point: tuple[int, ...] = ()) -> None:
         """Add a frame of the screen with a caption; `point` is marked."""
         with contextlib.suppress(Exception):  # the page may be gone
-            picture = picture_of(self._desktop.picture(marks=False))
-            frame = draw_caption(picture, words, cast(Any, point) or None)
+            frame = draw_caption(picture_of(self._desktop.picture(marks=False)), words, cast(Any, point) or None)
             frame.thumbnail((MAX_SIDE, MAX_SIDE))
             self.frames[MAX_FRAMES - 1 :] = []  # the last is always kept
             self.frames.append(png_of(np.asarray(frame), compression=1))
@@ -371,10 +369,8 @@ def _write_trace(result: PageTaskResult, frames: Sequence[bytes], folder: Path, 
     result = replace(result, folder=str(folder))
     lines = [f"Task: {result.task}", *(f"Asked: {question}" for question in result.asked), ""]
     for number, step in enumerate(result.steps, 1):
-        lines += [
-            f"{number:3}. {step['command']}: {step['outcome']}",
-            *(f"       {reason}" for reason in step["verdicts"]),
-        ]
+        lines.append(f"{number:3}. {step['command']}: {step['outcome']}")
+        lines += [f"       {reason}" for reason in step["verdicts"]]
     end = f"End: {result.end} after {result.answers} answers and {seconds:.0f} s. {result.said} {result.detail}".strip()
     atomic_write(folder / "trace.txt", readable("\n".join([*lines, "", end]), most=MAX_TRACE) + "\n")
     atomic_write(folder / "trace.json", json.dumps(result.to_json(), ensure_ascii=False, indent=1) + "\n")
@@ -396,5 +392,9 @@ def open_page(access: Access, *, running: str = "") -> Iterator[Any]:
                 raise NoBrowser(f"the browser at {running:.80} shows no page")
             yield pages[-1]
         else:
-            context = browser.new_context(viewport=VIEWPORT, accept_downloads=False, service_workers="block")
-            yield context.new_page()
+            try:
+                context = browser.new_context(viewport=VIEWPORT, accept_downloads=False, service_workers="block")
+                page = context.new_page()
+            except page_error() as error:
+                raise NoBrowser(f"the browser gives no page: {str(error).splitlines()[0]:.200}") from None
+            yield page
