@@ -19,12 +19,11 @@ os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Nothing is looked through for garbage while all is imported, or ever after: hardly anything of it becomes any."""
+    """Nothing is looked through for garbage while all is imported, because hardly anything of it becomes any."""
     gc.disable()
     try:
         return (yield)
     finally:
-        gc.freeze()
         gc.enable()
 
 

@@ -72,7 +72,6 @@ def test_the_three_ways_in_a_browser(address: str, width: int, tmp_path: Path) -
         page.locator("#outcome", has_text="say go to D").wait_for(timeout=60_000)
         page.locator("summary", has_text="can ask").click()
         assert "find_objects(" in page.locator("#functions").inner_text()
-        page.locator("#learn [name=level]").select_option("GoToObj")  # learned three times as fast as GoToLocal
         page.locator("textarea").fill(CHECK)
         page.get_by_role("button", name="Learn").click()
         page.locator("#learned", has_text="LearnedSkill(").wait_for(timeout=120_000)

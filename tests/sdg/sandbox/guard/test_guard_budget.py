@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -38,10 +39,12 @@ CALLS = [
 
 
 @pytest.fixture(autouse=True, scope="module")
-def what_tests_hold_is_not_looked_through() -> None:
+def what_tests_hold_is_not_looked_through() -> Iterator[None]:
     """A full collection in a process that holds all tests takes longer than a case may."""
     gc.collect()
     gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.mark.parametrize("call", CALLS)
