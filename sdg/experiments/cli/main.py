@@ -378,3 +378,7 @@ def run_stages(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_j
         seconds = {stage: times.get("seconds", 0.0) for stage, times in results.get("stages", {}).items()}
         reporter.note(f"seconds: {', '.join(f'{name} {value:.1f}' for name, value in seconds.items()) or 'none'}")
         reporter.note(f"run folder: {path} (sdg show {path}, sdg report {path})")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,6 +1,7 @@
 """An episode to look at: the world beside the program with its running line, its verdicts and its errors, as a GIF."""
 
 import base64
+import importlib.util
 import io
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -189,10 +190,13 @@ def _latin_letters(text: str) -> str:
 
 @cache
 def _font(size: int) -> Any:
-    """The monospaced font that comes with matplotlib."""
-    from matplotlib import get_data_path
-
-    return ImageFont.truetype(Path(get_data_path(), "fonts", "ttf", "DejaVuSansMono.ttf"), size)
+    """The monospaced font that comes with matplotlib; Pillow's own bitmap font if that is missing."""
+    spec = importlib.util.find_spec("matplotlib")
+    folder = Path(spec.origin).parent if spec is not None and spec.origin else Path()
+    try:
+        return ImageFont.truetype(folder / "mpl-data" / "fonts" / "ttf" / "DejaVuSansMono.ttf", size)
+    except OSError:
+        return ImageFont.load_default_imagefont()
 
 
 def animate(
