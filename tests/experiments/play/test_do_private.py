@@ -338,7 +338,7 @@ LIKE = "<input id=p type=password oninput='if(value.length==3){}'><input id=q><s
 
 
 @browser
-@pytest.mark.parametrize("moves", ["q.focus()", "{replaceWith(q);q.focus()}"])
+@pytest.mark.parametrize("moves", ["q.focus()", "{this.replaceWith(q);q.focus()}"])
 def test_the_rest_of_a_value_goes_into_no_other_field(tmp_path: Path, moves: str) -> None:
     (tmp_path / "page.html").write_text(LIKE.format(moves))
     access = Access((tmp_path / "page.html").as_uri())
