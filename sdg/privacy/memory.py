@@ -98,9 +98,7 @@ class Placeholders:
         A value may also be spread over several texts. Those at `fields` can show values named in `typed`; there, a few
         letters are enough, if they are half of the text.
         """
-        masked_by_text = {
-            text: self._mask(text) for text in set(texts)
-        }  # each once: a screen repeats most of its texts
+        masked_by_text = {text: self._mask(text) for text in set(texts)}
         masked = [masked_by_text[text] for text in texts]
         outside = [_outside(text) for text in masked]
         owners_by_text = {text: self._parts_likeness.owners(text, misread=True) for text in set(outside)}

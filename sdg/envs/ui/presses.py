@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
@@ -34,6 +35,10 @@ _IN_FIELDS = (TYPES, CHOOSES, DELETES)
 """The ways that act on a field, and press nothing that is drawn where the focus is."""
 
 
+_PARTS = {("maxlength", str(count)) for count in range(1, 9)}
+"""Attributes, and their values, of the fields that hold a part of a code each."""
+
+
 @dataclass(frozen=True, slots=True)
 class Press:
     """What a command presses: its `role` (button, control, row of a phone's list, option, checkbox, slider, drop, or a
@@ -45,7 +50,7 @@ class Press:
     around it and hears of the press, too, or other buttons that Enter may press.
     `unseen`: it lies where nobody can see. `modal`: the page itself calls what is around it a dialog. `lines`: a line
     break is text there, in a field of many lines. `row`: a sign of all that stands in its row, which tells it from its
-    like. `node`: the browser's number of the field that is typed into.
+    like. `node`: the browser's number of the field that is typed into, 0 for what holds a part of a code.
     """
 
     role: str = ""
@@ -157,5 +162,13 @@ def pressed_on(page: Any, session: Any, point: tuple[float, float] | None, way: 
     if fields.pop("frame", False):
         return Press("frame", unseen=True, field=True)
     press = Press(**fields | {"others": tuple(Press(**other) for other in fields.get("others", ()))})
-    number = frame.node(at).get("backendNodeId", 0) if way == TYPES else 0
-    return replace(press, unseen=press.unseen or (way not in _IN_FIELDS and frame.is_closed(at)), node=number)
+    if way == TYPES:
+        return replace(press, node=_number_of(frame.node(at)))
+    return replace(press, unseen=press.unseen or (way not in _IN_FIELDS and frame.is_closed(at)))
+
+
+def _number_of(node: Mapping[str, Any]) -> int:
+    """The browser's number of a field; 0 for one of a few letters, which hands the focus on to the next when it is
+    full, so that a code is typed over all of them."""
+    is_part = _PARTS & {*pairwise(node.get("attributes", ()))}
+    return 0 if is_part else int(node.get("backendNodeId", 0))

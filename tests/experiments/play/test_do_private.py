@@ -334,6 +334,23 @@ def test_no_reply_of_a_model_raises(tmp_path: Path, reply: str, said: str) -> No
         assert outcome.steps[0]["outcome"].startswith("refused")
 
 
+LIKE = "<input id=p type=password oninput='if(value.length==3){}'><input id=q><script>p.focus()</script>"
+
+
+@browser
+@pytest.mark.parametrize("moves", ["q.focus()", "{this.replaceWith(q);q.focus()}"])
+def test_the_rest_of_a_value_goes_into_no_other_field(tmp_path: Path, moves: str) -> None:
+    (tmp_path / "page.html").write_text(LIKE.format(moves))
+    access = Access((tmp_path / "page.html").as_uri())
+    with open_page(access) as page, PageWorld(page, "x", access=access, owned=True) as world:
+        world.open(access.start)
+        world.step("TYPE_TEXT", "walrus orchid")
+        assert page.input_value("#q") == ""
+        assert "the rest wasn't typed" in world.notices[0]
+        world.step("TYPE_TEXT", "a new text")  # a new look, a new field
+        assert (page.input_value("#q"), world.notices) == ("a new text", [])
+
+
 @browser
 def test_a_private_entry_is_chosen_by_its_value(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text(

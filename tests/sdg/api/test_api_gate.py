@@ -13,7 +13,7 @@ import sdg
 from sdg.api import gate as module
 from sdg.envs.registry import RegistryError
 from sdg.envs.world import Observation
-from sdg.gate.executor import Command, SkillResult, Verdict
+from sdg.gate.executor import MAX_ERROR_CHARS, Command, IllegalCommand, SkillResult, Verdict
 from sdg.privacy.recognisers import PrivacyError
 
 
@@ -214,7 +214,49 @@ def test_a_command_that_took_no_step_is_judged_by_what_its_executor_says() -> No
         assert not gate.execute("close", "door").success
 
 
-@pytest.mark.parametrize("name", ["HTTPDelete", "DBDelete", "sendmail", "SENDMAIL", "deleteaccount", "make_payment"])
+@pytest.mark.parametrize(
+    "result",
+    [
+        SkillResult(True, -1, 1),
+        SkillResult(True, 1, -1),
+        SkillResult("yes", 1, 1),  # type: ignore[arg-type]
+        SkillResult(True, "many", 1),
+        SkillResult(True, 0.5, 1),
+    ],
+)  # type: ignore[arg-type]
+def test_a_result_that_cannot_be_read_is_no_success(result: SkillResult) -> None:
+    class Says(Shop):
+        def perform(self, command: Command) -> SkillResult:  # type: ignore[override]
+            self.done += 1
+            return result
+
+    outcome = sdg.Gate(Says()).execute("look")
+    assert not outcome.success
+    assert "may have been carried out" in outcome.error
+
+
+@pytest.mark.parametrize("error", [ValueError, IllegalCommand])
+def test_what_an_executor_says_of_its_failure_is_cut(error: type[Exception]) -> None:
+    class Fails(Shop):
+        def perform(self, command: Command) -> str:
+            raise error("no " * 10**6)
+
+    outcome = sdg.Gate(Fails()).execute("look")
+    assert "no no" in outcome.error
+    assert len(outcome.error) <= MAX_ERROR_CHARS
+
+
+NAMES = "HTTPDelete DBDelete sendmail SENDMAIL deleteaccount make_payment bulkdelete autosend prepay resend del rm"
+NAMES += " email wire_money charge_card drop_table unlink truncate reply_all forward tweet cancel_meeting"
+NAMES += " transfer_all_of_the_money_to_this_other_bank place_the_order_for_the_user_right_now_ok"
+
+
+@pytest.mark.parametrize("name", ["list_files", "model", "display", "get_weather", "open", "format_text", "backup"])
+def test_nobody_is_asked_about_other_names(name: str) -> None:
+    assert sdg.Gate(Shop()).execute(name).success
+
+
+@pytest.mark.parametrize("name", NAMES.split())
 def test_a_name_says_what_it_does_in_any_spelling(name: str) -> None:
     shop = Shop()
     assert not sdg.Gate(shop).execute(name).success

@@ -186,6 +186,29 @@ def test_what_ends_something_of_the_user_s_is_final(label: str, final: bool) -> 
 
 
 @pytest.mark.parametrize(
+    ("role", "label", "final"),
+    [
+        ("button", "Transfer 500 EUR from Giro account to Ann Smith now", True),
+        ("button", "Continue and place your order for 12,50 EUR today", True),
+        ("button", "Book flight LH123 from Munich to Oslo now", True),
+        ("button", "Accept the terms and transfer $500 to Ann Smith now", True),
+        ("button", "Order of the Phoenix: a review of the film", False),
+        ("control", "Transfer $500 to Ann now", True), ("row", "Order this again for Ann and all of us", True),
+        ("control", "Book reviews of the week", False), ("row", "Order 7 was shipped to you today", False),
+        ("a", "Delete this post forever", True), ("a", "Click here to delete your account", True),
+        ("a", "Log out and close your account", True), ("a", "Book flight LH123 to Oslo now", True),
+        ("a", "Order of the Phoenix: a review of the film", False), ("a", "Book reviews of the week", False),
+        ("a", "How to find and remove malware", False), ("a", "Format of the course and its exam", False),
+        ("a", "Purchase order policy of the company", False), ("p", "Delete this post forever if it is yours", False),
+    ],
+)  # fmt: skip
+def test_a_label_of_any_length_that_tells_to_act_is_final_and_a_headline_is_not(
+    role: str, label: str, final: bool
+) -> None:
+    assert bool(final_press(Press(role, label))) is final
+
+
+@pytest.mark.parametrize(
     ("label", "dialog", "asks"),
     [
         ("Yes, renew", "Renew your card?\nWe take 148 from your card", True),
@@ -218,6 +241,15 @@ def test_an_answer_to_a_question_and_what_has_no_way_back_are_asked_about(label:
 def test_a_question_shows_what_makes_a_press_final(press: Press, shown: str) -> None:
     assert shown in final_press(press)
     assert len(final_press(press)) < 100
+
+
+def test_a_question_shows_both_ends_of_a_long_command() -> None:
+    questions: list[str] = []
+    guard = ConfirmGuard(lambda question: bool(questions.append(question)), lambda command: Press("button", "Send"))
+    guard.feasible(Command("TYPE_TEXT", f"to Ann {'x' * 100_000} and Bob"), NOW)
+    assert "to Ann" in questions[0]
+    assert "and Bob" in questions[0]
+    assert len(questions[0]) < 300
 
 
 def test_nobody_is_asked_about_the_rest() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import struct
+import zlib
 from typing import Any
 
 import numpy as np
@@ -16,11 +18,22 @@ from sdg.gate.executor import Command, GuardChain, IllegalCommand, OpenGate
 from sdg.gate.phones import PhoneGuard
 from sdg.llm.fakes import FakeModel
 from sdg.phone_agent.desktop import PhoneDesktop
+from sdg.phone_agent.privacy import PrivateDevice
+from sdg.privacy.memory import Placeholders
+from sdg.privacy.protector import Protector
+from sdg.screen_agent.agent import BrokenDesktop
 from sdg.screen_agent.modes import MODES, PHONE_MODES
 from tests.envs.phone.test_phone_tree import dump, node
 from tests.sdg.screen_agent.ui_agent import UIAgent
 from tests.shared.screens.scripted_phone import FIELD, ScriptedPhone, act, button
 
+PHOTO = node("View", "[0,0][80,50]", text="Photo")
+BINS = (
+    ([node("View", "[300,0][400,50]", text="Trash")], True),
+    ([node("View", "[300,0][400,50]", text="Drop here to delete this photo of yours for good")], True),
+    ([node("ImageView", "[300,0][400,50]", res="ic_trash", flags="clickable")], True),
+    ([node("View", "[300,0][400,50]", text="Favourites")], False),
+)
 SLIDER = node("SeekBar", "[0,300][400,350]", text="Slide to pay", flags="clickable")
 
 
@@ -299,6 +312,10 @@ def test_what_cannot_be_undone_is_asked_about() -> None:
                flags="clickable")], act("Swipe", coords=[50, 25], to=[50, 26]), True),
         ([node("View", "[0,0][100,50]", node("Button", "[0,0][30,50]", text="Delete", flags="clickable"), text="Ann",
                flags="clickable")], TAPS[1], False),
+        *(([PHOTO, *bin], act("Swipe", coords=[50, 25], to=[350, 25]), final) for bin, final in BINS),
+        ([PHOTO, node("View", "[90,0][400,50]", text="Trash")], act("Swipe", coords=[50, 25], direction="right"), True),
+        ([node("ListView", "[0,0][400,800]", PHOTO, node("View", "[90,0][400,50]", text="Send"), flags="scrollable")],
+         act("Swipe", coords=[50, 25], direction="right"), False),
         ([node("Button", "[0,0][9,50]", text="Send", flags="clickable")], act("Swipe", coords=[3, 25],
                                                                              direction="left"), True),
     ],
@@ -309,3 +326,26 @@ def test_what_is_final_on_a_phone_is_told_as_on_pages(nodes: list[str], written:
     guard = ConfirmGuard(lambda question: bool(questions.append(question)))
     assert guard.feasible(desktop.command(written), desktop.observe()).passed == (not final)
     assert len(questions) == final
+
+
+def png_chunk(name: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+
+WHOLE = png_of(np.zeros((800, 400, 3), np.uint8))
+HUGE = WHOLE[:8] + png_chunk(b"IHDR", struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)) + WHOLE[33:]
+
+
+@pytest.mark.parametrize("private", [False, True])
+@pytest.mark.parametrize("png", [b"", WHOLE[:8] + b"x" * 99, WHOLE[:-40], HUGE])
+def test_a_picture_that_cannot_be_read_ends_the_task_as_a_lost_phone(
+    png: bytes, private: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    phone = ScriptedPhone(NEXT)
+    device = PrivateDevice(phone, Protector((), Placeholders({"code": "secret"}))) if private else phone
+    monkeypatch.setattr(phone, "screenshot", lambda: png)
+    with pytest.raises(BrokenDesktop, match="picture can't be read"):
+        PhoneDesktop(device, "x").observe()
+    model = FakeModel([json.dumps({"commands": TAPS[1:]})])
+    assert UIAgent(model, GuardChain(rules=[PhoneGuard()])).play(PhoneDesktop(device, "x")).end == "page"
+    assert phone.done == []
