@@ -36,8 +36,8 @@ _IN_FIELDS = (TYPES, CHOOSES, DELETES)
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """What a command presses: its `role` (button, control, row of a phone's list, option, checkbox, slider, drop, or a
-    tag), the words on it, the names of its icon (`hints`, and `classes` with those of styles and files), whether it
+    """What a command presses: its `role` (button, control, row of a phone's list, option, checkbox, slider, drop,
+    card around a button that is pressed, search by its words alone, or a tag), the words on it, the names of its icon (`hints`, and `classes` with those of styles and files), whether it
     shows a picture or nothing that names it, whether it takes text; its `labels`, a line each: other texts that the
     command may set off, and the words of the `dialog` around it.
 
@@ -67,9 +67,13 @@ class Press:
         """Whether this is what is pressed now; an icon without words goes by its names."""
         icons = self.words or self.labels or (self.hints, self.classes) == (now.hints, now.classes)
         others = len(self.others) == len(now.others) and all(map(Press.is_still, self.others, now.others))
-        return bool(icons) and others and (
-            (self.role, self.words, self.labels, self.dialog, self.unseen, self.icons)
-            == (now.role, now.words, now.labels, now.dialog, now.unseen, now.icons)
+        return (
+            bool(icons)
+            and others
+            and (
+                (self.role, self.words, self.labels, self.dialog, self.unseen, self.icons)
+                == (now.role, now.words, now.labels, now.dialog, now.unseen, now.icons)
+            )
         )
 
 
