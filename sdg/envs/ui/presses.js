@@ -273,7 +273,7 @@ const hidden = node => {  // has the focus without being able to, or shows nothi
       card ? words(node, most, buttons) : text(node);
     const shown = clean(way === 'drop' && !button ? said.slice(0, 120) : said);  // what lies in a zone isn't its name
     const bare = !/[\p{L}\p{N}]/u.test(shown), entry = is(node, 'option, [role=option]');
-    const role = slides ? 'slider' : box ? 'checkbox' : button && !card ? 'button' : entry ? 'option' :
+    const role = slides ? 'slider' : box ? 'checkbox' : card ? 'card' : button ? 'button' : entry ? 'option' :
       control ? 'control' : way === 'drop' && !fills ? 'drop' : get(node, 'tagName').toLowerCase();
     const modal = !!up(node, dialogs);
     const asks = slides || (button || control ? modal || shown.length < 60 : is(node, 'a') && shown.length < 25);

@@ -41,10 +41,11 @@ _PARTS = {("maxlength", str(count)) for count in range(1, 9)}
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """What a command presses: its `role` (button, control, row of a phone's list, option, checkbox, slider, drop, or a
-    tag), the words on it, the names of its icon (`hints`, and `classes` with those of styles and files), whether it
-    shows a picture or nothing that names it, whether it takes text; its `labels`, a line each: other texts that the
-    command may set off, and the words of the `dialog` around it.
+    """What a command presses: its `role` (button, control, row of a phone's list, option, checkbox, slider, drop,
+    card around a button that is pressed, search by its words alone, or a tag), the words on it, the names of its icon
+    (`hints`, and `classes` with those of styles and files), whether it shows a picture or nothing that names it,
+    whether it takes text; its `labels`, a line each: other texts that the command may set off, and the words of the
+    `dialog` around it.
 
     `icons`: the names of pictures beside its words. `others`: what else it presses, each judged by itself: what lies
     around it and hears of the press, too, or other buttons that Enter may press.

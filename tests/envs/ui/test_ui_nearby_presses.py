@@ -25,7 +25,7 @@ def card(inner: str, tag: str = "div onclick=1", says: str = MAIL) -> str:
     return CARD.format(tag, f"<p style='margin:150px 0 0'>{says}</p>{inner}", tag.split()[0])
 
 
-def over(top: str, words: str = "Delete all of them") -> str:
+def over(top: str, words: str = "Delete all") -> str:
     """Something without words at the place of words."""
     return f"<p {AT[:-1]};margin:0;text-align:center'>{words}</p>{top}"
 
@@ -63,9 +63,9 @@ ASKED = {
     "a plane beside a word": (f"<button {AT}><svg class=lucide-paper-plane></svg> Now</button>", *CLICK),
     "a drawing's address beside a word": (f"<button {AT}><img src='/icons/delete.svg'> Selected</button>", *CLICK),
     "a link over words": (over(f"<a href=/x {AT}></a>"), *CLICK),
-    "what listens over words": (over(LISTENS), *CLICK),
+    "what listens over words": (over(LISTENS, "Delete all of them"), *CLICK),
     "a link under words": (
-        f"<a href=/x {AT}></a><p {AT[:-1]};margin:0;pointer-events:none'>Delete all of them</p>",
+        f"<a href=/x {AT}></a><p {AT[:-1]};margin:0;pointer-events:none'>Delete all</p>",
         *CLICK,
     ),
     "a marker's word": (
