@@ -25,9 +25,7 @@ export MPLBACKEND ?= Agg
 run: $(STAMP)
 	$(BIN)/sdg run $(RUN_ARGS)
 
-# Side by side: types are checked by one process, while tests wait for half of the time.
-test: $(STAMP)
-	@$(MAKE) --no-print-directory --jobs=2 lint tests
+test: lint tests
 
 # Each of three processes takes a third of the tests, in order, so that what a file's tests share is made once; the first
 # to be through takes from the others.
