@@ -36,16 +36,16 @@ _IN_FIELDS = (TYPES, CHOOSES, DELETES)
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """What a command presses: its `role` (button, control, row of a phone's list, option, checkbox, slider, drop,
-    card around a button that is pressed, search by its words alone, or a tag), the words on it, the names of its icon (`hints`, and `classes` with those of styles and files), whether it
-    shows a picture or nothing that names it, whether it takes text; its `labels`, a line each: other texts that the
-    command may set off, and the words of the `dialog` around it.
+    """What a command presses: its `role` (button, control, row of a phone's list, option, checkbox, slider, drop, card
+    around a button that is pressed, search by its words alone, or a tag), the words on it, the names of its icon
+    (`hints`, and `classes` with those of styles and files), whether it shows a picture or nothing that names it,
+    whether it takes text; its `labels`, a line each: other texts that the command may set off, and the words of the
+    `dialog` around it.
 
-    `icons`: the names of pictures beside its words. `others`: what else it presses, each judged by itself: what lies
-    around it and hears of the press, too, or other buttons that Enter may press.
     `unseen`: it lies where nobody can see. `modal`: the page itself calls what is around it a dialog. `lines`: a line
     break is text there, in a field of many lines. `row`: a sign of all that stands in its row, which tells it from its
-    like.
+    like. `icons`: the names of pictures beside its words. `others`: what else is pressed, each judged by itself: what
+    lies around it and hears of the press, too, or other buttons that Enter may press.
     """
 
     role: str = ""
