@@ -47,8 +47,6 @@ class Press:
     whether it takes text; its `labels`, a line each: other texts that the command may set off, and the words of the
     `dialog` around it.
 
-    `icons`: the names of pictures beside its words. `others`: what else it presses, each judged by itself: what lies
-    around it and hears of the press, too, or other buttons that Enter may press.
     `unseen`: it lies where nobody can see. `modal`: the page itself calls what is around it a dialog. `lines`: a line
     break is text there, in a field of many lines. `row`: a sign of all that stands in its row, which tells it from its
     like. `node`: the browser's number of the field that is typed into, 0 for what holds a part of a code.

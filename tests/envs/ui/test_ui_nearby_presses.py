@@ -139,6 +139,6 @@ def test_a_press_on_a_long_page_looks_at_what_is_near(page: Any) -> None:
     rows = "".join(f"<tr><td>Mail {n}<td><button>Delete</button>" for n in range(600))
     page.set_content(f"<button {AT}>Go</button><table style=margin-top:99px>{rows}</table>")
     press = PageWorld(page, "").press_of(*CLICK)
-    assert (press.words, press.dialog) == ("Go", "Go") or press.dialog == ""
+    assert (press.words, press.dialog) == ("Go", "")
     page.evaluate("document.querySelectorAll('td')[1000].textContent = 'Another'")
     assert PageWorld(page, "").press_of(*CLICK).row == press.row

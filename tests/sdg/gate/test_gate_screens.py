@@ -149,7 +149,12 @@ def test_what_it_cannot_judge_is_refused(argument: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "argument"),
-    [("click", "the 'Send' button"), ("CLICK_COORDS", "50,220"), ("click", "the trash icon"), ("click", "'Buy now'")],
+    [
+        ("click", "the 'Send' button"),
+        *((name, "50,220") for name in ("CLICK_COORDS", "MOUSEDOWN_COORDS", "MOUSEUP_COORDS")),
+        ("click", "the trash icon"),
+        ("click", "'Buy now'"),
+    ],
 )
 def test_final_presses_need_a_yes(name: str, argument: str) -> None:
     command = Command(name, argument)
