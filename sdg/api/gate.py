@@ -85,13 +85,12 @@ class Gate:
                 did = "may have been carried out, look before you repeat it" if call.acted else "wasn't carried out"
                 outcome = Outcome(command, False, int(call.acted), error=f"{name} {did}: {error}")
             self._last = call if call.acted else self._last
-            error = one_line(outcome.error, MAX_ERROR_CHARS)
-            reason = one_line(outcome.reason, MAX_ERROR_CHARS)
-            return replace(outcome, error=error, reason=reason, result=self._protector.mask(call.result))
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int | np.integer) and value >= 0
+            return replace(
+                outcome,
+                error=one_line(outcome.error, MAX_ERROR_CHARS),
+                reason=one_line(outcome.reason, MAX_ERROR_CHARS),
+                result=self._protector.mask(call.result),
+            )
 
 
 class _Call:
@@ -117,8 +116,9 @@ class _Call:
         result = self._executor.perform(command)
         self.result = "" if result is None or isinstance(result, SkillResult) else str(result)
         done = result if isinstance(result, SkillResult) else SkillResult(True, 1, 1)
-        counts = (done.steps, done.attempts)
-        if not isinstance(done.reached, bool | np.bool_) or not all(map(_is_count, counts)):
+        if not isinstance(done.reached, bool | np.bool_) or not all(
+            isinstance(count, int | np.integer) and count >= 0 for count in (done.steps, done.attempts)
+        ):
             raise ValueError(f"its result can't be read: {done!r:.100}")
         self._held_already = done.steps == 0
         return done
