@@ -94,10 +94,6 @@ class Gate:
             )
 
 
-def _is_count(value: object) -> bool:
-    return isinstance(value, int | np.integer) and bool(value >= 0)
-
-
 class _Call:
     """The executor behind the gate in one call, and a guard with the known commands and the last observations."""
 
@@ -123,8 +119,9 @@ class _Call:
         result = self._executor.perform(command)
         self.result = "" if result is None or isinstance(result, SkillResult) else str(result)
         done = result if isinstance(result, SkillResult) else SkillResult(True, 1, 1)
-        counts = (done.steps, done.attempts)
-        if not isinstance(done.reached, bool | np.bool_) or not all(map(_is_count, counts)):
+        if not isinstance(done.reached, bool | np.bool_) or not all(
+            isinstance(count, int | np.integer) and count >= 0 for count in (done.steps, done.attempts)
+        ):
             raise ValueError(f"its result can't be read: {done!r:.100}")
         self._held_already = done.steps == 0
         return done

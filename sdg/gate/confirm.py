@@ -17,7 +17,7 @@ from sdg.envs.ui.captions import at_point
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation
-from sdg.gate.executor import CONFIRMATION, Command, Verdict
+from sdg.gate.executor import CONFIRMATION, MAX_ERROR_CHARS, Command, Verdict
 from sdg.gate.phones import element_of
 
 
@@ -57,9 +57,6 @@ SHORT_DIALOG = 160
 """Letters of a dialog up to which a warning is about its buttons."""
 MAX_SHOWN_CHARS = 60
 """Letters of any text in a question."""
-MAX_COMMAND_CHARS = 200
-"""Letters of a command in a question; of a longer one its beginning and its end are shown."""
-_CURRENCY = re.compile("[$€£¥₹]")
 _PIECES = re.compile(r"({0})|(?:(?!{0})\w)+".format("|".join(map(re.escape, SIGNS))))
 """Signs and words."""
 _MADE_UP = re.compile(r"\b(?:css|sc|jss|svelte|emotion)-[\w-]+|\b(?=\w*[a-z]\d)(?=\w*\d[a-z])\w+")
@@ -166,9 +163,9 @@ def final_press(press: Press) -> str:
 
 def _shortened(text: str) -> str:
     """A text whose middle is left out, and counted, if it is long."""
-    left_out = len(text) - MAX_COMMAND_CHARS
-    half = MAX_COMMAND_CHARS // 2
-    return f"{text[:half]} [{left_out} letters left out] {text[-half:]}" if left_out > 0 else text
+    left_out = f" [{len(text) - MAX_ERROR_CHARS} letters left out] "
+    shortened = text[: MAX_ERROR_CHARS // 2] + left_out + text[-MAX_ERROR_CHARS // 2 :]
+    return shortened if len(text) > MAX_ERROR_CHARS else text
 
 
 def _visible_part(text: str) -> str:
@@ -214,8 +211,8 @@ def _is_final_text(text: str, role: str) -> bool:
     number on a button, or that tell to do so; those of an entry and beside a checkbox only where they begin so."""
     words = words_of(text)
     joined = _join_letters(text)
-    if role == "command" and _is_final_name(words):
-        return True
+    if role == "command":
+        return _is_final_name(words) or _is_final_text(text, "button")
     if role in ("option", "checkbox"):
         is_short = role == "option" or len(words) <= MAX_TICK_WORDS
         return is_short and (_begins_final(words, but=NOUNS) or joined.startswith(SIGNS))
@@ -231,24 +228,21 @@ def _is_final_text(text: str, role: str) -> bool:
     blocks = [*map("".join, pairwise(words) if len(words) <= MAX_LABEL_WORDS else ()), "".join(words)]
     if acts and _is_final([word for word in [*words, *blocks] if word not in NOUNS]):  # a word may be set in blocks
         return True
-    if role in ("a", *PRESSED) and _tells_final(text, role):
-        return True
     is_label = role in ("control", "row") or (role != "a" and len(words) <= MAX_BUTTON_WORDS)
-    return is_label and _begins_final(words, but=NOUNS)
+    return (is_label and _begins_final(words, but=NOUNS)) or (role in ("a", *PRESSED) and _tells_final(text, role))
 
 
 def _is_final_name(words: Sequence[str]) -> bool:
     """Whether a command's name has a final verb in any of its words: to be asked in vain costs little there."""
-    anywhere = [verb for verb in FINAL if len(verb) > 3 or verb in WORDS["within"]]
-    beginnings = tuple(verb for verb in FINAL if len(verb) > 2)
-    is_listed = bool(WORDS["commands"] & set(words))
-    return is_listed or any(word.startswith(beginnings) or any(verb in word for verb in anywhere) for word in words)
+    return not WORDS["commands"].isdisjoint(words) or any(
+        verb in word for verb in FINAL if len(verb) > 3 or verb in WORDS["within"] for word in words
+    )
 
 
 def _tells_final(text: str, role: str) -> bool:
     """Whether a label of any length tells to do something final: by its first word, or by the one after an "and" that
     takes an object, as what is a noun, too, must: "Order this", but not "Order of the Phoenix". A button's needn't."""
-    words = words_of(_CURRENCY.sub(" eur ", text))
+    words = words_of(re.sub("[$€£¥₹]", " eur ", text))
     starts = [0, *(n for n, word in enumerate(words, 1) if word in WORDS["joining"])]
     for start in starts:
         told = [*dropwhile((YES | WORDS["leading"]).__contains__, words[start:])]

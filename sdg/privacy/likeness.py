@@ -7,7 +7,6 @@ are compared by runs of letters and by edits, with case, accents, blanks, signs 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import islice
 
 SHORT = 6
@@ -47,7 +46,6 @@ def fold(text: str) -> tuple[str, list[tuple[int, int]]]:
     return "".join(_fold_letter(match[0]) for match in matches), [match.span() for match in matches]
 
 
-@lru_cache(maxsize=4096)
 def _fold_letter(letter: str) -> str:
     base = letter.lower() if len(letter) > 1 else unicodedata.normalize("NFKD", letter)[0].lower()[0]
     return _ALIKE.get(base, str(unicodedata.digit(base, base)) if len(base) == 1 else base)

@@ -98,11 +98,9 @@ class Placeholders:
         A value may also be spread over several texts. Those at `fields` can show values named in `typed`; there, a few
         letters are enough, if they are half of the text.
         """
-        masked_by_text = {text: self._mask(text) for text in set(texts)}
-        masked = [masked_by_text[text] for text in texts]
+        masked = [self._mask(text) for text in texts]
         outside = [_outside(text) for text in masked]
-        owners_by_text = {text: self._parts_likeness.owners(text, misread=True) for text in set(outside)}
-        names = [set(owners_by_text[text]) for text in outside]
+        names = [set(self._parts_likeness.owners(text, misread=True)) for text in outside]
         short = Likeness({name: value for name, value in self._values.items() if name in typed}, TYPED_RUN, shortest=2)
         for n in fields:
             owners = [name for name, at in zip(short.owners(outside[n]), outside[n], strict=True) if at.isalnum()]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from sdg.envs.box import Box
 from sdg.envs.phone.actions import ActionError, PhoneAction, Point, place_of, swipe_ends
-from sdg.envs.phone.tree import PRESSED, Bounds, Node, UiTree
+from sdg.envs.phone.tree import PRESSED, Bounds, UiTree
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.ui.presses import Press
 
@@ -45,9 +45,14 @@ def press_on(action: PhoneAction, tree: UiTree, size: Point) -> Press:
         middle = ((start[0] + end[0]) // 2, (start[1] + end[1]) // 2) * 2
         passed = [node for node in tree.nodes if node.box.contains(point) or node.box.contains(middle)]
         texts = [words[:SMALL] for node in passed for words in (node.text, node.description)]
-        slides = Press("slider", dialog="\n".join(filter(None, texts)))
-        return _dropped_on(tree, point, (*end, *end), slides, goes_along=action.to is None)
-    here = _shown_at(point, tree)
+        return _dropped_on(
+            tree,
+            point,
+            (*end, *end),
+            Press("slider", dialog="\n".join(filter(None, texts))),
+            goes_along=action.to is None,
+        )
+    here = [node for node in tree.nodes if node.box.contains(point) and (node.label or node.flags & PRESSED)]
     if not here:
         return Press(unseen=True)
     target = ([node for node in here if node.flags & PRESSED] or here)[-1]
@@ -70,23 +75,22 @@ def press_on(action: PhoneAction, tree: UiTree, size: Point) -> Press:
     )
 
 
-def _shown_at(point: Bounds, tree: UiTree) -> list[Node]:
-    return [node for node in tree.nodes if node.box.contains(point) and (node.label or node.flags & PRESSED)]
-
-
 def _dropped_on(tree: UiTree, start: Bounds, end: Bounds, slides: Press, *, goes_along: bool) -> Press:
     """A swipe that lets go over something else than it began on, as a drop there; where the content `goes_along` with
     the finger, it scrolls."""
-    around = [node for node in tree.nodes if node.box.contains(start) and node.box.contains(end)]
-    scrolls = any("scrollable" in node.flags for node in around)
-    under = [node for node in _shown_at(end, tree) if not node.box.contains(start)]
-    if not under or (goes_along and scrolls):
+    ends = [node for node in tree.nodes if node.box.contains(end)]
+    scrolls = goes_along and any("scrollable" in node.flags and node.box.contains(start) for node in ends)
+    under = [node for node in ends if not node.box.contains(start) and (node.label or node.flags & PRESSED)]
+    if scrolls or not under:
         return slides
     inside = [node for node in tree.nodes if under[-1].box.contains(node.box)]
-    texts = dict.fromkeys(words for node in inside for words in (node.text, node.description) if words)
-    words, *labels = [*texts, ""]
-    names = " ".join(node.resource for node in inside)
-    return replace(slides, role="drop", words=words, labels="\n".join(filter(None, labels)), classes=names)
+    texts = filter(None, (words for node in inside for words in (node.text, node.description)))
+    return replace(
+        slides,
+        role="drop",
+        labels="\n".join(dict.fromkeys(texts)),
+        classes=" ".join(node.resource for node in inside),
+    )
 
 
 def _enter(action: PhoneAction, tree: UiTree) -> Press:

@@ -35,10 +35,6 @@ _IN_FIELDS = (TYPES, CHOOSES, DELETES)
 """The ways that act on a field, and press nothing that is drawn where the focus is."""
 
 
-_PARTS = {("maxlength", str(count)) for count in range(1, 9)}
-"""Attributes, and their values, of the fields that hold a part of a code each."""
-
-
 @dataclass(frozen=True, slots=True)
 class Press:
     """What a command presses: its `role` (button, control, row of a phone's list, option, checkbox, slider, drop,
@@ -49,7 +45,9 @@ class Press:
 
     `unseen`: it lies where nobody can see. `modal`: the page itself calls what is around it a dialog. `lines`: a line
     break is text there, in a field of many lines. `row`: a sign of all that stands in its row, which tells it from its
-    like. `node`: the browser's number of the field that is typed into, 0 for what holds a part of a code.
+    like. `icons`: the names of pictures beside its words. `others`: what else is pressed, each judged by itself: what
+    lies around it and hears of the press, too, or other buttons that Enter may press.
+    `node`: the browser's number of the field that is typed into, 0 for what holds a part of a code.
     """
 
     role: str = ""
@@ -100,11 +98,10 @@ class Frame:
             raise PageError(f"it can't be looked at: {str(answer['exceptionDetails'])[:200]}")
         return answer["result"].get("value" if by_value else "objectId")
 
-    def node(self, at: Point) -> Mapping[str, Any]:
+    def node(self, at: Point) -> Any:
         """What lies there as the protocol describes it; {} for nothing."""
         node = self.ask(_NODE, at, by_value=False)
-        described = self._session.send("DOM.describeNode", {"objectId": node}) if node else {"node": {}}
-        return cast(Mapping[str, Any], described["node"])
+        return self._session.send("DOM.describeNode", {"objectId": node})["node"] if node else {}
 
     def is_closed(self, at: Point) -> bool:
         """Whether what lies there is drawn by a shadow root that is closed."""
@@ -161,13 +158,11 @@ def pressed_on(page: Any, session: Any, point: tuple[float, float] | None, way: 
     if fields.pop("frame", False):
         return Press("frame", unseen=True, field=True)
     press = Press(**fields | {"others": tuple(Press(**other) for other in fields.get("others", ()))})
-    if way == TYPES:
-        return replace(press, node=_number_of(frame.node(at)))
-    return replace(press, unseen=press.unseen or (way not in _IN_FIELDS and frame.is_closed(at)))
-
-
-def _number_of(node: Mapping[str, Any]) -> int:
-    """The browser's number of a field; 0 for one of a few letters, which hands the focus on to the next when it is
-    full, so that a code is typed over all of them."""
-    is_part = _PARTS & {*pairwise(node.get("attributes", ()))}
-    return 0 if is_part else int(node.get("backendNodeId", 0))
+    typed_into = frame.node(at) if way == TYPES else {}
+    # A full field of a few letters hands the focus on to its like: a code is typed over all of them.
+    is_part = {("maxlength", str(count)) for count in range(1, 9)} & {*pairwise(typed_into.get("attributes", ()))}
+    return replace(
+        press,
+        unseen=press.unseen or (way not in _IN_FIELDS and frame.is_closed(at)),
+        node=0 if is_part else typed_into.get("backendNodeId", 0),
+    )

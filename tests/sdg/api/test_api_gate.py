@@ -247,7 +247,8 @@ def test_what_an_executor_says_of_its_failure_is_cut(error: type[Exception]) -> 
 
 
 NAMES = "HTTPDelete DBDelete sendmail SENDMAIL deleteaccount make_payment bulkdelete autosend prepay resend del rm"
-NAMES += " email wire_money charge_card drop_table unlink truncate reply_all forward tweet cancel_meeting"
+NAMES += " s_e_n_d confirm_booking email wire_money charge_card drop_table unlink truncate reply_all forward"
+NAMES += " tweet cancel_meeting"
 NAMES += " transfer_all_of_the_money_to_this_other_bank place_the_order_for_the_user_right_now_ok"
 
 
