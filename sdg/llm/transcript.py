@@ -77,7 +77,8 @@ class ReplayModel:
 
     With `in_turn` an episode's n-th question gets its n-th recorded reply, whatever is asked now: for a transcript
     whose prompts have changed since: today's code carries out the recorded answers. The stage and the seed of its
-    questions identify an episode.
+    questions identify an episode. Names of subgoals are answered line by line, because a run may reach other subgoals
+    than the recorded one; those that weren't recorded get no line.
     """
 
     def __init__(self, path: Path, *, in_turn: bool = False) -> None:
@@ -86,16 +87,25 @@ class ReplayModel:
         self._turn = threading.Lock()
         self._replies: dict[Hashable, list[Completion | str]] = {}
         self._counts: Counter[Hashable] = Counter()
+        self._names: dict[str, str] = {}
         for entry in entries(path):
             self.name = self.name or str(entry.get("model", ""))  # of who was recorded: it is part of a question's key
             key = (entry["stage"], entry["sampling"].get("seed")) if in_turn else entry["key"]
-            self._replies.setdefault(key, []).append(_reply(entry))
+            reply = _reply(entry)
+            self._replies.setdefault(key, []).append(reply)
+            asked = _numbered_subgoals(entry["messages"][-1]["content"]) if in_turn else {}
+            if asked and isinstance(reply, Completion):
+                answers = _numbered(reply.text)
+                self._names |= {text: answers[number] for number, text in asked.items() if number in answers}
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The recorded reply; the last one is repeated where a question is asked more often, but not `in_turn`.
 
         Raises ModelError where there is none (NotRecorded `in_turn`), or where a failure was recorded.
         """
+        if self._names and (asked := _numbered_subgoals(messages[-1].content)):
+            lines = [f"{number}. {self._names[text]}" for number, text in asked.items() if text in self._names]
+            return Completion("\n".join(lines), self.name)
         place = (sampling.stage, sampling.seed)
         key: Hashable = place if self._in_turn else exchange.key(self.name, messages, sampling)
         with self._turn:
@@ -115,6 +125,20 @@ class ReplayModel:
         if isinstance(reply, str):
             raise ModelError(reply)
         return reply
+
+
+_SUBGOALS = "## Subgoals to translate"
+"""Heading of a numbered list of subgoals in a question (`sdg.induction.translate`)."""
+
+
+def _numbered_subgoals(question: str) -> dict[str, str]:
+    """The subgoals of a question that asks for their names, by number; {} for another question."""
+    return _numbered(question.partition(_SUBGOALS)[2])
+
+
+def _numbered(text: str) -> dict[str, str]:
+    """The lines "N. words" of a text, by number."""
+    return dict(re.findall(r"^(\d+)\. (.*\S)", text, re.MULTILINE))
 
 
 def entries(path: Path) -> Iterator[dict[str, Any]]:

@@ -103,6 +103,19 @@ def test_who_asked_is_told_and_is_no_part_of_the_question(tmp_path: Path) -> Non
     assert ask(ReplayModel(path)) == "one"
 
 
+def test_names_of_subgoals_are_given_by_subgoal_not_by_number(tmp_path: Path) -> None:
+    def question(*subgoals: str) -> str:
+        lines = "\n".join(f"{number}. {subgoal}" for number, subgoal in enumerate(subgoals, 1))
+        return f"Name them.\n\n## Subgoals to translate\n\n```text\n{lines}\n```"
+
+    path = tmp_path / "transcript.jsonl"
+    ask(RecordingModel(Scripted("1. touch | block\n2. push | block to spot"), path), question("Touch it.", "Push it."))
+    in_turn = ReplayModel(path, in_turn=True)
+    assert ask(in_turn, question("Push it.", "Lift it.", "Touch it.")) == "1. push | block to spot\n3. touch | block"
+    assert ask(in_turn, question("Lift it.")) == "", "it wasn't recorded"
+    assert ask(in_turn, question("Touch it."), seed=5) == "1. touch | block", "whoever asks"
+
+
 HOSTILE = "go to the blue \ud800 key\u2028\n"
 
 
