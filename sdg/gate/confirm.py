@@ -163,9 +163,12 @@ def final_press(press: Press) -> str:
 
 def _shortened(text: str) -> str:
     """A text whose middle is left out, and counted, if it is long."""
-    left_out = f" [{len(text) - MAX_ERROR_CHARS} letters left out] "
-    shortened = text[: MAX_ERROR_CHARS // 2] + left_out + text[-MAX_ERROR_CHARS // 2 :]
-    return shortened if len(text) > MAX_ERROR_CHARS else text
+    return (
+        f"{text[: MAX_ERROR_CHARS // 2]} [{len(text) - MAX_ERROR_CHARS} letters left out] "
+        f"{text[-MAX_ERROR_CHARS // 2 :]}"
+        if len(text) > MAX_ERROR_CHARS
+        else text
+    )
 
 
 def _visible_part(text: str) -> str:
