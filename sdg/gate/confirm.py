@@ -236,7 +236,7 @@ def _is_final_text(text: str, role: str) -> bool:
 
 
 def _is_final_name(words: Sequence[str]) -> bool:
-    """Whether a command's name has a final verb in any of its words: to be asked in vain costs little there."""
+    """Whether a command's name has a final verb in any of its words: one question too many costs little there."""
     return not WORDS["commands"].isdisjoint(words) or any(
         verb in word for verb in FINAL if len(verb) > 3 or verb in WORDS["within"] for word in words
     )
