@@ -12,8 +12,9 @@ from typing import cast
 from unicodedata import category, combining, normalize
 
 from sdg.envs.phone.actions import PRESSING
-from sdg.envs.ui.affordances import AT_POINTS, CLICK, POINTING, asked_for
+from sdg.envs.ui.affordances import CLICK, POINTING, asked_for
 from sdg.envs.ui.captions import at_point
+from sdg.envs.ui.commands import AT_POINTS
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation

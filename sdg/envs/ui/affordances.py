@@ -30,8 +30,6 @@ from sdg.envs.ui.parser.screen import ScreenElement
 
 CLICK, TYPE = "click", "type"
 POINTING = ("CLICK_COORDS", "DBLCLICK_COORDS")
-AT_POINTS = (*POINTING, "MOUSEDOWN_COORDS", "MOUSEUP_COORDS")
-"""All that presses at a point, a drag's two ends among them."""
 TYPING = "TYPE_TEXT"
 
 

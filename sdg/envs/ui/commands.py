@@ -37,6 +37,8 @@ ARGUMENTS: Mapping[str, str] = {
     "TYPE_TEXT": "text",
 }
 """Each command and the one argument that it takes."""
+AT_POINTS = ("CLICK_COORDS", "DBLCLICK_COORDS", "MOUSEDOWN_COORDS", "MOUSEUP_COORDS")
+"""Those that press at a point, a drag's two ends among them."""
 
 
 class ScreenCommandError(SDGError, ValueError):

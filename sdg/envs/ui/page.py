@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from sdg.envs.ui.access import NO_PEERS, Access, origin_of
 from sdg.envs.ui.browser import LOAD_TIMEOUT_MS, PageError, page_error
-from sdg.envs.ui.commands import ARGUMENTS, ScreenCommand
+from sdg.envs.ui.commands import ARGUMENTS, AT_POINTS, ScreenCommand
 from sdg.envs.ui.keys import KEY_LETTERS, PAGE_KEYS, key_event
 from sdg.envs.ui.presses import BREAKS, CLICKS, COPIES, DROPS, TYPES, WAYS, Frame, Press, pressed_on
 from sdg.envs.ui.texts import Placed, texts_of
@@ -26,7 +26,6 @@ from sdg.envs.ui.windows import Windows
 
 PAGE_ARGUMENTS: Mapping[str, str] = {**ARGUMENTS, "GO_BACK": "", "WAIT": "", "FINISH": "text", "GIVE_UP": "text"}
 """Each command and the argument that it takes, "" for none. A page doesn't end a task: FINISH and GIVE_UP do."""
-POINTING = ("CLICK_COORDS", "DBLCLICK_COORDS", "MOUSEDOWN_COORDS", "MOUSEUP_COORDS")
 SETTLE_MS, WAIT_MS, REST_MS = 1500, 2000, 120
 SEEN_MS = 10_000
 SCROLLED = 0.7
@@ -158,10 +157,10 @@ class PageWorld:
 
     def _done_as(self, name: str) -> str:
         """What a command does while the mouse button is down: whatever presses at a point lets go of what is held."""
-        return "MOUSEUP_COORDS" if self._held_press.role and name in POINTING else name
+        return "MOUSEUP_COORDS" if self._held_press.role and name in AT_POINTS else name
 
     def _press(self, name: str, argument: str) -> Press:
-        ways = {"TYPE_TEXT": TYPES, "PRESS_KEY": WAYS.get(argument), **dict.fromkeys(POINTING, CLICKS)}
+        ways = {"TYPE_TEXT": TYPES, "PRESS_KEY": WAYS.get(argument), **dict.fromkeys(AT_POINTS, CLICKS)}
         way = ways.get(name)
         if way is None:
             return Press()
@@ -221,7 +220,7 @@ class PageWorld:
         else:
             x, y = map(int, argument.split(","))
             mouse.move(x, y, steps=5 if name == "MOUSEUP_COORDS" else 1)
-            if name in POINTING and self._is_still(judged, name, argument):
+            if name in AT_POINTS and self._is_still(judged, name, argument):
                 self._point(name, argument, judged)
             elif name.startswith("SCROLL"):
                 mouse.wheel(0, SCROLLED * self.size[1] * (1 if name == "SCROLL_DOWN_COORDS" else -1))
@@ -231,7 +230,7 @@ class PageWorld:
         now = self._press(name, argument)
         if judged.is_still(now) or (name == "MOUSEUP_COORDS" and self._held_press.is_still(now)):
             return True
-        place = f"what lies at [{argument}]" if name in POINTING else "what has the focus"
+        place = f"what lies at [{argument}]" if name in AT_POINTS else "what has the focus"
         self._note(f"{place} changed and wasn't pressed: look again")
         return False
 

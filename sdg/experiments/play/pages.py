@@ -23,8 +23,9 @@ from sdg.console import readable
 from sdg.envs.ui.access import Access, flags_for, origin_of
 from sdg.envs.ui.browser import NoBrowser, open_browser, page_error
 from sdg.envs.ui.changes import what_changed
+from sdg.envs.ui.commands import AT_POINTS
 from sdg.envs.ui.keys import PAGE_KEYS
-from sdg.envs.ui.page import PAGE_ARGUMENTS, POINTING, PageCommand, PageWorld
+from sdg.envs.ui.page import PAGE_ARGUMENTS, PageCommand, PageWorld
 from sdg.envs.ui.parser.screen import draw_caption, picture_of, png_of
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation
@@ -114,7 +115,7 @@ class PageDesktop(ScreenDesktop):
             return SkillResult(False, 0, 1, "the task is over")
         judged, self._judged = self._judged, None
         with translate_page_errors():
-            if command.name in POINTING:
+            if command.name in AT_POINTS:
                 self._require_same(command.argument)
             elif command.name == "TYPE_TEXT" and not self._page.press_of(command.name, command.argument).field:
                 raise IllegalCommand("nothing that takes text has the focus: click into a field first")
