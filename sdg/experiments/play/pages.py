@@ -370,8 +370,7 @@ def _write_trace(result: PageTaskResult, frames: Sequence[bytes], folder: Path, 
     result = replace(result, folder=str(folder))
     lines = [f"Task: {result.task}", *(f"Asked: {question}" for question in result.asked), ""]
     for number, step in enumerate(result.steps, 1):
-        lines.append(f"{number:3}. {step['command']}: {step['outcome']}")
-        lines += [f"       {reason}" for reason in step["verdicts"]]
+        lines += [f"{number:3}. {step['command']}: {step['outcome']}", *(f"       {why}" for why in step["verdicts"])]
     end = f"End: {result.end} after {result.answers} answers and {seconds:.0f} s. {result.said} {result.detail}".strip()
     atomic_write(folder / "trace.txt", readable("\n".join([*lines, "", end]), most=MAX_TRACE) + "\n")
     atomic_write(folder / "trace.json", json.dumps(result.to_json(), ensure_ascii=False, indent=1) + "\n")
