@@ -15,7 +15,7 @@ from tests.shared.screens.press_pages import AT, CLICK, FOCUS
 pytestmark = pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
 
 ENTER = ("PRESS_KEY", "<Enter>")
-MAIL = "Please send Ann all the photos of the summer holiday we had"
+MAIL = "Ann asks whether you can send her all the photos of the summer holiday"
 CARD = "<style>*{{cursor:pointer}}</style><{} style='position:absolute;inset:0'>{}</{}>"
 TRASH = f"<button aria-label='Delete mail' {AT}><i class='fa fa-trash'></i></button>"
 
@@ -87,8 +87,8 @@ ASKED = {
         *CLICK,
     ),
     "a letter that fills": (f"<button {AT}>Del\u3164ete</button>", *CLICK),
-    "letters struck out": (f"<a href=# {AT}>D\u0336e\u0336lete</a>", *CLICK),
-    "a selector of variants": (f"<a href=# {AT}>Del\ufe0fete</a>", *CLICK),
+    "letters struck out": (f"<a href=/x {AT}>D\u0336e\u0336lete</a>", *CLICK),
+    "a selector of variants": (f"<a href=/x {AT}>Del\ufe0fete</a>", *CLICK),
 }
 NOT_ASKED = {
     "a button in a card about a verb": (card(f"<button {AT}>Star</button>"), *CLICK),
