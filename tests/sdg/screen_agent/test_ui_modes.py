@@ -40,7 +40,7 @@ def test_a_description_comes_first_and_is_grounded() -> None:
 
 def test_images_are_parts_of_a_message_and_of_its_key() -> None:
     shown, another = (Message("user", "look", images=(image,)) for image in (b"a", b"b"))
-    sent = OpenAIModel(ModelSettings(name="m"))._request([shown], Sampling())
+    sent = OpenAIModel(ModelSettings(name="m"))._request([shown], Sampling(), ())
     parts = sent["messages"][0]["content"]
     assert [part["type"] for part in parts] == ["text", "image_url"]
     assert parts[1]["image_url"]["url"].startswith("data:image/png;base64,")
