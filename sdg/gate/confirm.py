@@ -250,6 +250,8 @@ def _tells_final(text: str, role: str) -> bool:
     starts = [0, *(n for n, word in enumerate(words, 1) if word in WORDS["joining"])]
     for start in starts:
         told = [*dropwhile((YES | WORDS["leading"]).__contains__, words[start:])]
+        if role == "a" and told[1:2] in (["a"], ["an"]):  # a headline: "Delete an account: how it works"
+            continue
         takes_object = bool(((WORDS["objects"] | OWNED) - NOUNS) & set(told[1:2]))
         is_verb = (NOUNS | ENDING).isdisjoint(told[:1]) or (role == "button" and told[1:2] != ["of"])
         if _begins_final(told) and (takes_object or (is_verb and not start)):
