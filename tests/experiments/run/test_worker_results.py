@@ -10,7 +10,7 @@ from dataclasses import is_dataclass
 import pytest
 
 from sdg.experiments.workers.workers import ERRORS, RESULTS
-from sdg.sandbox.process.values import name_of
+from sdg.sandbox.process.values import class_name
 
 
 def class_named(name: str) -> type:
@@ -30,12 +30,12 @@ def dataclasses_in(hint: object) -> Iterator[type]:
 
 @pytest.mark.parametrize("name", sorted(RESULTS | ERRORS))
 def test_every_result_is_where_its_name_says(name: str) -> None:
-    assert name_of(class_named(name)) == name
+    assert class_name(class_named(name)) == name
 
 
 @pytest.mark.parametrize("name", sorted(name for name in RESULTS if is_dataclass(class_named(name))))
 def test_what_a_result_holds_may_travel_as_well(name: str) -> None:
     kind = class_named(name)
     hints = typing.get_type_hints(kind).values()
-    inner = {name_of(inner_kind) for hint in hints for inner_kind in dataclasses_in(hint)}
+    inner = {class_name(inner_kind) for hint in hints for inner_kind in dataclasses_in(hint)}
     assert inner <= RESULTS, f"{sorted(inner - RESULTS)} would end each job that gives back a {name}: list it"
