@@ -13,7 +13,7 @@ import pytest
 from sdg.envs.ui.browser import Browser, what_is_missing
 from sdg.envs.ui.parser.screen import Screen, ScreenElement, png_of
 from sdg.envs.ui.tasks import SEEN
-from sdg.experiments.bench.screens.exemplars import Exemplar, exemplars
+from sdg.experiments.bench.screens.exemplars import MAX_ELEMENTS, Exemplar, exemplars, write_out
 from sdg.experiments.play.desktop import ScreenDesktop
 from training.screen_expert.exemplars import WHY, make_exemplar, turns_of
 
@@ -87,3 +87,12 @@ def test_examples_that_were_made_in_a_browser_are_the_shipped_ones() -> None:
     with Browser() as browser:
         for task in DRAWN:
             assert plain(make_exemplar(browser, task)) == SHIPPED[task]
+
+
+def test_a_written_example_leaves_out_elements_but_never_a_pressed_one() -> None:
+    lines = [f"'entry {number}' link: [10, {10 * number}, 90, {10 * number + 8}]" for number in range(20)]
+    press = {"name": "CLICK_COORDS", "args": {"coords": [50, 154]}}
+    turn = {"observation": "\n".join(["OCR:", *lines]), "commands": [press]}
+    text = write_out({"task": "a", "seed": 0, "instruction": "Press it.", "why": "It's asked for.", "turns": [turn]})
+    assert [line for line in text.splitlines() if line in lines] == [*lines[:MAX_ELEMENTS], lines[15]]
+    assert f"({20 - MAX_ELEMENTS - 1} more)" in text

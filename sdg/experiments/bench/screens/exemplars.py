@@ -18,6 +18,8 @@ from sdg.prompts.fill import fence
 
 MIN_LIKENESS = 0.15
 """Least `_likeness` of two instructions at which an example of one serves the other."""
+MAX_ELEMENTS = 5
+"""Elements that an example shows of each list on a screen, beside those that are pressed."""
 PLACE = Path(__file__).parent / "exemplars.json"
 
 
@@ -35,8 +37,27 @@ def write_out(exemplar: Exemplar) -> str:
     for number, turn in enumerate(exemplar["turns"], 1):
         plan = "nothing is left" if number == len(exemplar["turns"]) else "go on where the new screen shows the rest"
         answer = json.dumps({"thoughts": {"reasoning": exemplar["why"], "plan": plan}, "commands": turn["commands"]})
-        parts += [f"Observation {number} of the example:", fence(turn["observation"]), f"Answer: {answer}"]
+        parts += [f"Observation {number} of the example:", fence(_shortened(turn)), f"Answer: {answer}"]
     return "\n".join([*parts, "The example ends here.\n"])
+
+
+def _shortened(turn: Mapping[str, Any]) -> str:
+    """A screen of an example with the first elements of each list and those that are pressed, to spare tokens."""
+    places = [command["args"]["coords"] for command in turn["commands"] if "coords" in command["args"]]
+    lines, shown, left_out = [], 0, 0
+    for line in [*turn["observation"].splitlines(), ""]:
+        box = re.search(r": \[(\d+), (\d+), (\d+), (\d+)\]$", line)
+        if not box:
+            lines += [*([f"({left_out} more)"] if left_out else []), line]
+            shown = left_out = 0
+            continue
+        x0, y0, x1, y1 = map(int, box.groups())
+        if shown < MAX_ELEMENTS or any(x0 <= x <= x1 and y0 <= y <= y1 for x, y in places):
+            lines.append(line)
+            shown += 1
+        else:
+            left_out += 1
+    return "\n".join(lines)
 
 
 def exemplar_for(task: str, instruction: str) -> str:
