@@ -24,9 +24,9 @@ from sdg.deduction.episode import (
 from sdg.deduction.protocols import CalledSkill
 from sdg.envs import domains
 from sdg.envs.domain import Domain
-from sdg.envs.world import Action, World
+from sdg.envs.world import Action, World, without_clock
 from sdg.gate.executor import GateGuard, GuardChain
-from sdg.gate.rules import RulesGuard, without_clock
+from sdg.gate.rules import RulesGuard
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fence, one_line
 from sdg.prompts.replies import tidy

@@ -133,7 +133,7 @@ class World:
     @property
     def mission(self) -> str:
         """The instruction in words."""
-        return self._world.mission
+        return self._episode.instruction if self._episode else self._world.mission
 
     @property
     def solved(self) -> bool:
@@ -205,7 +205,9 @@ class World:
             row, episode = solve(self.level, self.seed, instruction=instruction, recipe=recipe)
         # Bring our own world to where the episode in the sealed process ended.
         self.reset()
-        for action in episode.actions:
+        for step, action in enumerate(episode.actions):
+            if step in episode.forgot:
+                self._world.forget()
             self._world.step(action)
         self._episode = episode
         return Solution(

@@ -101,9 +101,9 @@ class ComposedCalls:
     def _fault(self, value: object, kind: str) -> str:
         """Why a value is no valid argument of a kind; "" where it is."""
         if kind == NUMBER:
-            return "" if isinstance(value, int | float) else "its argument is a number"
+            return "" if _is_number(value) else "its argument is a number"
         if kind == POSITION:
-            is_position = isinstance(value, tuple) and all(isinstance(number, int | float) for number in value)
+            is_position = isinstance(value, tuple) and len(value) == 2 and all(map(_is_number, value))
             return "" if is_position else "its argument is a position, such as (0, 1)"
         domain = self._robot.domain
         try:
@@ -112,3 +112,7 @@ class ComposedCalls:
             return str(error)
         parts = {domain.language.part(target, part) for part in domain.language.parts}
         return f"its argument is a {kind}" if isinstance(value, str) and kind not in (THING, *parts) else ""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -170,9 +170,8 @@ def _options(library: SkillLibrary, policy_of: Callable[[StoredSkill], Policy]) 
 
 def _clause(facts: Sequence[str], it: str) -> str:
     """Facts as one clause, with "it" replaced."""
-    clauses = [
-        " ".join(it if word == "it" else word for word in fact.split(" ")).replace("its ", f"{it}'s ") for fact in facts
-    ]
+    instead = {"it": it, "its": f"{it}'s"}
+    clauses = [" ".join(instead.get(word, word) for word in fact.split(" ")) for fact in facts]
     return " and ".join(filter(None, [", ".join(clauses[:-1]), clauses[-1]]))
 
 

@@ -12,9 +12,8 @@ import numpy as np
 
 from sdg.deduction.protocols import CalledSkill
 from sdg.envs.domain import Domain
-from sdg.envs.world import CodeView, Element, Observation, Perception, World
+from sdg.envs.world import CodeView, Element, Observation, Perception, World, without_clock
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
-from sdg.gate.rules import without_clock
 from sdg.skills.checks.check import compile_check
 
 MAX_ARGUMENT_CHARS = 200
@@ -176,7 +175,8 @@ class Robot:
             if patience is not None and counts_here.total() == MAX_SAME_MOMENTS - 1:
                 return
             yield self._action(skill, target, counts_here)
-            knowledge, idle = self.knowledge(), idle + 1 if self.knowledge() == knowledge else 0
+            before, knowledge = knowledge, self.knowledge()
+            idle = idle + 1 if knowledge == before else 0
             if idle >= PATIENCE and not self._is_seen(command):
                 return
 

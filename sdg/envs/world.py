@@ -5,11 +5,19 @@ The docstrings of a world's perception functions are, word for word, the API tex
 """
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+
+_CLOCK = re.compile(r"\bstep \d+\b", re.IGNORECASE)
+
+
+def without_clock(description: str) -> str:
+    """A moment's description without its step count: equal before and after a command without effect."""
+    return _CLOCK.sub("", description)
 
 
 class Element(Protocol):

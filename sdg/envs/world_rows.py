@@ -17,7 +17,7 @@ from typing import Any, Protocol, Self, cast
 import numpy as np
 
 from sdg.envs.domain import Domain
-from sdg.envs.world import Perception, SingleWorld, StepResult
+from sdg.envs.world import Perception, SingleWorld, StepResult, without_clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class WorldRows:
 
     def novelty(self, row: int) -> Hashable:
         """The description of the moment, without the clock."""
-        return self.perception(row).describe().partition("\n")[2]
+        return without_clock(self.perception(row).describe())
 
     def marks(self) -> list[Any]:
         """When each row's subgoal began."""

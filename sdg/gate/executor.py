@@ -190,7 +190,7 @@ class GatedExecutor:
         self._body, self._gate = body, GuardChain(rules=[gate])
 
     def execute(self, command: Command) -> Outcome:
-        """Judge, act, judge again. Never raises for what a program, a guard or the world did wrong."""
+        """Judge, act, judge again. Raises what the body raises, nothing for a program's or a guard's faults."""
         before = self._body.observe()
         feasible = self._gate.feasible(command, before)
         if not feasible.passed:

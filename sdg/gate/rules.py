@@ -4,16 +4,14 @@ It knows no kind of world. It gets the commands that exist, what each one needs 
 (`Resolver`); a skill library learns `Usage` from where its members began and ended.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from sdg.envs.domain import Affordances
-from sdg.envs.world import Element, Observation
+from sdg.envs.world import Element, Observation, without_clock
 from sdg.gate.executor import Command, Verdict
 
-_CLOCK = re.compile(r"\bstep \d+\b", re.IGNORECASE)
 _PASSED = Verdict(True, "no rule speaks against it")
 
 
@@ -96,11 +94,6 @@ class RulesGuard:
         if not usage.grasps or held is None or held in self.resolve(command.argument, (held,)):
             return None
         return _refuse(f"{command} needs an empty hand, and the {held.name} is carried")
-
-
-def without_clock(text: str) -> str:
-    """A description of a moment without its step count: equal before and after a command without effect."""
-    return _CLOCK.sub("", text)
 
 
 _refuse = partial(Verdict, False)

@@ -20,6 +20,7 @@ import sdg
 from sdg.console import message
 from sdg.deduction.episode import EpisodeResult
 from sdg.envs.domains import DEFAULT, domain
+from sdg.errors import UserError
 from sdg.experiments.play.film import data_address, episode_gif, png
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.play.solve import solve
@@ -28,7 +29,7 @@ from sdg.skills.library.store import load_library
 from sdg.storage import read_rows
 
 PAGE = Path(__file__).parent / "page"
-KINDS = {"/": "index.html", "/page.js": "page.js", "/page.css": "page.css"}
+PAGES = {"/": "index.html", "/page.js": "page.js", "/page.css": "page.css"}
 LOOPBACK = ("127.0.0.1", "localhost")
 MAX_BYTES = 1 << 16
 """Longest request."""
@@ -43,7 +44,8 @@ class Playground:
     """The page's requests: each method takes and returns JSON values. The page shows the messages of SDG's errors."""
 
     def __init__(self, library: Path, run: Path | None = None) -> None:
-        self.place, self.run, self._turn = library, run, threading.Lock()
+        self.place, self.run = library, run
+        self._turn, self._begin = threading.Lock(), threading.Lock()
         self.library: SkillLibrary = load_library(library)
         self._progress: dict[str, Any] = {"points": [], "done": True}
 
@@ -119,10 +121,12 @@ class Playground:
                     progress["fault"] = message(error)
             progress["done"] = True
 
-        if self._progress["done"]:
+        with self._begin:
+            if not self._progress["done"]:
+                raise UserError("another skill is being learned: begin this one when it is done")
             self._progress = progress
-            threading.Thread(target=work, daemon=True).start()
-        return self._progress
+        threading.Thread(target=work, daemon=True).start()
+        return progress
 
     def curve(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The learning curve of the skill being learned, and the result."""
@@ -139,7 +143,7 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
                 super().handle()
 
         def do_GET(self) -> None:
-            name = KINDS.get(self.path, "")
+            name = PAGES.get(self.path, "")
             kind = str(mimetypes.guess_type(name)[0])
             if name:
                 self._answer(200, (PAGE / name).read_bytes(), kind)

@@ -6,6 +6,7 @@ say) must be equal.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -79,11 +80,14 @@ def merge(shards: Sequence[Path], out: Path) -> list[dict[str, Any]]:
             for row in new:
                 folder.journal(name).append(row)
             table.append({"journal": name, "units": len(units), "new": len(new)})
-        for unit in dict.fromkeys(row["unit"] for row in metrics.values() if "unit" in row):
+        rows_by_unit = defaultdict[str, list[dict[str, Any]]](list)
+        for row in metrics.values():
+            if "unit" in row:
+                rows_by_unit[row["unit"]].append({key: value for key, value in row.items() if key != "unit"})
+        for unit, rows_of_unit in rows_by_unit.items():
             folder.metrics.begin(unit)
-            for row in metrics.values():
-                if row.get("unit") == unit:
-                    folder.metrics.write({key: value for key, value in row.items() if key != "unit"})
+            for row in rows_of_unit:
+                folder.metrics.write(row)
         packed = out / f"{TRANSCRIPT}{COMPRESSED_SUFFIX}"
         before = set(read_lines(packed)) if packed.exists() else {b""}
         sources = [run / TRANSCRIPT for run in (out, *shards) if has_lines(run / TRANSCRIPT)]

@@ -18,6 +18,7 @@ import pytest
 from sdg.agents.agents import ReplayAgent, Task, play_task
 from sdg.envs.babyai.bot import bot_actions
 from sdg.envs.ui.browser import open_browser, what_is_missing
+from sdg.errors import UserError
 from sdg.experiments.app.server import Playground, serve
 from sdg.experiments.results.comparison import SHIPPED
 from sdg.storage import RunFolder, RunSettings
@@ -96,6 +97,17 @@ def test_what_can_not_be_is_said_in_words(address: str) -> None:
     while not answer["done"]:
         answer = post(address, "/curve")[1]
     assert answer["fault"]
+
+
+def test_one_skill_is_learned_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = threading.Event()
+    monkeypatch.setattr("sdg.train", lambda *args, **settings: go_on.wait())
+    playground, request = Playground(SHIPPED), {"level": "GoToLocal", "seed": 0, "check": "return True"}
+    progress = playground.train(request)
+    with pytest.raises(UserError, match="another skill is being learned"):
+        playground.train(request)
+    assert playground.curve({}) is progress
+    go_on.set()
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,12 @@ def test_a_model_object_solves_in_a_sealed_process() -> None:
 
 
 def test_own_words_that_the_level_can_not_judge() -> None:
-    solution = sdg.World("GoToLocal", seed=7).solve("dance round the room", model=Mine("object"))
+    world = sdg.World("GoToLocal", seed=7)
+    own = world.mission
+    solution = world.solve("dance round the room", model=Mine("object"))
+    assert world.mission == "dance round the room"
+    world.reset()
+    assert world.mission == own
     assert (solution.success, bool(solution)) == (None, False)
     assert "not judged" in repr(solution)
     assert solution.reason

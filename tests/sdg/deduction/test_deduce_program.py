@@ -231,6 +231,25 @@ def test_a_wrapper_with_the_name_of_a_skill_is_told_that_it_calls_itself() -> No
     assert robot.actions == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "argument", "is_fault"),
+    [("position", "(0, 1)", False), ("position", "()", True), ("position", "(1,)", True),
+     ("position", "(1, 2, 3)", True), ("number", "2", False), ("number", "True", True)],
+)  # fmt: skip
+def test_a_composed_skills_argument_is_of_its_kind(kind: str, argument: str, is_fault: bool) -> None:
+    world = BabyAIWorld("GoToLocal")
+    world.reset(SEED)
+    robot = Robot(world, scripted_skills(), domain=BABYAI, rng=np.random.default_rng(0))
+    linked = (
+        "def idle(where):\n    require_argument(where, 'where', 'KIND')\n    skill_begins('idle', False)\n"
+        "    return skill_result('idle', True, True)\n"
+    ).replace("KIND", kind)
+    idle = ComposedSkill("idle", (), "Waits.", "nothing", "nothing", linked, calls=())
+    scope = Scope(robot, GatedExecutor(robot, rules_gate(robot.skills, BABYAI)), composed={"idle": idle})
+    ran = run_program(f"def program():\n    idle({argument})\n", scope, budget=20_000)
+    assert ("its argument is a" in ran.error) == is_fault, ran.error
+
+
 @pytest.mark.parametrize("meddling", ["skill_result('idle', True, True)", "skill_begins('idle', False)"])
 def test_what_came_of_composed_skills_cannot_be_forged(meddling: str) -> None:
     """These are functions of the host's that linked source alone may call."""
