@@ -1,4 +1,4 @@
-"""How well the screen parser sees, judged by the DOM: python -m tests.shared.parser_accuracy.
+"""How well the screen parser sees, judged by the DOM: python -m tests.shared.parser_accuracy SEED.
 
 A row for new seeds of the tasks that the detector was trained on, and one for the 15 kinds of tasks that it never saw.
 `element_f1`: elements of the detector's kinds, icons as one kind, found where the box overlaps by half (intersection
@@ -12,6 +12,7 @@ one screenshot on one thread, median and 90 %.
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -191,5 +192,5 @@ def _average_precision(kind: str, scored: Sequence[tuple[Sequence[Detection], Se
 
 
 if __name__ == "__main__":
-    for row in rows():
+    for row in rows(seed=int(sys.argv[1])):
         print(json.dumps(row))
