@@ -127,6 +127,8 @@ class _Reader:
         if clashes := self._clashes(name, {*reserved, *self.names} - {name}):
             clash = min(clashes)
             yield f"its parts get names such as {clash}, which means something else: rename the part or the skill"
+        if hosts := {REQUIRE, BEGIN, RESULT} & self._parts(name)[0]:
+            yield f"it names {min(hosts)}, by which its calls are measured: leave that out"
         helpers = self._needs(name)
         if any(helper in self._needs(callee) for helper in helpers for callee in self._callees[helper]):
             yield "it calls itself, or functions that call each other: write it without recursion"

@@ -4,12 +4,15 @@ import json
 import math
 from collections.abc import Mapping
 from functools import cache
+from itertools import chain
 from typing import Any, Literal, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 T = TypeVar("T")
 _adapter = cache(TypeAdapter)
+MAX_DEPTH = 100
+"""Deepest nesting of JSON from files: written with indents, a file of 40 kB could take 400 MB and half a minute."""
 
 
 def canonical(value: Mapping[str, Any]) -> bytes:
@@ -21,11 +24,22 @@ def canonical(value: Mapping[str, Any]) -> bytes:
 
 
 def loads(data: bytes | str) -> Any:
-    """The value of JSON. Raises ValueError for anything else, however nested; NaN and 1e999 aren't JSON."""
+    """The value of JSON. Raises ValueError for anything else and for deep nesting; NaN and 1e999 aren't JSON."""
     try:
-        return json.loads(data, parse_constant=_finite, parse_float=_finite)
+        return require_shallow(json.loads(data, parse_constant=_finite, parse_float=_finite))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def require_shallow(value: Any) -> Any:
+    """The value. Raises ValueError where it is nested deeper than MAX_DEPTH."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        parts = (item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list))
+        level = [*chain.from_iterable(parts)]
+    if level:
+        raise ValueError("nested too deeply")
+    return value
 
 
 def validate(kind: type[T], value: object, *, extra: Literal["forbid", "ignore"] = "forbid") -> T:

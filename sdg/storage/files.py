@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from sdg.envs.files import MAX_LINE_BYTES, atomic_write as replace_file, open_regular, read_values, sync_folder
 from sdg.errors import SDGError
-from sdg.skills.strict_json import decode
+from sdg.skills.strict_json import decode, require_shallow
 
 MAX_JSON_BYTES = 1 << 26
 """Largest JSON file: objects built from it may take 26 times its size."""
@@ -87,7 +87,7 @@ def line(value: Any) -> str:
 def read_json(path: Path) -> Any:
     """The content of a JSON file. Raises `RunFolderError` when it is missing or isn't JSON."""
     try:
-        return json.loads(read_values(path, most=MAX_JSON_BYTES))
+        return require_shallow(json.loads(read_values(path, most=MAX_JSON_BYTES)))
     except FileNotFoundError:
         raise RunFolderError(
             f"{path} doesn't exist: is {path.parent} a run folder, and did its run get that far?"

@@ -2,8 +2,9 @@
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, TypeVar
 
 import httpcore2
 import httpx2
@@ -14,8 +15,11 @@ MAX_BODY_BYTES = 32 * 2**20
 """A streamed token takes some 300 bytes."""
 MAX_ERROR_BYTES = 2**16
 """Bytes of a failure's body that are read at most."""
+_PIECE_BYTES = 4096
+"""Sent at a time: the kernel waits for space a few times at most for so many bytes."""
 _HTTP_HEADERS = ("host", "user-agent", "accept", "content-type", "content-length", "transfer-encoding", "connection")
 """Headers of a request that are sent beside our own: the package adds more, from the environment, for other servers."""
+T = TypeVar("T")
 
 
 class BoundedTransport(httpx2.HTTPTransport):
@@ -52,8 +56,8 @@ _CURRENT = _Current()
 
 
 class _Backend(httpcore2.NetworkBackend):
-    """Connections that are read until the deadline, because a server may send headers, hints or trailers without end,
-    and the longest silence bounds none of them."""
+    """Connections that are used until the deadline, because a server may send headers, hints or trailers without end,
+    or read a question byte by byte, and the longest silence bounds none of them."""
 
     def __init__(self, backend: httpcore2.NetworkBackend) -> None:
         self._backend = backend
@@ -63,7 +67,7 @@ class _Backend(httpcore2.NetworkBackend):
 
 
 class _Stream:
-    """A connection (`httpcore2.NetworkStream`) whose reads end at the deadline; everything else goes through."""
+    """A connection (`httpcore2.NetworkStream`) whose reads and writes end at the deadline; all else goes through."""
 
     def __init__(self, stream: httpcore2.NetworkStream) -> None:
         self._stream = stream
@@ -72,18 +76,27 @@ class _Stream:
         return getattr(self._stream, name)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        seconds = _CURRENT.until - time.monotonic()
-        if seconds <= 0:
-            raise TimeoutError
-        try:
-            return self._stream.read(max_bytes, seconds if timeout is None else min(seconds, timeout))
-        except httpcore2.ReadTimeout:
-            if time.monotonic() >= _CURRENT.until:
-                raise TimeoutError from None
-            raise
+        return _in_time(partial(self._stream.read, max_bytes), timeout)
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        for start in range(0, len(buffer), _PIECE_BYTES):
+            _in_time(partial(self._stream.write, buffer[start : start + _PIECE_BYTES]), timeout)
 
     def start_tls(self, *certificate: Any, **how: Any) -> "_Stream":
         return _Stream(self._stream.start_tls(*certificate, **how))
+
+
+def _in_time(act: Callable[[float], T], timeout: float | None) -> T:
+    """The result of `act(seconds)`, which ends by the deadline. Raises TimeoutError then, and what `act` raises."""
+    seconds = _CURRENT.until - time.monotonic()
+    if seconds <= 0:
+        raise TimeoutError
+    try:
+        return act(seconds if timeout is None else min(seconds, timeout))
+    except (httpcore2.ReadTimeout, httpcore2.WriteTimeout):
+        if time.monotonic() >= _CURRENT.until:
+            raise TimeoutError from None
+        raise
 
 
 class _Body(httpx2.SyncByteStream):

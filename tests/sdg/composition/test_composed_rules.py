@@ -126,6 +126,9 @@ def test_a_program_cannot_change_what_linked_skills_mean(before: str, reached: s
         (("    held = get_carried()", "    pick(thing)\n    held = get_carried()"), "its check calls a skill"),
         (("def check_fetch(thing):", "def check_fetch(other):"), "doesn't take the same"),
         (("held is not None and", "held.__class__ and"), "__class__"),
+        (("    return False", f"    return {RESULT}('fetch', True, True)"), "calls are measured"),
+        (("    held = get_carried()", f"    begin = {BEGIN}\n    held = get_carried()"), "calls are measured"),
+        (("    found = deque", f"    {REQUIRE}(thing, 'x', 'thing')\n    found = deque"), "calls are measured"),
         (
             ("def check_fetch(thing):", f"A = 0\n\ndef check_fetch(thing):\n    [{'A,' * 7300}]"),
             "at most 65536 are kept",

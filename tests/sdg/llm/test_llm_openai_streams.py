@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -159,6 +161,29 @@ def test_answers_that_break_off_are_charged_each(server: Server, answer: Answer,
         model.complete(ASKED)
     assert len(server.requests) == 2
     assert sum(json.loads(line)["tokens"] for line in (tmp_path / "l").read_text().splitlines()) >= 10_000
+
+
+def test_a_question_may_not_take_longer_to_be_read_than_a_reply() -> None:
+    picture = Message("user", "what is this?", (b"a" * 20_000_000,))
+    done = threading.Event()
+
+    def sip(listener: socket.socket) -> None:
+        with listener.accept()[0] as connection, suppress(OSError):
+            while connection.recv(100_000) and not done.wait(0.1):
+                pass
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        reader = threading.Thread(target=sip, args=(listener,))
+        reader.start()
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        model = OpenAIModel(ModelSettings(name="tiny", base_url=address, timeout_seconds=1.0, reply_seconds=1.0))
+        began = time.monotonic()
+        with pytest.raises(Unavailable, match=r"did not finish within 1 s"):
+            model.complete([picture])
+        assert time.monotonic() - began < 10
+        done.set()
+        close(model)
+        reader.join()
 
 
 def test_what_a_server_refuses_costs_nothing(server: Server) -> None:

@@ -104,6 +104,7 @@ def test_a_larger_budget_may_go_on(tmp_path: Path) -> None:
         ('{"schema": 1, "config": {}, "seed": 1, "versions": {}, "command": [], "resumed": 5}', "lacks its resumed"),
         ("\x00" * 10, "can't read"),
         ("[" * 100_000, "can't read"),
+        ("[" * 900 + "]" * 900, "nested too deeply"),
     ],
 )
 def test_a_folder_of_another_schema_or_a_broken_one_is_refused(tmp_path: Path, content: str, message: str) -> None:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from sdg.skills.library import store as library_io
+from sdg.skills.library.composed import load_composed
 from sdg.skills.library.library import LibraryError
 from sdg.skills.library.store import load_library, save_library, seal
 from tests.shared.library_samples import a_library, a_skill, assert_equal_libraries
@@ -198,6 +199,15 @@ def test_a_strangers_weights_are_checked(tmp_path: Path, data: bytes, message: s
     plant_weights(tmp_path / "library", data)
     with pytest.raises(LibraryError, match=message):
         load_library(tmp_path / "library")
+
+
+def test_depth_is_refused_before_it_is_written_with_indents(tmp_path: Path) -> None:
+    """Else 40 kB of brackets took half a minute and 400 MB, and the largest index hours and all memory."""
+    text = json.dumps({"schema": 4, "provenance": {}, "sha256": ""}).replace("{}", "[" * 900 + "]" * 900)
+    for name, load in (("library.json", lambda file: load_library(file.parent)), ("composed.json", load_composed)):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(LibraryError, match="nested too deeply"):
+            load(tmp_path / name)
 
 
 def test_links_lead_nowhere(tmp_path: Path) -> None:
