@@ -123,9 +123,13 @@ def _settings(shards: Sequence[Path]) -> RunSettings:
         )
     if len(dealt) != of:
         raise UserError(f"these are shards of different numbers, not all of {of}")
+    try:
+        text = read_file(shards[0] / "config.yaml").decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{shards[0] / 'config.yaml'} can't be read: {error}") from None
     return RunSettings(
         first["config"],
-        read_file(shards[0] / "config.yaml").decode(),
+        text,
         first["seed"],
         tuple(first.get("command", ())),
     )

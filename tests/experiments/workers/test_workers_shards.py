@@ -115,6 +115,7 @@ def test_merging_again_adds_only_what_is_new_to_the_transcript(tmp_path: Path, m
         (["a", "different"], "has another u than the shards before it"),
         (["a", "plain"], "is no shard"),
         (["a", "busy"], "is in use by process"),
+        (["bare", "b"], "config.yaml can't be read"),
     ],
 )
 def test_what_does_not_fit_is_one_line_and_writes_nothing(tmp_path: Path, names: list[str], message: str) -> None:
@@ -123,6 +124,8 @@ def test_what_does_not_fit_is_one_line_and_writes_nothing(tmp_path: Path, names:
     make(tmp_path / "b", {"v": 1}, shard="2/2")
     make(tmp_path / "different", {"u": 2}, shard="2/2")
     make(tmp_path / "busy", {"v": 2}, shard="2/2")
+    make(tmp_path / "bare", {"u": 1}, shard="1/2")
+    (tmp_path / "bare" / "config.yaml").unlink()
     (tmp_path / "busy" / "run.lock").write_text(line(lock.ourselves()))
     make(tmp_path / "other", {"v": 1}, shard="2/2", settings=RunSettings({"name": "y", "seed": 1}, "", 1))
     RunFolder.start(tmp_path / "plain", SETTINGS).close()
