@@ -103,7 +103,7 @@ def load_policy(folder: Path, unit: str, domain: Domain, learner: str) -> Policy
         arrays, metadata = {}, {}
     if not metadata or metadata.get("sha256") != _digest(arrays):
         raise RunFolderError(
-            f"{path} is missing or damaged (its checksum doesn't agree): restore it from a copy, or run anew."
+            f"{path} is missing, or damaged: its checksum doesn't agree. Restore it from a copy, or run anew."
         )
     return policy_of({name: array.astype(np.float32) for name, array in arrays.items()}, domain, learner)
 
