@@ -178,7 +178,7 @@ class _MaskedGate:
         return replace(verdict, reason=self._tell(verdict.reason))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageTaskResult:
     """The result of a task: `done` if the model says so, `end` in a word, `said` the model's last words, `answers` how
     many it gave, `steps` the commands with their outcomes, `address` where the page is now."""
@@ -246,7 +246,7 @@ def do_task(
             raise
         except Exception as error:
             task = one_line(protector.admit(world.mission) if protector else task)
-            result = _task_played(UIEpisode(task, "page", (), 0, detail=_cause(error)), "", "", questions, tell)
+            result = _task_played(UIEpisode(task, "page", (), 0, detail=_cause(error)), questions, tell)
             return _keep_trace(result, (), folder, started_at)
         gate = gate_of(guards, usages={}, resolve=lambda *_: (), confirm=ask, presses=filmed.press_of)
         work = Work(
@@ -263,7 +263,7 @@ def do_task(
         last_words = tell(world.said)
         filmed.keep(f"{RESULT_NAMES.get(played.end, played.end)}: {one_line(last_words or tell(played.detail), 200)}")
         address = "" if played.end == "page" else str(page.url)
-    result = _task_played(played, last_words, _mask_address(address, tell), tuple(questions), tell)
+    result = _task_played(played, questions, tell, last_words=last_words, address=_mask_address(address, tell))
     return _keep_trace(result, filmed.frames, folder, started_at)
 
 
@@ -339,7 +339,7 @@ def _mask_address(address: str, tell: Callable[[str], str]) -> str:
 
 
 def _task_played(
-    episode: UIEpisode, last_words: str, address: str, questions: Sequence[str], tell: Callable[[str], str]
+    episode: UIEpisode, questions: Sequence[str], tell: Callable[[str], str], *, last_words: str = "", address: str = ""
 ) -> PageTaskResult:
     steps = tuple(
         {
@@ -350,16 +350,16 @@ def _task_played(
         for step in episode.steps
     )
     return PageTaskResult(
-        episode.instruction,
-        episode.success,
-        RESULT_NAMES.get(episode.end, episode.end),
-        last_words,
-        episode.completions,
-        steps,
-        episode.prompt_tokens + episode.completion_tokens,
-        address,
-        tell(episode.detail),
-        tuple(map(tell, questions)),
+        task=episode.instruction,
+        done=episode.success,
+        end=RESULT_NAMES.get(episode.end, episode.end),
+        said=last_words,
+        answers=episode.completions,
+        steps=steps,
+        tokens=episode.prompt_tokens + episode.completion_tokens,
+        address=address,
+        detail=tell(episode.detail),
+        asked=tuple(map(tell, questions)),
     )
 
 

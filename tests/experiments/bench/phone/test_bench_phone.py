@@ -52,7 +52,15 @@ TASKS = {task.id: task for task in embedded_tasks()}
 def phone_row(task: str, *, complete: bool = True, **more: Any) -> PhonePlayed:
     flags = {"1": complete, "complete": complete}
     return PhonePlayed(
-        f"xml-react/{task}", task, "xml-react", flags, 4, 1, 2, "solved" if complete else "failed", **more
+        unit=f"xml-react/{task}",
+        task=task,
+        mode="xml-react",
+        flags=flags,
+        steps=4,
+        unchanged=1,
+        shortest=2,
+        end="solved" if complete else "failed",
+        **more,
     )
 
 
