@@ -41,7 +41,7 @@ from sdg.llm.model import Completion, Message, ModelError
 from sdg.llm.provider import ModelSettings
 from sdg.llm.webrules.phones import ClumsyPresses, PhoneRules, RandomPresses, read_moment, value_for
 from sdg.phone_agent.desktop import PhoneObservation, PhoneStep
-from tests.envs.phone.test_phone_tree import ROW, dump
+from tests.shared.screens.phone_dumps import ROW, dump
 from training.phones import rows_of
 
 in_browser = pytest.mark.skipif(bool(what_is_missing("playwright")), reason=what_is_missing("playwright"))
