@@ -64,11 +64,11 @@ _COMMAND_HELP: Mapping[str, str] = {
     "GIVE_UP": "the task can't be done; the text says why",
 }
 PATCH, MIN_DIFFERENCE, MAX_CHANGED = 16, 40, 0.35
-"""Pixels around a point that must look the same, a changed pixel's least difference, the share that may change."""
+"""PATCH: pixels on each side of a point. MIN_DIFFERENCE: of a changed pixel. MAX_CHANGED: the share that may change."""
 MAX_FRAMES, MAX_SIDE = 200, 1024
-"""Frames of a film, and the longest side of one in pixels."""
+"""MAX_FRAMES: of a film. MAX_SIDE: of a frame, in pixels."""
 MAX_ADDRESS, MAX_TRACE = 4000, 10_000_000
-"""Letters of a shown address, and of trace.txt."""
+"""MAX_ADDRESS: letters of an address that is shown whole. MAX_TRACE: letters of trace.txt."""
 RESULT_NAMES: Mapping[str, str] = {"solved": "finished", "failed": "given up"}
 """Ends of an episode whose page judges nothing: the model itself says so."""
 
