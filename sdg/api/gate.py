@@ -85,7 +85,8 @@ class Gate:
             except Exception as error:  # masked: a planner that gets an exception in its place would try again
                 did = "may have been carried out, look before you repeat it" if call.acted else "wasn't carried out"
                 outcome = Outcome(command, False, int(call.acted), error=f"{name} {did}: {error}")
-            self._last = call if call.acted else self._last
+            if call.acted:
+                self._last = call
             return replace(
                 outcome,
                 error=one_line(outcome.error, MAX_ERROR_CHARS),

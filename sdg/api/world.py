@@ -170,7 +170,7 @@ class World:
         reason = outcome.error or outcome.reason
         self._calls.append(
             Call(
-                command,
+                command=command,
                 line=len(self._calls) + 1,
                 began=began,
                 steps=outcome.steps,

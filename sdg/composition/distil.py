@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from sdg.composition.rules import MAX_SKILLS, Admission, Refusal, admit, kinds_of
 from sdg.deduction.planner import describe_skill, program_api
@@ -20,8 +21,11 @@ MAX_SHOWN = 12
 MAX_REWRITTEN = 4
 """Programs that one question asks to rewrite."""
 REPAIRS = 2
-MAX_CALLS, MIN_PROGRAMS = 4, 3
-"""Longest run of calls that is looked for, and the least number of programs that must have it."""
+"""Times that a model may repair its reply."""
+MAX_CALLS = 4
+"""Longest run of calls that is looked for."""
+MIN_PROGRAMS = 3
+"""The least number of programs that must have a run of calls."""
 
 ENTRY = "program"
 
@@ -123,7 +127,7 @@ def recurrences(programs: Sequence[SolvedEpisode]) -> list[tuple[tuple[str, ...]
     """Runs of calls in at least MIN_PROGRAMS programs, with their number: the longest and most frequent first."""
     counts: Counter[tuple[str, ...]] = Counter()
     for program in programs:
-        calls = [name for name, previous in zip(program.calls, ("", *program.calls), strict=False) if name != previous]
+        calls = [name for name, _ in groupby(program.calls)]  # repetitions count once
         counts.update(
             {
                 tuple(calls[start : start + size])

@@ -67,7 +67,7 @@ class Fault(BaseException):
     """Our own code failed below the program; `__cause__` says how. It unwinds the program and is raised again."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """One skill call of a program: its line, when it began (steps since reset) and its result.
 
@@ -158,15 +158,15 @@ class Scope:
             raise Fault from error
         self.calls.append(
             Call(
-                outcome.command,
-                line,
-                began,
-                outcome.steps,
-                outcome.success,
-                outcome.error or outcome.reason,
-                bool(outcome.error),
-                outcome.verdicts,
-                lines,
+                command=outcome.command,
+                line=line,
+                began=began,
+                steps=outcome.steps,
+                success=outcome.success,
+                message=outcome.error or outcome.reason,
+                refused=bool(outcome.error),
+                verdicts=outcome.verdicts,
+                lines=lines,
             )
         )
         if self._robot.ending.over:

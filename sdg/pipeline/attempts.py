@@ -267,10 +267,10 @@ class _Job:
 def _row_without_search(unit: str, level: str, seed: int, instruction: str, cause: str) -> Verification:
     """The row of a hypothesis that was not searched, and why."""
     return Verification(
-        unit,
-        level,
-        seed,
-        instruction,
+        unit=unit,
+        level=level,
+        seed=seed,
+        instruction=instruction,
         verified=False,
         searched_steps=0,
         replayed_steps=0,

@@ -138,30 +138,26 @@ class Learning:
         Weights of the first round are deleted once the second is done, because nothing reads them again.
         """
         journal = records.skills(self.run.folder)
-        labels = (
-            discovery.members
-            if requests is None
-            else [label for label in requests if requests[label].practised is not None]
-        )
+        labels = list(discovery.members)
+        if requests is not None:
+            labels = [label for label in requests if requests[label].practised is not None]
         units = {label: self._unit(number, label) for label in labels}
         new_labels = [label for label, unit in units.items() if unit not in journal]
         inheritance = inherited_skills(discovery, self.earlier)
         name = f"skills, round {number}" if self.cycle == 1 else f"skills, cycle {self.cycle}, round {number}"
         with self.run.progress.stage(name, total=len(units), unit="skill", done=len(units) - len(new_labels)) as stage:
-            for label in [label for label in new_labels if number == 1 and label in inheritance]:
-                # The first round of a skill that an earlier cycle learned: its unchanged policy.
-                unit, old = units[label], inheritance[label]
-                records.save_policy(self.run.folder.path, unit, old.policy.weights)
-                journal.append(SkillRow(unit, discovery.name(label), "", 0, old.point(), inherited=old.skill.name))
+            taken_over = [label for label in new_labels if number == 1 and label in inheritance]
+            for label in taken_over:
+                journal.append(self._take_over(units[label], discovery.name(label), inheritance[label]))
                 stage.advance()
-            new_labels = [label for label in new_labels if units[label] not in journal]
-            policies = self.policies(earlier) if new_labels else {}
+            labels_to_learn = [label for label in new_labels if label not in taken_over]
+            policies = self.policies(earlier) if labels_to_learn else {}
             stuck = frozenset(label for label, row in earlier.items() if row.best and not row.best.validation_success)
             jobs = [
                 self._practice(
                     number, label, discovery=discovery, earlier=policies, stuck=stuck, inherited=inheritance.get(label)
                 )
-                for label in new_labels
+                for label in labels_to_learn
             ]
             jobs = jobs if requests is None else [_add_rehearsed(job, requests[job.label]) for job in jobs]
             for job, result in self.run.parallel(practise, jobs):
@@ -171,6 +167,13 @@ class Learning:
         for label in skill_labels if number == ROUNDS[-1] else ():
             records.policy_path(self.run.folder.path, self._unit(ROUNDS[0], label)).unlink(missing_ok=True)
         return {label: journal[units[label]] for label in skill_labels}
+
+    def _take_over(self, unit: str, name: str, old: InheritedSkill) -> SkillRow:
+        """The first round of a skill that an earlier cycle learned: its unchanged policy."""
+        records.save_policy(self.run.folder.path, unit, old.policy.weights)
+        return SkillRow(
+            unit=unit, name=name, skipped="", environment_steps=0, best=old.point(), inherited=old.skill.name
+        )
 
     def _practice(
         self,
@@ -185,6 +188,9 @@ class Learning:
         levels = sorted({member.level for member in discovery.members[label]}) if number > 1 else []
         settings = self.plan.induce.of_round(number)
         folder = self.run.folder.path
+        warm_start = None
+        if records.policy_path(folder, SEARCH).is_file():
+            warm_start = records.load_policy(folder, SEARCH, self.plan.domain, settings.train.learner)
         return PracticeJob(
             label=label,
             members=discovery.members[label],
@@ -194,9 +200,7 @@ class Learning:
             domain=self.plan.domain,
             training_layouts={level: self.run.worlds.layouts(level, "training") for level in levels},
             validation_layouts={level: self.run.worlds.layouts(level, "validation") for level in levels},
-            warm_start=records.load_policy(folder, SEARCH, self.plan.domain, settings.train.learner)
-            if records.policy_path(folder, SEARCH).is_file()
-            else None,
+            warm_start=warm_start,
             good_enough=None if inherited is None else inherited.good_enough(settings.train.target_success),
             stuck=stuck,
         )
@@ -204,17 +208,18 @@ class Learning:
     def _keep(self, unit: str, name: str, *, result: TrainingResult | str | None) -> SkillRow:
         """Save the weights, then make the row that refers to them; a text as `result` is the reason for no weights."""
         if result is None or isinstance(result, str):
-            return SkillRow(unit, name, result or "no start leaves anything to be done", 0)
+            reason = result or "no start leaves anything to be done"
+            return SkillRow(unit=unit, name=name, skipped=reason, environment_steps=0)
         records.save_policy(self.run.folder.path, unit, result.weights)
         self.run.folder.metrics.begin(f"skill/{unit}")
         for point in result.curve:
             self.run.folder.metrics.write({"skill": name} | asdict(point))
         return SkillRow(
-            unit,
-            name,
-            "",
-            result.environment_steps,
-            result.best,
+            unit=unit,
+            name=name,
+            skipped="",
+            environment_steps=result.environment_steps,
+            best=result.best,
             judged_on=result.judged_on,
             measured=result.measured,
             validation_steps=result.other_steps.get(VALIDATION, 0),

@@ -35,7 +35,7 @@ class HypothesisRow:
         return Hypothesis(self.instruction, tuple(goal.subgoal() for goal in self.subgoals))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SkillRow:
     """A row of `skills.jsonl`: a skill in one round. `skipped` says why it has no policy; `best` is None then.
 

@@ -58,15 +58,16 @@ def facts(text: str, words: Sequence[tuple[int, int]], rule_spans: Sequence[Span
     for span in rule_spans:
         owner[span.start : span.end] = [span.kind] * (span.end - span.start)
     rules = _Row([owner[a] if owner[a] != "-" else owner[b - 1] for a, b in words])
-    tokens = [text[a:b] for a, b in words]
+    written = [text[a:b] for a, b in words]
     lower = [normalise_word(text, word) for word in words]
-    shape = _Row([_shape(token) for token in tokens])
+    pairs = list(zip(written, lower, strict=True))
+    shape = _Row([_shape(token) for token in written])
     # A rare word is known by its shape alone, because only its place can be learned, not the word.
-    pairs = list(zip(tokens, lower, strict=True))
-    word = _Row([low if commonness(low) > 3 or not token[0].isalnum() else "#" + _shape(token) for token, low in pairs])
+    is_rare = [token[0].isalnum() and commonness(low) <= 3 for token, low in pairs]
+    word = _Row([f"#{shape[n]}" if rare else lower[n] for n, rare in enumerate(is_rare)])
     kind = _Row([lists_of(low) + _commonness(low) + _shape(token) for token, low in pairs])
     gaps = ["\n", *(text[a[1] : b[0]] for a, b in pairwise(words))]
-    begins = ["\n" in gap or tokens[n - 1][-1] in ".!?" for n, gap in enumerate(gaps)]
+    begins = ["\n" in gap or written[n - 1][-1] in ".!?" for n, gap in enumerate(gaps)]
     return [
         [
             *(ANY, f"length {min(len(token), 12)}", f"digits {min(sum(map(str.isdigit, token)), 9)}"),

@@ -6,7 +6,6 @@ T_verify searched steps.
 """
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Annotated
 
 import numpy as np
@@ -41,7 +40,7 @@ class VerifySettings:
     """steps on which the last check of a verified hypothesis is compared with the world"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchedSubgoal(SubgoalRow):
     """How one subgoal was searched: `actions` reach it from where `restore_actions` lead.
 
@@ -57,7 +56,7 @@ class SearchedSubgoal(SubgoalRow):
     reached_by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
     """The result for one hypothesis, a row of `verifications.jsonl`. `cause` says why it wasn't verified, "" if it was.
 
@@ -122,14 +121,11 @@ def verify(
     results: list[SearchedSubgoal] = []
     restore: tuple[ActionValue, ...] = ()
     replay_steps = 0
-    result = partial(Verification, unit, level, seed, hypothesis.instruction)
     before = start
     is_done = False
-    problem, unhealthy, search_steps = _health_problem(hypothesis, start, settings=settings, seed=random_seed)
-    if problem:
-        return result(False, search_steps, 0, problem, None, (), failed_goal=unhealthy)
-    for index, subgoal in enumerate(hypothesis.subgoals):
-        is_last = index == len(hypothesis.subgoals) - 1
+    seen = ""
+    cause, failed_goal, search_steps = _health_problem(hypothesis, start, settings=settings, seed=random_seed)
+    for index, subgoal in enumerate(() if cause else hypothesis.subgoals):
         check = subgoal.check
         if is_done:
             outcome = hold_when_done(start, check)
@@ -137,37 +133,54 @@ def verify(
             outcome = search(
                 start,
                 check,
-                must_succeed=is_last,
+                must_succeed=index == len(hypothesis.subgoals) - 1,
                 budget=min(settings.t_verify - search_steps, settings.most_per_subgoal),
                 seed=random_seed + index,
             )
         outcome = _unless_it_pays_for_nothing(outcome, start, check, seed=random_seed)
         search_steps += outcome.steps
         replay_steps += outcome.episodes * len(restore)
-        part = _part_that_fired(check, outcome, start.domain) if outcome.reached else check
-        results.append(
-            SearchedSubgoal(
-                subgoal.description,
-                check.name,
-                check.source,
-                outcome.reached,
-                restore,
-                outcome.actions,
-                outcome.steps,
-                outcome.inconsistent,
-                "" if part == check else part.source,
-            )
-        )
+        results.append(_searched_subgoal(subgoal, outcome, restore, start.domain))
         if not outcome.reached:
-            cause = f"goal {index + 1} ({subgoal.description!r}) {outcome.cause}"
-            memory = start.domain.perceivable.code_view(outcome.after.rows.perception(0)).describe()
-            return result(
-                False, search_steps, replay_steps, cause, None, tuple(results), seen=memory, failed_goal=index
-            )
+            cause, failed_goal = f"goal {index + 1} ({subgoal.description!r}) {outcome.cause}", index
+            seen = start.domain.perceivable.code_view(outcome.after.rows.perception(0)).describe()
+            break
         restore += outcome.actions
         before, start, is_done = before if is_done else start, outcome.after, outcome.done
-    verdict = agreement(before, hypothesis.subgoals[-1].check, steps=settings.judged_steps, seed=random_seed)
-    return result(True, search_steps, replay_steps, "", verdict, tuple(results))
+    last_check = hypothesis.subgoals[-1].check
+    return Verification(
+        unit=unit,
+        level=level,
+        seed=seed,
+        instruction=hypothesis.instruction,
+        verified=not cause,
+        searched_steps=search_steps,
+        replayed_steps=replay_steps,
+        cause=cause,
+        agreement=None if cause else agreement(before, last_check, steps=settings.judged_steps, seed=random_seed),
+        subgoals=tuple(results),
+        seen=seen,
+        failed_goal=failed_goal,
+    )
+
+
+def _searched_subgoal(
+    subgoal: Subgoal, outcome: SearchResult, restore: tuple[ActionValue, ...], domain: Domain
+) -> SearchedSubgoal:
+    """The row of a subgoal that was searched from where `restore` leads."""
+    check = subgoal.check
+    part = _part_that_fired(check, outcome, domain) if outcome.reached else check
+    return SearchedSubgoal(
+        description=subgoal.description,
+        name=check.name,
+        check=check.source,
+        reached=outcome.reached,
+        restore_actions=restore,
+        actions=outcome.actions,
+        searched_steps=outcome.steps,
+        inconsistent=outcome.inconsistent,
+        reached_by="" if part == check else part.source,
+    )
 
 
 def _unless_it_pays_for_nothing(

@@ -54,7 +54,7 @@ def test_antmaze_is_the_registered_one(level: str, steps: int) -> None:
     assert np.array_equal(world.data.qpos, env.data.qpos)
     x, y = world.perception().get_position()
     assert world.maze.cell(x, y) == tuple(env.maze.cell_xy_to_rowcol(np.array([x, y])))
-    assert (int(x), int(y)) in world.own[2], "the squares of a metre that it was in"
+    assert (int(x), int(y)) in world.own.squares, "the squares of a metre that it was in"
     stand(world, env.goal[0] + NEAR - 0.1, env.goal[1])
     assert not info["success"]
     assert world.step(TORQUES[0] * 0).success

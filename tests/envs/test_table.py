@@ -26,7 +26,7 @@ def open_table(level: str, seed: int = 5) -> Table:
 
 def put(world: Table, block: int, x: float, y: float) -> bool:
     """Lay a block there, let a step pass, and say whether the task is done."""
-    place = world.own[1][0].index(block)
+    place = world.own.blocks.index(block)
     world.data.qvel[:] = 0
     world.data.qpos[7 + 2 * place : 9 + 2 * place] = x, y
     mujoco.mj_forward(world.model, world.data)
@@ -58,7 +58,7 @@ def test_instructions_are_actions_in_their_order(text: str, actions: tuple[Table
 def test_pushes_are_judged_by_where_the_block_is(level: str, limit: float) -> None:
     for outside, done in ((0.01, False), (-0.01, True)):
         world = open_table(level)
-        (action,) = world.own[0]
+        (action,) = world.own.goals
         x, y, _ = world.places()[action.other]
         gap = limit + (outside if level != "PushAway" else -outside)
         assert put(world, action.block, x - gap, y) is done
@@ -66,18 +66,18 @@ def test_pushes_are_judged_by_where_the_block_is(level: str, limit: float) -> No
 
 def test_what_comes_later_counts_only_after_what_comes_first() -> None:
     world = open_table("Sequence")
-    touched_block, pushed_block = world.own[1][0]
-    (spot, x, y), _ = world.own[1][1]
+    touched_block, pushed_block = world.own.blocks
+    (spot, x, y), _ = world.own.spots
     touched, pushed = f"touch the {THINGS[touched_block]}", f"push the {THINGS[pushed_block]} to the {THINGS[spot]}"
     world.set_instruction(f"{touched} after you {pushed}")
     tip = world.places()[-1]
     assert not put(world, touched_block, tip[0], tip[1])
     assert not put(world, pushed_block, x, y)
     assert not put(world, touched_block, x, y + 0.3)
-    assert world.own[2] == 1
+    assert world.own.done == 1
     with pytest.raises(ValueError, match="can't judge"):
         open_table("Touch").set_instruction("touch the pink block")
-    absent = next(c for n, c in enumerate(COLOURS) if n not in open_table("Touch").own[1][0])
+    absent = next(c for n, c in enumerate(COLOURS) if n not in open_table("Touch").own.blocks)
     with pytest.raises(ValueError, match="can't judge"):
         open_table("Touch").set_instruction(f"touch the {absent} block")
 
@@ -88,8 +88,8 @@ def test_what_evaluation_combines_no_training_instruction_does(level: str) -> No
     for split, unseen in (("training", False), ("grounding", False), ("evaluation", True), ("validation", True)):
         for seed in seeds(split, count=25):
             world.reset(seed)
-            assert actions_of(world.mission) == world.own[0]
-            assert all(is_held_out(action) is unseen for action in world.own[0] if action.verb != "touch")
+            assert actions_of(world.mission) == world.own.goals
+            assert all(is_held_out(action) is unseen for action in world.own.goals if action.verb != "touch")
             assert not world.is_done()
 
 
@@ -106,7 +106,7 @@ def test_a_restored_moment_goes_on_as_the_first_did() -> None:
 
 def test_pairs_are_one_argument() -> None:
     world = open_table("PushToSpot")
-    (action,) = world.own[0]
+    (action,) = world.own.goals
     pair = f"{THINGS[action.block]} to {THINGS[action.other]}"
     x, y, _ = world.places()[action.other]
     before = world.perception().distance(pair)

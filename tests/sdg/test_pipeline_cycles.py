@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -144,8 +145,20 @@ def test_attempts_are_numbered_through_the_cycles() -> None:
 
 
 def test_what_only_a_chain_of_skills_could_reach_is_no_skill_of_its_own(tmp_path: Path) -> None:
-    goals = tuple(SearchedSubgoal("x", "check", "", True, (), (2,) * steps, steps, 0) for steps in (3, 41))
-    row = Verification("x/0/0", LEVEL, 0, "x", True, 44, 0, "", None, goals)
+    goal = partial(SearchedSubgoal, "x", "check", "", reached=True, restore_actions=(), inconsistent=0)
+    goals = tuple(goal(actions=(2,) * steps, searched_steps=steps) for steps in (3, 41))
+    row = Verification(
+        unit="x/0/0",
+        level=LEVEL,
+        seed=0,
+        instruction="x",
+        verified=True,
+        searched_steps=44,
+        replayed_steps=0,
+        cause="",
+        agreement=None,
+        subgoals=goals,
+    )
     plan = Plan(levels=(LEVEL,), instructions=1, seed=0, cycles=2)
     with RunFolder.start(tmp_path / "run", RunSettings({}, "", 0)) as folder:
         grounding = Pipeline(plan, folder, model=BabyLang(), search=RandomSearch(), progress=Quiet())

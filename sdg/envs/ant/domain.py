@@ -77,7 +77,7 @@ class AntPersistence(Persistence):
 
     def knowledge(self, memory: Any) -> int:
         """How many squares of one metre the ant has been in."""
-        return len(world_of(memory, 0).own[2])  # type: ignore[attr-defined]
+        return len(world_of(memory, 0).own.squares)  # type: ignore[attr-defined]
 
     def is_possible(self, perception: AntPerception, argument: str) -> bool:
         """Whether the ant stands on its legs and no wall is right ahead."""

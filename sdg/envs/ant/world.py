@@ -3,6 +3,7 @@
 import importlib
 import math
 import re
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -76,10 +77,21 @@ def model_of(maze: Maze) -> Any:
     return spec.compile()
 
 
+@dataclass(frozen=True, slots=True)
+class AntState:
+    """A maze's state beside its physics: the spots, those that were visited, in order, and the 1-metre squares that the
+    ant was in."""
+
+    spots: Spots
+    visits: tuple[int, ...] = ()
+    squares: frozenset[tuple[int, int]] = frozenset()
+
+
 class Ant(PhysicsWorld):
-    """One ant in one maze. `own` has the spots, those that were visited, and where the ant was, as 1-metre squares."""
+    """One ant in one maze."""
 
     frame_skip = 5
+    own: AntState
 
     def __init__(self, level: str, *, lift_time_limit: bool = False) -> None:
         spec = gymnasium.spec(f"AntMaze_{LEVELS[level]}-v5")
@@ -103,7 +115,7 @@ class Ant(PhysicsWorld):
             rng = np.random.default_rng([seed, len(self.maze.walls)])
             self.set_instruction(draw_task(rng, unseen=is_unseen(seed)))
             spots = self._draw_spots(rng)
-        self.own = spots, (), frozenset()
+        self.own = AntState(spots)
         self._notice()
 
     def _draw_places(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -130,7 +142,7 @@ class Ant(PhysicsWorld):
     @property
     def spots(self) -> Spots:
         """The spots, or the goal."""
-        return self.own[0]
+        return self.own.spots
 
     def set_instruction(self, text: str) -> None:
         """Replace the mission of a world that was just reset. Raises ValueError for words that it can't judge."""
@@ -146,12 +158,12 @@ class Ant(PhysicsWorld):
 
     def _notice(self) -> None:
         """Remember which spots were visited, in their order, and where the ant was."""
-        spots, visits, squares = self.own
+        visits, squares = self.own.visits, self.own.squares
         x, y = self.data.qpos[:2].tolist()
-        near = [n for n, *at in spots if math.dist(at, (x, y)) <= NEAR and visits[-1:] != (n,)]
+        near = [n for n, *at in self.spots if math.dist(at, (x, y)) <= NEAR and visits[-1:] != (n,)]
         square = (int(x), int(y)) if math.isfinite(x + y) else (0, 0)
         if near or square not in squares:
-            self.own = spots, (*visits, *near), squares | {square}
+            self.own = replace(self.own, visits=(*visits, *near), squares=squares | {square})
 
     def is_broken(self) -> bool:
         """Whether the simulation broke down or the body left the maze."""
@@ -160,7 +172,7 @@ class Ant(PhysicsWorld):
 
     def is_done(self) -> bool:
         """Whether the spots of all stages were visited, in order."""
-        visits = iter(self.own[1])
+        visits = iter(self.own.visits)
         stages = ({GOAL},) if self.has_goal else stages_of(self.mission)
         return all(any(spot in stage for spot in visits) for stage in stages)
 
@@ -171,7 +183,7 @@ class Ant(PhysicsWorld):
 
     def perception_since(self, began: Pose) -> AntPerception:
         """A snapshot of now, for a subgoal that began in that pose."""
-        return AntPerception(self.maze, self.pose(), began, *self.own[:2])
+        return AntPerception(self.maze, self.pose(), began, self.own.spots, self.own.visits)
 
     def begin_subgoal(self) -> None:
         """The current subgoal begins now."""

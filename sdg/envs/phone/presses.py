@@ -9,8 +9,10 @@ from sdg.envs.phone.tree import PRESSED, Bounds, UiTree
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.ui.presses import Press
 
-SHORT, SMALL = 25, 300
-"""Letters of a label that may only agree to a dialog, and those that are read of each text around."""
+SHORT = 25
+"""A label of fewer letters may only agree to a dialog, so it is judged with the texts around it."""
+SMALL = 300
+"""Letters that are read of each text."""
 STILL = 24
 """Pixels within which a swipe is a press."""
 

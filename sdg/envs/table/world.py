@@ -1,7 +1,7 @@
 """The table: Pusher's arm with blocks and spots in place of its one object and goal, and its instructions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -135,10 +135,22 @@ class TablePerception(PlainPerception):
         return "\n".join([f"Step {self._steps}.", f"The fingertip is at ({x:.3f}, {y:.3f}, {z:.3f}).", *things])
 
 
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """A table's state beside its physics: the actions asked for, the numbers of the blocks, each spot's number with its
+    (x, y), and how many of the actions are done."""
+
+    goals: tuple[TableGoal, ...]
+    blocks: tuple[int, ...]
+    spots: tuple[tuple[int, float, float], ...]
+    done: int = 0
+
+
 class Table(PhysicsWorld):
-    """One table. `own` has the actions, the layout of blocks and spots, and how many of the actions are done."""
+    """One table."""
 
     frame_skip = 5
+    own: TableState
 
     def __init__(self, level: str, *, lift_time_limit: bool = False) -> None:
         self.verb, self.blocks = LEVELS[level]
@@ -161,7 +173,7 @@ class Table(PhysicsWorld):
         mujoco.mj_forward(self.model, self.data)
         spots = tuple((int(n), *places[self.blocks + i].tolist()) for i, n in enumerate(colours[self.blocks :]))
         self.steps = 0
-        self._ask(actions, (colours[: self.blocks], spots))
+        self._ask(TableState(actions, colours[: self.blocks], spots))
         self.begin_subgoal()
 
     def _draw(self, rng: np.random.Generator, *, unseen: bool) -> tuple[tuple[TableGoal, ...], tuple[int, ...]]:
@@ -183,30 +195,29 @@ class Table(PhysicsWorld):
         others = spots if verb == "to" else [number for number in blocks if number != block]
         return TableGoal(verb, block, int(rng.choice(others)))
 
-    def _ask(self, actions: tuple[TableGoal, ...], layout: Any) -> None:
-        """Make these actions the mission on a table with these blocks and spots."""
-        texts = [action.text for action in actions]
-        is_turned = len(texts) > 1 and (actions[0].block + actions[1].block) % 2
+    def _ask(self, state: TableState) -> None:
+        """Make the state's actions the mission."""
+        texts = [action.text for action in state.goals]
+        is_turned = len(texts) > 1 and (state.goals[0].block + state.goals[1].block) % 2
         self.mission = " after you ".join(reversed(texts)) if is_turned else ", then ".join(texts)
-        self.max_steps, self.own = LIMIT * len(actions), (actions, layout, 0)
+        self.max_steps, self.own = LIMIT * len(texts), state
 
     def set_instruction(self, text: str) -> None:
         """Replace the mission of a world that was just reset. Raises ValueError for words that it can't judge."""
-        actions, numbers = actions_of(text), (*self.own[1][0], *(number for number, *_ in self.own[1][1]))
+        actions, numbers = actions_of(text), (*self.own.blocks, *(number for number, *_ in self.own.spots))
         if self.steps or not actions or {n for a in actions for n in (a.block, a.other)} - {NOTHING, *numbers}:
             raise ValueError(
                 f"this world can't judge {text!r:.80}: say `touch the red block`, `push the red block to the blue spot`"
                 ", `next to the green block` or `away from` it, two of them with `, then ` or ` after you `, of "
                 + ", ".join(THINGS[number] for number in numbers)
             )
-        self._ask(actions, self.own[1])
+        self._ask(replace(self.own, goals=actions, done=0))
 
     def advance(self, action: Any) -> None:
         """Apply seven torques f32 (7,) in -2..2 for a twentieth of a second."""
         super().advance(action)
-        actions, layout, n_done = self.own
-        if n_done < len(actions) and self._holds(actions[n_done]):
-            self.own = actions, layout, n_done + 1
+        if not self.is_done() and self._holds(self.own.goals[self.own.done]):
+            self.own = replace(self.own, done=self.own.done + 1)
 
     def _holds(self, action: TableGoal) -> bool:
         places = self.places()  # the last one, which NOTHING stands for, is the fingertip's
@@ -216,14 +227,14 @@ class Table(PhysicsWorld):
 
     def is_done(self) -> bool:
         """Whether everything asked for was done, in its order."""
-        return self.own[2] == len(self.own[0])
+        return self.own.done == len(self.own.goals)
 
     def places(self) -> np.ndarray:
         """f64 (9, 3): where THINGS and the fingertip are; NaN for what isn't on the table."""
         positions = np.full((len(THINGS) + 1, 3), np.nan)
-        blocks, spots = self.own[1]
-        positions[list(blocks), :2], positions[list(blocks), 2] = self.data.qpos[7:].reshape(-1, 2), HEIGHT
-        for number, x, y in spots:
+        blocks = list(self.own.blocks)
+        positions[blocks, :2], positions[blocks, 2] = self.data.qpos[7:].reshape(-1, 2), HEIGHT
+        for number, x, y in self.own.spots:
             positions[number] = x, y, HEIGHT
         positions[-1] = self.data.xpos[self._tip]
         return positions

@@ -64,11 +64,11 @@ _COMMAND_HELP: Mapping[str, str] = {
     "GIVE_UP": "the task can't be done; the text says why",
 }
 PATCH, MIN_DIFFERENCE, MAX_CHANGED = 16, 40, 0.35
-"""Pixels around a point that must look the same, a changed pixel's least difference, the share that may change."""
+"""PATCH: pixels on each side of a point. MIN_DIFFERENCE: of a changed pixel. MAX_CHANGED: the share that may change."""
 MAX_FRAMES, MAX_SIDE = 200, 1024
-"""Frames of a film, and the longest side of one in pixels."""
+"""MAX_FRAMES: of a film. MAX_SIDE: of a frame, in pixels."""
 MAX_ADDRESS, MAX_TRACE = 4000, 10_000_000
-"""Letters of a shown address, and of trace.txt."""
+"""MAX_ADDRESS: letters of an address that is shown whole. MAX_TRACE: letters of trace.txt."""
 RESULT_NAMES: Mapping[str, str] = {"solved": "finished", "failed": "given up"}
 """Ends of an episode whose page judges nothing: the model itself says so."""
 
@@ -178,7 +178,7 @@ class _MaskedGate:
         return replace(verdict, reason=self._tell(verdict.reason))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageTaskResult:
     """The result of a task: `done` if the model says so, `end` in a word, `said` the model's last words, `answers` how
     many it gave, `steps` the commands with their outcomes, `address` where the page is now."""
@@ -246,7 +246,7 @@ def do_task(
             raise
         except Exception as error:
             task = one_line(protector.admit(world.mission) if protector else task)
-            result = _task_played(UIEpisode(task, "page", (), 0, detail=_cause(error)), "", "", questions, tell)
+            result = _task_played(UIEpisode(task, "page", (), 0, detail=_cause(error)), questions, tell)
             return _keep_trace(result, (), folder, started_at)
         gate = gate_of(guards, usages={}, resolve=lambda *_: (), confirm=ask, presses=filmed.press_of)
         work = Work(
@@ -263,7 +263,7 @@ def do_task(
         last_words = tell(world.said)
         filmed.keep(f"{RESULT_NAMES.get(played.end, played.end)}: {one_line(last_words or tell(played.detail), 200)}")
         address = "" if played.end == "page" else str(page.url)
-    result = _task_played(played, last_words, _mask_address(address, tell), tuple(questions), tell)
+    result = _task_played(played, questions, tell, last_words=last_words, address=_mask_address(address, tell))
     return _keep_trace(result, filmed.frames, folder, started_at)
 
 
@@ -339,7 +339,7 @@ def _mask_address(address: str, tell: Callable[[str], str]) -> str:
 
 
 def _task_played(
-    episode: UIEpisode, last_words: str, address: str, questions: Sequence[str], tell: Callable[[str], str]
+    episode: UIEpisode, questions: Sequence[str], tell: Callable[[str], str], *, last_words: str = "", address: str = ""
 ) -> PageTaskResult:
     steps = tuple(
         {
@@ -350,16 +350,16 @@ def _task_played(
         for step in episode.steps
     )
     return PageTaskResult(
-        episode.instruction,
-        episode.success,
-        RESULT_NAMES.get(episode.end, episode.end),
-        last_words,
-        episode.completions,
-        steps,
-        episode.prompt_tokens + episode.completion_tokens,
-        address,
-        tell(episode.detail),
-        tuple(map(tell, questions)),
+        task=episode.instruction,
+        done=episode.success,
+        end=RESULT_NAMES.get(episode.end, episode.end),
+        said=last_words,
+        answers=episode.completions,
+        steps=steps,
+        tokens=episode.prompt_tokens + episode.completion_tokens,
+        address=address,
+        detail=tell(episode.detail),
+        asked=tuple(map(tell, questions)),
     )
 
 

@@ -158,7 +158,8 @@ def test_a_recorded_run_is_only_written_over_itself(model: str, tmp_path: Path) 
 
 def test_intervals_know_who_answered(tmp_path: Path) -> None:
     about = About("d", "m", "c", 0, 4, "evaluation")
-    episodes = [RecordedEpisode(str(n), "skills", "map", "GoToLocal", n, success=n < 2) for n in range(4)]
+    cell = {"interface": "skills", "perception": "map", "level": "GoToLocal"}
+    episodes = [RecordedEpisode(unit=str(n), **cell, seed=n, success=n < 2) for n in range(4)]
     answered = [replace(episode, answerers=("one",) if episode.success else ("other",)) for episode in episodes]
     unknown = rows_of(RecordedRun(tmp_path, about, tuple(episodes)))[0]
     known = rows_of(RecordedRun(tmp_path, about, tuple(answered)))[0]

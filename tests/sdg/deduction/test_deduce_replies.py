@@ -101,8 +101,7 @@ def test_what_is_wrong_is_told_and_what_to_write_instead(reply: str, says: str) 
 
 
 def test_a_wrong_name_is_answered_with_the_skills_there_are() -> None:
-    _, turn = debug_reply(MAIN.format("a ball").replace("discover", "goto"))
-    error = turn
+    _, error = debug_reply(MAIN.format("a ball").replace("discover", "goto"))
     assert all(name in error for name in scripted_skills())
     assert "goto('a ball')" in error, "with the line it stands on"
 

@@ -23,8 +23,8 @@ from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import Protector
 from sdg.screen_agent.agent import BrokenDesktop
 from sdg.screen_agent.modes import MODES, PHONE_MODES
-from tests.envs.phone.test_phone_tree import dump, node
 from tests.sdg.screen_agent.ui_agent import UIAgent
+from tests.shared.screens.phone_dumps import dump, node
 from tests.shared.screens.scripted_phone import FIELD, ScriptedPhone, act, button
 
 PHOTO = node("View", "[0,0][80,50]", text="Photo")

@@ -17,8 +17,8 @@ from sdg.phone_agent.privacy import PrivateDevice
 from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import Protector
 from sdg.screen_agent.modes import MODES
-from tests.envs.phone.test_phone_tree import dump, node
 from tests.sdg.screen_agent.ui_agent import UIAgent
+from tests.shared.screens.phone_dumps import dump, node
 from tests.shared.screens.scripted_phone import FIELD, ScriptedPhone, act, button
 
 

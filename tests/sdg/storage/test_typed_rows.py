@@ -46,10 +46,10 @@ def test_a_stored_row_is_the_value_that_was_written() -> None:
 
 
 def test_what_has_its_default_is_not_written() -> None:
-    skipped = SkillRow("1/0", "go", "no start", 0)
+    skipped = SkillRow(unit="1/0", name="go", skipped="no start", environment_steps=0)
     assert set(to_json(skipped)) == {"unit", "name", "skipped", "environment_steps"}
     best = Point(0, 1.0, 1.0, 2.0, 3.0, 4, 0.0)
-    learned = SkillRow("1/0", "go", "", 5, best)
+    learned = SkillRow(unit="1/0", name="go", skipped="", environment_steps=5, best=best)
     assert read(SkillRow, to_json(learned)) == learned
 
 

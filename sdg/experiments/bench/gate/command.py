@@ -19,7 +19,8 @@ World `text`: how well private values are masked (`privacy.py`) in sets from whi
 for the set "development".
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -59,21 +60,28 @@ def rows(
     """A row for each guard and kind. Raises UserError for a library, or guards that aren't there."""
     if world not in ("", *WORLDS):
         raise UserError(f"there are no guards for the world {world!r:.60}; there are {', '.join(WORLDS)}")
-    if world == "ui":
-        return screen_tasks.rows(draws=draws, seed=seed) if table == 2 else screen_guards.rows(seed=seed)
-    if world == "phone":
-        return (
-            phone_tasks.rows(draws=draws, seed=seed, processes=processes) if table == 2 else phone_guards.judge_rows()
-        )
-    if world == "text":
-        return _rows_of_privacy()
-    place = find_library(library)
-    if table == 2:
-        return tasks.rows(place, draws=draws, seed=seed, processes=processes or cores())
-    plan = plan_rollouts(place, rollouts, split="evaluation", seed=seed, programs="P1", guards=KINDS)
+    babyai = {"seed": seed, "processes": processes or cores()}
+    tables: Mapping[str, Sequence[Callable[[], Iterable[Mapping[str, Any]]]]] = {
+        "babyai": (
+            lambda: _rows_of_babyai(find_library(library), rollouts, answers=out or recorded.PLACE, **babyai),
+            lambda: tasks.rows(find_library(library), draws=draws, **babyai),
+        ),
+        "ui": (lambda: screen_guards.rows(seed=seed), lambda: screen_tasks.rows(draws=draws, seed=seed)),
+        "phone": (phone_guards.judge_rows, lambda: phone_tasks.rows(draws=draws, seed=seed, processes=processes)),
+        "text": (_rows_of_privacy, _rows_of_privacy),
+    }
+    table_rows = tables[world or "babyai"][table - 1]()
+    return table_rows if world or table == 2 else [*table_rows, *screen_guards.rows(seed=seed), *_rows_of_privacy()]
+
+
+def _rows_of_babyai(
+    library: Path, rollouts: int, *, answers: Path, seed: int, processes: int
+) -> list[Mapping[str, Any]]:
+    """The rows of guards in programs' rollouts, and those of the recorded `answers` of LLM-based guards."""
+    plan = plan_rollouts(library, rollouts, split="evaluation", seed=seed, programs="P1", guards=KINDS)
     rollout_rows = [
         row | {"rollout": number}
-        for number, rows_of_one in enumerate(rolled_out(plan, processes=processes or cores()))
+        for number, rows_of_one in enumerate(rolled_out(plan, processes=processes))
         for row in rows_of_one
     ]
     all_rows: list[Mapping[str, Any]] = []
@@ -89,14 +97,14 @@ def rows(
     all_rows += [
         {"world": "babyai", "guard": verb, "kind": "llm"}
         | figures(
-            np.array([label for label, _ in answers]),
-            np.array([chance for _, chance in answers]),
-            np.arange(len(answers)),
+            np.array([label for label, _ in pairs]),
+            np.array([chance for _, chance in pairs]),
+            np.arange(len(pairs)),
             against=None,
         )
-        for verb, answers in recorded.replay_answers(out or recorded.PLACE).items()
+        for verb, pairs in recorded.replay_answers(answers).items()
     ]
-    return all_rows if world else [*all_rows, *screen_guards.rows(seed=seed), *_rows_of_privacy()]
+    return all_rows
 
 
 def _rows_of_privacy() -> list[Mapping[str, Any]]:

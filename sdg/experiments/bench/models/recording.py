@@ -83,7 +83,7 @@ class RecordedProgram:
     cause: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedEpisode:
     """An episode that was begun; `finished` is False if the run ended first, which counts as not solved.
 
@@ -189,7 +189,12 @@ def keep(
 def unfinished_episode(cell: FigureKey, task: Task) -> RecordedEpisode:
     """The row of an episode that has no outcome."""
     return RecordedEpisode(
-        task.unit(cell.agent), cell.interface, cell.perception, cell.level, task.seed, finished=False
+        unit=task.unit(cell.agent),
+        interface=cell.interface,
+        perception=cell.perception,
+        level=cell.level,
+        seed=task.seed,
+        finished=False,
     )
 
 
@@ -207,21 +212,20 @@ def to_recorded_episode(row: EpisodeResult, answerers: tuple[str, ...] = ()) -> 
         for program in row.trace
     )
     return RecordedEpisode(
-        row.unit,
-        interface,
-        perception,
-        row.level,
-        row.seed,
-        True,
-        bool(row.success),
-        row.steps,
-        row.max_steps,
-        row.bot_steps,
-        row.llm_calls,
-        row.skill_calls,
-        row.cause,
-        programs,
-        answerers,
+        unit=row.unit,
+        interface=interface,
+        perception=perception,
+        level=row.level,
+        seed=row.seed,
+        success=bool(row.success),
+        steps=row.steps,
+        max_steps=row.max_steps,
+        bot_steps=row.bot_steps,
+        questions=row.llm_calls,
+        calls=row.skill_calls,
+        cause=row.cause,
+        programs=programs,
+        answerers=answerers,
     )
 
 

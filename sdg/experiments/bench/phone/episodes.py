@@ -62,7 +62,7 @@ class PhoneJob:
         return f"{self.mode}/{self.task.id}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PhonePlayed:
     """An episode's row in the journal: AndroidLab's flags and counts (`TaskScore`), how it ended, whether success was
     claimed falsely, its side effects, and whether comparison and judge disagree."""
@@ -148,23 +148,23 @@ class PhoneEpisode:
         if isinstance(self.phone, EmbeddedPhone) and episode.end != "page":
             effects = side_effects(self.task, initial_state(self.task.seed), self.phone.state())
         return PhonePlayed(
-            self.job.unit,
-            self.task.id,
-            self.job.mode,
-            dict(score.flags),
-            score.steps,
-            score.unchanged,
-            self.task.shortest,
-            episode.end,
-            episode.detail,
-            message,
-            message is not None and not score.complete,
-            effects,
-            self.disagreement,
-            self.confirmed,
-            episode.prompt_tokens + episode.completion_tokens,
-            round(time.monotonic() - self.began, 2),
-            tuple(f"{step.command}: {step.outcome}"[:200] for step in episode.steps),
+            unit=self.job.unit,
+            task=self.task.id,
+            mode=self.job.mode,
+            flags=dict(score.flags),
+            steps=score.steps,
+            unchanged=score.unchanged,
+            shortest=self.task.shortest,
+            end=episode.end,
+            detail=episode.detail,
+            message=message,
+            false_complete=message is not None and not score.complete,
+            side_effects=effects,
+            disagreement=self.disagreement,
+            confirmed=self.confirmed,
+            tokens=episode.prompt_tokens + episode.completion_tokens,
+            seconds=round(time.monotonic() - self.began, 2),
+            past=tuple(f"{step.command}: {step.outcome}"[:200] for step in episode.steps),
         )
 
     def _confirm(self, question: str) -> bool:
@@ -242,13 +242,13 @@ def play(
 def lose(job: PhoneJob, how: str) -> PhonePlayed:
     """The row of an episode whose process died or fell silent."""
     return PhonePlayed(
-        job.unit,
-        job.task.id,
-        job.mode,
-        TaskProgress(job.task).flags,
-        0,
-        0,
-        job.task.shortest,
-        "page",
-        f"the process {how}",
+        unit=job.unit,
+        task=job.task.id,
+        mode=job.mode,
+        flags=TaskProgress(job.task).flags,
+        steps=0,
+        unchanged=0,
+        shortest=job.task.shortest,
+        end="page",
+        detail=f"the process {how}",
     )

@@ -41,7 +41,7 @@ from sdg.llm.model import Completion, Message, ModelError
 from sdg.llm.provider import ModelSettings
 from sdg.llm.webrules.phones import ClumsyPresses, PhoneRules, RandomPresses, read_moment, value_for
 from sdg.phone_agent.desktop import PhoneObservation, PhoneStep
-from tests.envs.phone.test_phone_tree import ROW, dump
+from tests.shared.screens.phone_dumps import ROW, dump
 from training.phones import rows_of
 
 in_browser = pytest.mark.skipif(bool(what_is_missing("playwright")), reason=what_is_missing("playwright"))
@@ -52,7 +52,15 @@ TASKS = {task.id: task for task in embedded_tasks()}
 def phone_row(task: str, *, complete: bool = True, **more: Any) -> PhonePlayed:
     flags = {"1": complete, "complete": complete}
     return PhonePlayed(
-        f"xml-react/{task}", task, "xml-react", flags, 4, 1, 2, "solved" if complete else "failed", **more
+        unit=f"xml-react/{task}",
+        task=task,
+        mode="xml-react",
+        flags=flags,
+        steps=4,
+        unchanged=1,
+        shortest=2,
+        end="solved" if complete else "failed",
+        **more,
     )
 
 

@@ -39,7 +39,18 @@ def test_a_row_of_another_episode_costs_its_own(tmp_path: Path) -> None:
 
 GOAL = Subgoal("be there", CheckFunction("check", SOURCE))
 JOB = _Job("GoToLocal/1/0", Hypothesis("go", (GOAL,)), None, "GoToLocal", 1, VerifySettings(), RandomSearch(), 0)  # type: ignore[arg-type]
-ROW = Verification("GoToLocal/1/0", "GoToLocal", 1, "go", False, 0, 0, "", None, ())
+ROW = Verification(
+    unit="GoToLocal/1/0",
+    level="GoToLocal",
+    seed=1,
+    instruction="go",
+    verified=False,
+    searched_steps=0,
+    replayed_steps=0,
+    cause="",
+    agreement=None,
+    subgoals=(),
+)
 OTHER_ROWS = {"unit": "GoToLocal/2/0", "level": "BossLevel", "seed": True, "instruction": "stay", "subgoals": 5}
 TRAINED = TrainingResult({"w": np.zeros(1)}, (), 0, Point(0, 0.0, 0.0, 0.0, 0.0, 0, 0.0))
 OTHERS_TRAINED = {
