@@ -102,9 +102,7 @@ def load_policy(folder: Path, unit: str, domain: Domain, learner: str) -> Policy
     except (SafetensorError, TypeError, ValueError, FileNotFoundError):
         arrays, metadata = {}, {}
     if not metadata or metadata.get("sha256") != _digest(arrays):
-        raise RunFolderError(
-            f"{path} is missing, or damaged: its checksum doesn't agree. Restore it from a copy, or run anew."
-        )
+        raise RunFolderError(f"{path} is damaged: its checksum doesn't agree. Restore it from a copy, or run anew.")
     return policy_of({name: array.astype(np.float32) for name, array in arrays.items()}, domain, learner)
 
 
