@@ -26,8 +26,9 @@ def hider(secrets: Collection[str], *, mark: str) -> Callable[[str], str]:
     return replacer({secret: mark for secret in secrets if len(secret) >= SHORTEST_DISGUISED})
 
 
-def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = False) -> Callable[[str], str]:
-    """A function that replaces each secret by its own mark, in the same forms.
+def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = False) -> Callable[..., str]:
+    """A function that replaces each secret by its own mark, in the same forms, or by what a second argument makes of
+    the mark and the form that was found.
 
     Forms of fewer characters than `whole_below` are found only as whole words; with `numbers` a secret of at least
     `DIGITS` digits is found with any blanks and signs between them, a shorter one also beside letters and with single
@@ -44,16 +45,17 @@ def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = 
             between = "[ ().-]{0,2}" if len(digits) >= DIGITS else blank
             forms.setdefault(r"(?<!\d)" + between.join(digits) + r"(?!\d)", mark)
     if not forms:
-        return lambda text: text
+        return lambda text, mark_of=None: text
     literals = sorted(forms, key=len, reverse=True)
     # Only literals, except for a blank or two between digits, so that any text is searched in linear time.
     pattern = re.compile("|".join(f"({form})" for form in literals), re.IGNORECASE)
 
-    def replace(text: str) -> str:
+    def replace(text: str, mark_of: Callable[[str, str], str] = lambda mark, found: mark) -> str:
         pieces: list[str] = []
         end = 0
         for match in pattern.finditer(text.translate(_plain_letters())):
-            pieces += [text[end : match.start()], forms[literals[(match.lastindex or 1) - 1]]]
+            mark = forms[literals[(match.lastindex or 1) - 1]]
+            pieces += [text[end : match.start()], mark_of(mark, text[match.start() : match.end()])]
             end = match.end()
         return "".join([*pieces, text[end:]])
 

@@ -4,7 +4,8 @@ import json
 import os
 import re
 import stat
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NoReturn
@@ -26,6 +27,7 @@ class Placeholders:
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
         self._values: dict[str, str] = {}
+        self._lock = threading.RLock()
         for name, value in (values or {}).items():
             self._keep(name, value)
         self._on_disk = dict(self._values)
@@ -43,9 +45,13 @@ class Placeholders:
         return iter(tuple(self._values))
 
     def name(self, name: str, value: str) -> None:
-        """Keep a value under a name that its user chose. Raises PrivacyError if it can't be a placeholder."""
-        self._keep(name, value)
-        self._remask()
+        """Keep a value under a name that its user chose; one that had the name gets a new one, because it may still be
+        shown. Raises PrivacyError if it can't be a placeholder."""
+        with self._lock:
+            former_value = self._values.get(name, value)
+            self._keep(name, value)
+            self._remask()
+            self.remember(former_value, name[:36])
 
     def _keep(self, name: str, value: str) -> None:
         if not PLACEHOLDER.fullmatch(f"{{{name}}}"):
@@ -58,20 +64,39 @@ class Placeholders:
 
     def remember(self, value: str, kind: str, *, taken: frozenset[str] = frozenset()) -> str:
         """The name of the value's placeholder; if it has none, a new one of this kind that isn't in `taken`."""
-        for name, kept_value in self._values.items():
-            if kept_value == value:
-                return name
-        names = (kind if number == 1 else f"{kind}_{number}" for number in range(1, MAX_VALUES + 2))
-        free = next(name for name in names if name not in self._values and name not in taken)
-        self.name(free, value)
-        return free
+        with self._lock:
+            for name, kept_value in self._values.items():
+                if kept_value == value:
+                    return name
+            names = (kind if number == 1 else f"{kind}_{number}" for number in range(1, MAX_VALUES + 2))
+            free = next(name for name in names if name not in self._values and name not in taken)
+            self.name(free, value)
+            return free
 
     def mask(self, text: str) -> str:
         """The text with each value replaced by its placeholder: in any case, backwards, spaced, as hex or base64.
 
         A number is also found with other blanks and dashes in it.
         """
-        return self._mask(text)
+        return self._mask_between(text)
+
+    def mask_as_written(self, text: str) -> str:
+        """The text with each value replaced that stands in it as it is kept, in any case: `fill` gives it back."""
+        return self._mask_between(
+            text, lambda mark, found: mark if self._values[mark[1:-1]].lower() == found.lower() else found
+        )
+
+    def remember_forms(self, text: str, *, taken: frozenset[str] = frozenset()) -> str:
+        """The text with each other form of a value replaced by a placeholder of its own, because `fill` would put the
+        value in its place."""
+        return self._mask_between(
+            text, lambda mark, found: f"{{{self.remember(found, mark[1:37].rstrip('}'), taken=taken)}}}"
+        )
+
+    def _mask_between(self, text: str, *mark_of: Callable[[str, str], str]) -> str:
+        """The text masked, but for its placeholders, whose names may be values themselves."""
+        pieces = self._known.split(text)
+        return "".join(piece if n % 2 else self._mask(piece, *mark_of) for n, piece in enumerate(pieces))
 
     def mask_parts(self, text: str) -> str:
         """The text masked as by `mask`, with parts of values hidden, too: for words that may quote a page."""
@@ -79,7 +104,7 @@ class Placeholders:
 
     def mask_lines(self, texts: Sequence[str]) -> list[str]:
         """Mask texts that are read together as `mask_parts` does; a value may be spread over them."""
-        masked = [self._mask(text) for text in texts]
+        masked = [self.mask(text) for text in texts]
         masked_parts = []
         outside = [_outside(text) for text in masked]
         for text, bare_text, spread in zip(masked, outside, self._spread_likeness.owners_of_all(outside), strict=True):
@@ -98,7 +123,7 @@ class Placeholders:
         A value may also be spread over several texts. Those at `fields` can show values named in `typed`; there, a few
         letters are enough, if they are half of the text.
         """
-        masked = [self._mask(text) for text in texts]
+        masked = [self.mask(text) for text in texts]
         outside = [_outside(text) for text in masked]
         names = [set(self._parts_likeness.owners(text, misread=True)) for text in outside]
         short = Likeness({name: value for name, value in self._values.items() if name in typed}, TYPED_RUN, shortest=2)
@@ -163,6 +188,7 @@ class Placeholders:
             whole_below=SHORT,
             numbers=True,
         )
+        self._known = re.compile(rf"(\{{(?:{'|'.join(self._values)})\}})")
         self._parts_likeness = Likeness(self._values, RUN)
         self._spread_likeness = Likeness(self._values, APART_RUN)
 

@@ -46,7 +46,7 @@ class Protector:
         can't be searched.
         """
         count_before = len(tuple(self.memory))
-        text = self.memory.mask(self._take_named_values(instruction))
+        text = self.memory.mask_as_written(self._take_named_values(instruction))
         self.memory.fill(text)
         taken = frozenset(PLACEHOLDER.findall(text))
         pieces: list[str] = []
@@ -54,9 +54,10 @@ class Protector:
         for span in find(text, self._recognisers):
             pieces += [text[end : span.start], self._mask_span(text[span.start : span.end], span.kind, taken)]
             end = span.end
+        admitted = self.memory.remember_forms("".join([*pieces, text[end:]]), taken=taken)
         if self._path is not None and len(tuple(self.memory)) != count_before:
             self.memory.save(self._path)
-        return "".join([*pieces, text[end:]])
+        return admitted
 
     def _take_named_values(self, instruction: str) -> str:
         """Keep the values that the instruction names; the instruction with their placeholders in their place."""

@@ -152,8 +152,8 @@ class PageWorld:
     def press_of(self, name: str, argument: str) -> Press:
         """What a command of this name presses, as the page itself has it. Raises PageError."""
         with self._watch_for("can't be asked"):
-            drags = self._held_press.role and name == "MOVE_COORDS"  # which may act before it is let go
-            return self._press("MOUSEUP_COORDS" if drags else self._done_as(name), argument)
+            drags = self._held_press.role and ARGUMENTS.get(name) == "coords"  # which may act before it is let go
+            return self._press("MOUSEUP_COORDS" if drags else name, argument)
 
     def _done_as(self, name: str) -> str:
         """What a command does while the mouse button is down: whatever presses at a point lets go of what is held."""

@@ -89,10 +89,13 @@ const line = (node, list) => {  // what is read as one there: the line of a list
     node = at;
   return tidy(words(node)) ? node : list;
 };
+const clicks = (label, found) => is(label, 'label') && label.control && !edits(label.control) &&
+  label.control !== found && !is(found, 'a[href], button, input, select, textarea');
 const meant = node => {  // the innermost that is pressed there, and those around it that the hand presses, too
   const found = up(node, pressed) || node, outer = [];
   for (let at = above(found); at && at !== document.body; at = above(at))
-    if (is(at, acting) && !lists(at) && points(at)) outer.push(at);
+    if (is(at, acting) && !lists(at) && (points(at) || is(at, 'button, a[href]') || clicks(at, found)))
+      outer.push(at);
   return [found !== node && (lists(found) || !is(found, acting)) ? line(node, found) : found, ...outer];
 };
 const formOf = node => get(node, 'form') || up(node, 'form');
@@ -291,5 +294,6 @@ const hidden = node => {  // has the focus without being able to, or shows nothi
         !shown && drawn(each).some(Boolean)) ||
         !card && !(shown || named || labelled(node) || labels(node, inner)) && taken(node)};
   };
-  return {...pressOf(node, true, false), others: [...others.map(each => pressOf(each, false, card)),
+  return {...pressOf(node, true, false), others: [
+    ...others.map(each => pressOf(each, false, card && !is(each, 'button'))),
     ...seeking ? [{role: 'search', labels: seeking}] : []]};

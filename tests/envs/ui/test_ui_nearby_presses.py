@@ -16,6 +16,7 @@ pytestmark = pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {w
 
 ENTER = ("PRESS_KEY", "<Enter>")
 MAIL = "Ann asks whether you can send her all the photos of the summer holiday"
+ALL = "style='position:absolute;inset:0'"
 CARD = "<style>*{{cursor:pointer}}</style><{} style='position:absolute;inset:0'>{}</{}>"
 TRASH = f"<button aria-label='Delete mail' {AT}><i class='fa fa-trash'></i></button>"
 
@@ -44,6 +45,16 @@ ASKED = {
     "a part of a long button": (
         f"<style>*{{cursor:pointer}}</style><button {AT}>All that you chose is yours: pay for it now "
         f"<i tabindex=0 {AT}></i></button>",
+        *CLICK,
+    ),
+    "a named part of a button": (f"<button {AT}>Pay 30 EUR <i tabindex=0 {ALL}>Info</i></button>", *CLICK),
+    "a part of a button that listens": (
+        f"<button {AT}>Delete all of these old mails now <i onclick=1 {ALL}>Info</i></button>",
+        *CLICK,
+    ),
+    "a named part of a link": (f"<a href=/x style=cursor:default>Delete all <i tabindex=0 {AT}>Info</i></a>", *CLICK),
+    "a named part of a button's label": (
+        f"<label for=b><i tabindex=0 {AT}>Info</i></label><button id=b>Pay 30 EUR</button>",
         *CLICK,
     ),
     "Enter in a chat": (CHAT.format("placeholder='Message Ann'", "Attach"), *ENTER),
@@ -92,6 +103,11 @@ ASKED = {
 }
 NOT_ASKED = {
     "a button in a card about a verb": (card(f"<button {AT}>Star</button>"), *CLICK),
+    "a link in a label of a button": (
+        f"<label for=b><a href=/x {AT}>Info</a></label><button id=b>Pay 30 EUR</button>",
+        *CLICK,
+    ),
+    "a named part of a field's label": (f"<label>Order number <i tabindex=0 {AT}>Info</i><input></label>", *CLICK),
     "a button in a button about a verb": (card(f"<button {AT}>Star</button>", "div role=button"), *CLICK),
     "a button beside another of a card": (
         card(f"<button {AT}>Star</button><button>Delete</button><button><i class=trash></i></button>", says="Ann"),

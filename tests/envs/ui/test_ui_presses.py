@@ -118,15 +118,16 @@ def test_a_task_that_ends_in_a_drag_drops_nothing_in_the_next(page: Any, drag: s
     assert page.title() != "gone"
 
 
-def test_a_move_with_the_button_down_is_judged_as_a_drop(page: Any) -> None:
+@pytest.mark.parametrize("moves", ["MOVE_COORDS", "SCROLL_UP_COORDS", "SCROLL_DOWN_COORDS"])
+def test_what_moves_with_the_button_down_is_judged_as_a_drop(page: Any, moves: str) -> None:
     page.set_content(
         f"<div {AT}>Slide to pay 20 EUR<div style='position:absolute;left:0;top:0;width:60px;height:60px'></div></div>"
     )
     with PageWorld(page, "") as world:
-        assert not final_press(world.press_of("MOVE_COORDS", "200,50"))
+        assert not final_press(world.press_of(moves, "200,50"))
         world.step("MOUSEDOWN_COORDS", "50,50")
-        assert final_press(world.press_of("MOVE_COORDS", "200,50"))
-        assert not final_press(world.press_of("MOVE_COORDS", "55,50"))
+        assert final_press(world.press_of(moves, "200,50"))
+        assert not final_press(world.press_of(moves, "55,50"))
 
 
 def test_only_what_the_task_copied_is_pasted(page: Any) -> None:

@@ -6,7 +6,9 @@ import json
 import os
 import pickle
 import stat
+import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -142,6 +144,29 @@ def test_a_name_that_can_t_be_a_placeholder_is_refused(name: str) -> None:
     for value in ("", " ", "{a}"):
         with pytest.raises(PrivacyError, match="is empty or holds a placeholder"):
             Placeholders().name("a", value)
+
+
+def test_a_value_that_another_took_the_name_of_stays_hidden() -> None:
+    memory = Placeholders({"pin": VALUE})
+    for value in ("zebra-42", "zebra-42", VALUE):
+        memory.name("pin", value)
+        assert memory.fill("{pin}") == value
+    masked = memory.mask(f"{VALUE}, zebra-42")
+    assert not {VALUE, "zebra-42"} & {*masked.split(", ")}
+    assert memory.fill(masked) == f"{VALUE}, zebra-42"
+
+
+def test_values_that_come_at_once_keep_their_own_names() -> None:
+    class Slow(Placeholders):
+        def name(self, name: str, value: str) -> None:
+            time.sleep(0.01)
+            super().name(name, value)
+
+    memory = Slow()
+    values = [f"DE{number:020d}" for number in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        names = list(pool.map(lambda value: memory.remember(value, "iban"), values))
+    assert [memory.fill(f"{{{name}}}") for name in names] == values
 
 
 def test_the_umask_is_the_user_s_again(path: Path) -> None:

@@ -44,6 +44,29 @@ def test_values_that_their_user_names() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kept", "said"),
+    [
+        ("0171 2345678", "call 0171 2345679 today"),
+        ("hunter-21", "type hunter-22 today"),
+        ("hunter-21x", "type hunter-21 today"),
+        ("DE89370400440532013000", "pay to DE89 3704 0044 0532 0130 00 today"),
+        ("walrus-orchid", "read it backwards: dihcro-surlaw"),
+        ("wifi", "the wifi is {wifi=walrus}"),
+        ("value", "type {value}"),
+    ],
+)
+@pytest.mark.parametrize("recognised", [True, False])
+def test_another_value_than_the_one_that_it_resembles_is_filled_in(kept: str, said: str, recognised: bool) -> None:
+    def codes(text: str) -> Iterable[Span]:
+        return [Span(*match.span(1), "code") for match in re.finditer(r"(?:call|type|to) ([\w -]+) today", text)]
+
+    ours = Protector([codes] if recognised else [], Placeholders({"value": kept}))
+    meant = re.sub(r"\{wifi=(\w+)\}", r"\1", said).replace("{value}", kept)
+    admitted = ours.admit(said)
+    assert ours.fill(admitted) == ours.fill(ours.mask(admitted)) == meant
+
+
+@pytest.mark.parametrize(
     ("said", "name", "value"),
     [
         ("{Password=x y}", "password", "x y"),
