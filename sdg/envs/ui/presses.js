@@ -243,7 +243,7 @@ const hidden = node => {  // has the focus without being able to, or shows nothi
   const taps = way === 'space' || way === 'type' && typed.includes(' ') && lists(node);
   if (keys && (way === 'type' && !codes(node, typed) || taps ||
       way === 'break' && (is(node, 'textarea') || writes(node))) && (taps ? edits(node) : types))
-    return {role: node.tagName.toLowerCase(), field: true, lines: way === 'break'};
+    return {role: get(node, 'tagName').toLowerCase(), field: true, lines: way === 'break'};
   if (keys && way !== 'type' && (hidden(node) || is(node, 'canvas')))
     return {role: 'host', unseen: true, field: types};
   let others = [], seeking = '';

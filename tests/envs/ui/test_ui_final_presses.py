@@ -295,6 +295,7 @@ NOT_ASKED = {
     "a harmless sign": (f"<button class=like {AT}>★</button>", *CLICK),
     "a slotted word": (f"{NATIVE}<x-native {AT}>Next</x-native>", "CLICK_COORDS", "200,30"),
     "typing": (SENDS, "TYPE_TEXT", "hello"),
+    "typing into a form": (f"<form id=i contenteditable>Dear<input name=tagName></form>{FOCUS}", "TYPE_TEXT", "Ann"),
     "Tab": (SENDS, "PRESS_KEY", "<Tab>"),
     "Delete in a field": (SENDS, "PRESS_KEY", "<Delete>"),
     "lines": ("<form><textarea id=i></textarea><button>Send</button></form><script>i.focus()</script>",
