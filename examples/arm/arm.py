@@ -14,6 +14,7 @@ from sdg.envs.world_rows import world_of
 
 BODIES = {"fingertip": "tips_arm", "object": "object", "goal": "goal"}
 INDEX = {name: index for index, name in enumerate(BODIES)}
+LANGUAGE = NamedThings(tuple(BODIES))
 TASKS = {
     "Touch": ("touch the object", "fingertip", "object", 0.09),
     "Reach": ("bring the fingertip to the goal", "fingertip", "goal", 0.10),
@@ -32,15 +33,18 @@ class ArmPerception(PlainPerception):
 
     def position(self, name: str) -> tuple[float, ...]:
         """Where "fingertip", "object" or "goal" is: (x, y, z) in metres, z is up."""
-        return tuple(self.now[INDEX[name]].tolist())
+        return tuple(self.now[LANGUAGE.parse(name)].tolist())
 
     def distance(self, a: str, b: str) -> float:
         """How far two of "fingertip", "object" and "goal" are from one another, in metres."""
-        return float(np.linalg.norm(self.now[INDEX[a]] - self.now[INDEX[b]]))
+        return self._apart(self.now, a, b)
 
     def nearer(self, a: str, b: str) -> float:
         """By how many metres two things are nearer to one another than when the subgoal began; negative: farther."""
-        return float(np.linalg.norm(self.began[INDEX[a]] - self.began[INDEX[b]])) - self.distance(a, b)
+        return self._apart(self.began, a, b) - self.distance(a, b)
+
+    def _apart(self, places: np.ndarray, a: str, b: str) -> float:
+        return float(np.linalg.norm(places[LANGUAGE.parse(a)] - places[LANGUAGE.parse(b)]))
 
     def describe(self) -> str:
         """Where the things are, in centimetres."""
@@ -110,7 +114,7 @@ class ArmDomain(PlainDomain):
     """The domain `examples.arm.arm:ARM` (`sdg.envs.domain.Domain`)."""
 
     name, role = "examples.arm.arm:ARM", "A robot arm moves over a table on which an object and a goal lie."
-    language, inputs = NamedThings(tuple(BODIES)), ArmInputs()
+    language, inputs = LANGUAGE, ArmInputs()
     world, level_names = Arm, tuple(TASKS)
     perceivable = Perceivable(ArmPerception(*np.zeros((2, 3, 3))).functions(), (), "Lengths are in metres.")
 

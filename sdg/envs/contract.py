@@ -9,6 +9,7 @@
 Each test says in its message what the domain broke and what to do about it.
 """
 
+import inspect
 import pickle
 from contextlib import suppress
 from typing import Any
@@ -17,6 +18,11 @@ import numpy as np
 
 from sdg.envs.domain import TEXTS, Domain
 from sdg.envs.world import Perception, World, without_clock
+
+STRANGE: tuple[Any, ...] = (None, True, -1, 10**400, 1.5, float("nan"), "", "no such thing", [], {}, (0, 0))
+"""Arguments that a model may give to a perception function."""
+REFUSALS = (ValueError, TypeError, OverflowError, ZeroDivisionError)
+"""Errors, but not subclasses of them, that the guard takes for the generated code's own."""
 
 
 class DomainContract:
@@ -59,6 +65,21 @@ class DomainContract:
     def test_every_perception_function_says_what_it_does(self) -> None:
         for name, function in self.domain.perceivable.functions.items():
             assert (function.__doc__ or "").strip(), f"{name} has no docstring: it is the prompt's API text"
+
+    def test_strange_arguments_are_refused_or_answered(self) -> None:
+        view = self.domain.perceivable.code_view(self.open_world().perception())
+        for name, function in view.functions().items():
+            count = len(inspect.signature(function).parameters)
+            for argument in STRANGE if count else ():
+                kind: type[Exception] | None = None
+                try:
+                    function(*[argument] * count)
+                except Exception as error:
+                    kind = type(error)
+                assert kind in (None, *REFUSALS), (
+                    f"{name} fails by {kind} for {argument!r:.40}, which ends the run of a model that asks so: raise "
+                    "ValueError and say what it takes"
+                )
 
     def test_actions_are_numbered_from_zero_and_described(self) -> None:
         numbers = [action.number for action in self.domain.actions]

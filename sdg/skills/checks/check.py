@@ -6,8 +6,9 @@ differently, is found before anything is trained on it.
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from threading import Lock
 
 from sdg.envs.domain import Domain, Language, Perceivable
 from sdg.envs.world import Perception
@@ -26,15 +27,18 @@ def guard_of(domain: Domain) -> Guard:
 
 @dataclass(frozen=True, slots=True)
 class GuardedCheck:
-    """An accepted check function, ready to be asked. Not for two threads at once."""
+    """An accepted check function, ready to be asked. Threads, which share it, are answered one after the other."""
 
     check: CheckFunction
     guarded: GuardedFunction
     perceivable: Perceivable
+    _turn: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     def __call__(self, perception: Perception) -> bool:
         """Whether the subgoal is reached in a snapshot. Raises `BudgetSpent` and `GeneratedError`."""
-        return self.guarded(self.perceivable.code_view(perception).functions())
+        functions = self.perceivable.code_view(perception).functions()
+        with self._turn:
+            return self.guarded(functions)
 
     def fires(self, perception: Perception) -> bool:
         """Whether the check is true; false where it fails while it runs (on an empty list, say), as in training."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 
 import pytest
 
@@ -73,6 +74,31 @@ def test_a_check_that_wavers() -> None:
     guarded = Guard({"flip": Signature("flip")}, returns=bool).load(question.source, entry=question.name)
     check = GuardedCheck(question, guarded, Perceivable({"flip": Wavering.flip}, (), ""))
     assert "changed its answer about 1 of 1" in fault_of(check, [Wavering()])  # type: ignore[list-item]
+
+
+def test_two_threads_that_ask_one_check_get_answers_about_their_own_snapshots() -> None:
+    class Other:
+        def functions(self) -> dict[str, object]:
+            return {"wait": lambda: None, "value": lambda: 2}
+
+    class Own:
+        def functions(self) -> dict[str, object]:
+            return {"wait": self.wait, "value": lambda: 1}
+
+        def wait(self) -> None:
+            thread.start()
+            thread.join(0.2)
+
+    question = check_of("wait()", "return value() == 1")
+    guarded = Guard({"wait": Signature("wait"), "value": Signature("value")}, returns=bool).load(
+        question.source, entry=question.name
+    )
+    check = GuardedCheck(question, guarded, Perceivable({}, (), ""))
+    answers: list[bool] = []
+    thread = threading.Thread(target=lambda: answers.append(check(Other())))  # type: ignore[arg-type]
+    assert check(Own())  # type: ignore[arg-type]
+    thread.join()
+    assert answers == [False]
 
 
 def test_wrong_descriptions_come_back_with_the_grammar(snapshots: list[BabyAIPerception]) -> None:
