@@ -1,5 +1,6 @@
 """The gate in front of any executor, from Python: `sdg.Gate`."""
 
+import inspect
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -52,7 +53,9 @@ class Gate:
         self._protector = Protector((), Placeholders())  # `admit` makes recognisers, which need an extra
         self._protector.mask = self._protector.memory.mask_parts  # what an executor shows may be cut
         self._lock = threading.RLock()
-        self._call = partial(_Call, executor, commands, reads)
+        self._call = partial(
+            _Call, executor, *((names,) if isinstance(names, str) else tuple(names) for names in (commands, reads))
+        )
         self._last = call = self._call()
         models = {} if model is None else {"model": as_model(model)}
         settings = {"confirm": confirm, "about": about} | models
@@ -109,15 +112,17 @@ class _Call:
 
     def observe(self) -> Observation:
         """What the executor observes; text becomes an Observation."""
-        observation = self._executor.observe()
+        observation = _finished(self._executor.observe())
         shown = observation if isinstance(observation, Observation) else Observation(str(observation))
+        if type(shown) is Observation:  # an executor may draw into the same picture again
+            shown = replace(shown, image=None if shown.image is None else np.array(shown.image))
         self._last_two = (self._last_two[1], shown)
         return shown
 
     def perform(self, command: Command) -> SkillResult:
         """Carry out a command, ungated. It counts as done unless a returned SkillResult says otherwise."""
         self.acted = True
-        result = self._executor.perform(command)
+        result = _finished(self._executor.perform(command))
         self.result = "" if result is None or isinstance(result, SkillResult) else str(result)
         done = result if isinstance(result, SkillResult) else SkillResult(True, 1, 1)
         if not isinstance(done.reached, bool | np.bool_) or not all(
@@ -146,3 +151,12 @@ class _Call:
             cast(Any, first.image), cast(Any, last.image)
         )
         return Verdict(changed, "something changed" if changed else f"{command} changed nothing that can be seen")
+
+
+def _finished(answer: Any) -> Any:
+    """What a method of the executor gave. Raises TypeError for what will only run later: coroutines, generators."""
+    if inspect.isawaitable(answer) or inspect.isgenerator(answer) or inspect.isasyncgen(answer):
+        if inspect.iscoroutine(answer):
+            answer.close()
+        raise TypeError(f"it has only begun: its method gave a {type(answer).__name__}, not what comes of it")
+    return answer

@@ -1,11 +1,13 @@
 """Keys are kept out of everything that is written, even if a server repeats one in disguise."""
 
 import ipaddress
+import json
 import os
 import re
 from base64 import b64encode
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
+from html import escape
 from unicodedata import digit, normalize
 from urllib.parse import quote, unquote, urlsplit
 
@@ -38,7 +40,7 @@ def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = 
     for secret, mark in marks.items():
         for form in _forms(secret):
             literal = re.escape(form.translate(_plain_letters()))
-            forms.setdefault(literal if len(form) >= whole_below else rf"(?<!\w){literal}(?!\w)", mark)
+            forms.setdefault(literal if len(secret) >= whole_below else rf"(?<!\w){literal}(?!\w)", mark)
         digits = [letter for letter in secret.translate(_plain_letters()) if letter.isdecimal()]
         if numbers and (len(digits) >= DIGITS or (len(digits) == len(secret) > 2)):
             blank = " ?" if len(digits) >= SHORTEST else ""
@@ -73,16 +75,25 @@ def _plain_letters() -> dict[int, str]:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    yield secret
+    data = secret.encode("utf-8", "surrogatepass")
+    yield from _notations(secret, data)
     if len(secret) < SHORTEST_DISGUISED:
         return
-    data = secret.encode("utf-8", "surrogatepass")
     yield from (secret[:-1], secret[::-1], " ".join(secret), data.hex())
-    for form in (secret, quote(data, safe=""), quote(data, safe="!*'()")):  # addresses write blanks in two ways
-        yield from (form.replace(" ", "%20"), form.replace(" ", "+").replace("%20", "+"))
     for before in range(3):  # In base64, a text looks different after 0, 1 or 2 other bytes.
         core = b64encode(bytes(before) + data).decode()[(8 * before + 5) // 6 : 8 * (before + len(data)) // 6]
         yield from (core, core.replace("+", "-").replace("/", "_"))
+
+
+def _notations(secret: str, data: bytes) -> Iterator[str]:
+    """The secret as texts, addresses, HTML, JSON and Python's literals write it."""
+    yield from (secret, secret.upper(), normalize("NFC", secret), normalize("NFD", secret))
+    for form in (secret, quote(data, safe=""), quote(data, safe="!*'()")):  # addresses write blanks in two ways
+        yield from (form.replace(" ", "%20"), form.replace(" ", "+").replace("%20", "+"))
+    yield from (escape(secret), escape(secret, quote=False), json.dumps(secret)[1:-1])
+    for marks in ("", "'", '"'):
+        literal = re.sub(rf"[\\{marks}]", r"\\\g<0>", secret)
+        yield from (literal, literal.encode("ascii", "backslashreplace").decode())
 
 
 TRUST_VARIABLE = "SDG_TRUST_URL"

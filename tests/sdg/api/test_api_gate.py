@@ -263,3 +263,65 @@ def test_a_name_says_what_it_does_in_any_spelling(name: str) -> None:
     assert not sdg.Gate(shop).execute(name).success
     assert shop.done == 0
     assert sdg.Gate(shop, reads=(name,)).execute(name).success
+
+
+class Diary:
+    """An executor with notes, and a picture in one buffer that it draws into again and again."""
+
+    def __init__(self) -> None:
+        self.notes = ["lunch"]
+        self.picture = np.zeros((4, 4, 3), np.uint8)
+
+    def observe(self) -> Observation:
+        self.picture[:] = len(self.notes)
+        return Observation("a diary", self.picture)
+
+    def perform(self, command: Command) -> str:
+        return self.notes.pop()
+
+
+def test_a_lone_name_isn_t_its_letters_and_names_outlast_a_call() -> None:
+    diary = Diary()
+    assert "wasn't confirmed" in sdg.Gate(diary, reads="list_deleted").execute("delete", "lunch").error
+    assert "none of list_deleted" in sdg.Gate(diary, commands="list_deleted").execute("delete", "lunch").error
+    assert diary.notes
+    gate = sdg.Gate(diary, commands=iter(["pop"]), reads=(name for name in ["look"]))  # type: ignore[arg-type]
+    assert not gate.execute("look").success
+    assert gate.execute("pop").success
+
+
+def test_a_picture_in_a_buffer_that_is_used_again_shows_what_changed() -> None:
+    assert sdg.Gate(Diary()).execute("pop").reason == "something changed"
+
+
+class Later:
+    """An executor whose methods give what will only run later."""
+
+    def __init__(self, later: Any, *, observes: bool) -> None:
+        self._later, self._observes = later, observes
+
+    def observe(self) -> Any:
+        return self._later() if self._observes else "a diary"
+
+    def perform(self, command: Command) -> Any:
+        return self._later()
+
+
+async def _waits() -> str:
+    return "lunch"
+
+
+def _yields() -> Any:
+    yield "lunch"
+
+
+async def _streams() -> Any:
+    yield "lunch"
+
+
+@pytest.mark.parametrize("observes", [False, True])
+@pytest.mark.parametrize("later", [_waits, _yields, _streams])
+def test_what_will_only_run_later_isn_t_taken_for_a_result(later: Any, observes: bool) -> None:
+    outcome = sdg.Gate(Later(later, observes=observes), reads=("look",)).execute("look")
+    assert (outcome.success, outcome.result) == (False, "")
+    assert "has only begun" in outcome.error

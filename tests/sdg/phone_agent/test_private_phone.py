@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from sdg.envs.phone.actions import ActionError
+from sdg.envs.phone.actions import ActionError, DeviceLost
 from sdg.envs.ui.parser.screen import picture_of
 from sdg.gate.executor import GuardChain
 from sdg.gate.phones import PhoneGuard
@@ -41,6 +41,19 @@ def test_values_are_masked_in_tree_picture_and_record_and_filled_when_they_are_t
     assert desktop.steps[0].action.text == "{code}"
     with pytest.raises(ActionError, match="no value"):
         PrivateDevice(phone, protector).type_text("{nothing}")
+
+
+@pytest.mark.parametrize("kind", [DeviceLost, ActionError])
+def test_a_phone_that_quotes_what_it_was_to_type_is_masked(kind: type[Exception]) -> None:
+    phone = ScriptedPhone(dump(FIELD))
+
+    def fail(text: str) -> None:
+        raise kind(f"input text {text}: timeout")
+
+    phone.type_text = fail  # type: ignore[method-assign]
+    with pytest.raises(kind, match=r"^input text \{code\}: timeout$") as caught:
+        PrivateDevice(phone, Protector((), Placeholders({"code": "secret"}))).type_text("{code}")
+    assert caught.value.__context__ is None
 
 
 NOTE, CARD = "walrus orchid pretzel ninety", "4929 7317 6052 8804"

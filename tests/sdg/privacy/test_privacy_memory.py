@@ -124,6 +124,12 @@ def test_values_don_t_travel() -> None:
         ("911", "911a 9 1 1", "{x}a 9 1 1"),
         ("Ann", "Ａｎｎ’s", "{x}’s"),
         ("a4711", "a 4 7 1 1, 4711", "a 4 7 1 1, 4711"),
+        ("Jörg", r'{"a": "J\u00f6rg"} J\xf6rg J\u00f6rgen', r'{"a": "{x}"} {x} J\u00f6rgen'),
+        ("Jörg", "?q=J%C3%B6rg Jo\u0308rg", "?q={x} {x}"),
+        ("Jo\u0308rg", "Jörg", "{x}"),
+        ("Weiß", "Herr WEISS", "Herr {x}"),
+        ("A & <B>", "A &amp; &lt;B&gt;", "{x}"),
+        ("p'a\"s\\5", r"""'p\'a"s\\5' and "p'a\"s\\5" """, """'{x}' and "{x}" """),
     ],
 )
 def test_a_value_is_found_in_other_forms(value: str, text: str, masked: str) -> None:
