@@ -4,15 +4,21 @@ import sys
 import termios
 from pathlib import Path
 
-from sdg.console import output, readable
+from sdg.console import INTERRUPTED, output, readable
 from sdg.envs.ui.access import Access
-from sdg.errors import UserError
+from sdg.errors import SDGError, UserError
 from sdg.experiments.config.assembly import model_settings
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.play.desktop import check_mode
 from sdg.experiments.play.pages import do_task, open_page
 from sdg.gate.registry import check_guards
 from sdg.llm.registry import build, is_rule_based
+
+
+class Interrupted(SDGError):
+    """A task on a page was interrupted by its user."""
+
+    exit_code = INTERRUPTED
 
 
 def do_on_page(
@@ -44,19 +50,24 @@ def do_on_page(
         print(f"sdg: model: {config.model.kind}, rules (no language model)", file=sys.stderr)
     check_guards(guards)
     with output(as_json=as_json) as lines, open_page(Access(url, allow), running=running) as page:
-        result = do_task(
-            page,
-            task,
-            model=build(model_settings(config, None)),
-            agrees=(lambda _: True) if yes else _ask,
-            access=Access(url or str(page.url), allow),
-            owned=not running,
-            address=url,
-            guards=guards,
-            mode=mode,
-            answers=answers,
-            folder=out,
-        )
+        try:
+            result = do_task(
+                page,
+                task,
+                model=build(model_settings(config, None)),
+                agrees=(lambda _: True) if yes else _ask,
+                access=Access(url or str(page.url), allow),
+                owned=not running,
+                address=url,
+                guards=guards,
+                mode=mode,
+                answers=answers,
+                folder=out,
+            )
+        except KeyboardInterrupt:
+            raise Interrupted(
+                "interrupted: what was done on the page stays done, and the same command does it again"
+            ) from None
         lines.details([result.to_json()])
     return int(not result.done)
 

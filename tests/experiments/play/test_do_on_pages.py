@@ -194,6 +194,18 @@ def test_the_command_prints_one_object(tmp_path: Path, capfd: pytest.CaptureFixt
     assert main(["do", "x", *out]) == 2
 
 
+def test_an_interrupted_task_is_not_said_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sdg.experiments.cli.do.do_task", interrupt)
+    (tmp_path / "page.html").write_text("<p>hello")
+    assert main(["do", "say hello", "--url", str(tmp_path / "page.html"), "--llm", "webrules"]) == 130
+    assert "what was done on the page stays done, and the same command does it again" in capsys.readouterr().err
+
+
 def test_a_running_browser_is_worked_in_and_goes_on(
     site: tuple[str, Path], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
