@@ -67,7 +67,9 @@ class Attempts:
         """Search the subgoals of every hypothesis of this attempt; rows of `verifications.jsonl`."""
         rows = [row for row in hypotheses(self.run.folder) if row.unit.endswith(f"/{attempt}")]
         title = self._title("verification", attempt)
-        return self._search_missing(rows, verifications(self.run.folder), title=title)
+        journal = verifications(self.run.folder)
+        records.settle_search(self.run.folder.path, (row.unit for row in journal))
+        return self._search_missing(rows, journal, title=title)
 
     def compare(self, search: Search, name: str) -> list[Verification]:
         """Verify every first hypothesis by another search with the same step limit; rows of `NAME.jsonl`."""
@@ -101,18 +103,25 @@ class Attempts:
         return [journal[row.unit] for row in rows]
 
     def _verify_in_turn(self, jobs: Sequence[_Job]) -> Iterator[tuple[_Job, _Outcome]]:
-        """Verify each with what the search learned in those before; its policy is kept in the run folder."""
+        """Verify each with what the search learned in those before of this round, and the policy of earlier rounds.
+
+        The policy is kept in the run folder, beside the one before it until the row stands, which names the subgoals:
+        so a killed run goes on with what was learned before the unit that it repeats.
+        """
         search, folder = copy(jobs[0].search), self.run.folder.path
         assert isinstance(search, LearningSearch)
         if not search.learned[0] and records.policy_path(folder, SEARCH).is_file():  # from an earlier command
             policy = records.load_policy(folder, SEARCH, self.plan.domain, "sb3")
-            search.learned = dict(policy.weights), search.learned[1]
+            round_end = "/" + jobs[0].unit.rpartition("/")[2]
+            rows = [row for row in verifications(self.run.folder) if row.unit.endswith(round_end) and row.practised]
+            search.learned = dict(policy.weights), rows[-1].practised if rows else ()
         for job in jobs:
             for _, (result, learned) in self.run.parallel(_verify, [replace(job, search=search)]):
                 search.learned = learned or search.learned
                 if search.learned[0]:
-                    records.save_policy(folder, SEARCH, search.learned[0])
-                yield job, (result, learned)
+                    records.save_policy(folder, f"{SEARCH}/{job.unit}", search.learned[0])
+                yield job, (replace(result, practised=search.learned[1]), learned)
+                records.settle_search(folder, [job.unit])
 
     def best(self, cycle: int) -> list[Verification]:
         """The result of every instruction after a cycle, in the order of the instructions, on which later stages

@@ -1,7 +1,7 @@
 """Rows of a run folder's journals, and the values that they stand for."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from sdg.hypothesis.hypothesis import Hypothesis, SubgoalRow
 from sdg.skills.learning import policy_of
 from sdg.skills.learning.train import HELD_OUT, Point, SkillEvaluation
 from sdg.skills.policy.network import Policy, pack
-from sdg.storage import Rows, RunFolder, RunFolderError, atomic_write
+from sdg.storage import Rows, RunFolder, RunFolderError, atomic_write, explaining
 from sdg.verification.verify import Verification
 
 SEARCH = "search"
@@ -85,6 +85,14 @@ def save_policy(folder: Path, unit: str, weights: Mapping[str, np.ndarray]) -> N
     path = policy_path(folder, unit)
     path.parent.mkdir(exist_ok=True)
     atomic_write(path, save(arrays, metadata={"sha256": _digest(arrays)}))
+
+
+def settle_search(folder: Path, units: Iterable[str]) -> None:
+    """Make what a search had learned after a unit, which was kept beside, its policy, once the unit's row stands."""
+    for path in (policy_path(folder, f"{SEARCH}/{unit}") for unit in units):
+        if path.is_file():
+            with explaining(path):
+                path.replace(policy_path(folder, SEARCH))
 
 
 def load_policy(folder: Path, unit: str, domain: Domain, learner: str) -> Policy:

@@ -19,7 +19,7 @@ from sdg.skills.checks.alternatives import reached_by
 from sdg.skills.checks.check import compile_check
 from sdg.skills.practice.agreement import Agreement, agreement, faults, pays_for_nothing
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.trial import Search, SearchResult, hold_when_done
+from sdg.skills.search.trial import Search, SearchResult, Task, hold_when_done
 from sdg.skills.settings import Count
 from sdg.skills.subgoal import CheckFunction, Experience, Subgoal
 
@@ -62,6 +62,7 @@ class Verification:
 
     `failed_goal` is the index of the subgoal that `cause` is about, None if it is about none. `seen` describes, in the
     domain's words, what the agent knew at the end of a failed search; the prompt for the next hypothesis repeats it.
+    `practised` are the subgoals that a search which learns goes on practising, by which an interrupted run goes on.
     """
 
     unit: str
@@ -76,6 +77,7 @@ class Verification:
     subgoals: tuple[SearchedSubgoal, ...]
     seen: str = ""
     failed_goal: int | None = None
+    practised: tuple[Task, ...] = ()
 
     @property
     def reached_count(self) -> int:

@@ -143,6 +143,17 @@ def test_progress_counts_from_when_the_subgoal_began() -> None:
         perception.distance("goal")
 
 
+@pytest.mark.parametrize("cell", ["cell 5 1", "cell 1 5", "the cell 99 99"])
+def test_what_lies_outside_the_maze_is_not_there(cell: str) -> None:
+    world = open_ant("Spots_UMaze")
+    perception = world.perception()
+    for ask in (perception.distance, perception.nearer):
+        with pytest.raises(ValueError, match="no such place"):
+            ask(cell)
+    assert not ANT.persistence.is_possible(perception, cell)
+    assert perception.distance("cell 4 4") > 0, "the last corner"
+
+
 @pytest.mark.parametrize("level", ["Spots_UMaze", "Spots_Medium", "Spots_Large"])
 def test_a_way_goes_around_walls_and_grows_shorter_along_it(level: str) -> None:
     world = open_ant(level)

@@ -236,9 +236,10 @@ class AntPerception(PlainPerception):
         return sum(math.dist(place, next_place) for place, next_place in pairwise([start, *self.maze.way(start, goal)]))
 
     def _centre(self, kind: int, which: int) -> tuple[float, float]:
-        if kind == CELL:
-            return self.maze.centre(which // 100, which % 100)
+        row, column = divmod(which, 100)
+        if kind == CELL and row < len(self.maze.walls) and column < len(self.maze.walls[row]):
+            return self.maze.centre(row, column)
         places = {number: (x, y) for number, x, y in self._spots}
-        if kind == DIRECTION or which not in places:
+        if kind in (CELL, DIRECTION) or which not in places:
             raise ValueError(f"there is no such place here; the spots are {', '.join(SPOTS[n] for n in places)}")
         return places[which]

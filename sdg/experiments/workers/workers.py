@@ -6,6 +6,7 @@ A lost job is banned and reported, and the run goes on.
 import atexit
 import contextlib
 import hashlib
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -152,7 +153,7 @@ class Workers:
         else:
             if function.__module__.startswith("sdg."):
                 compiled.ensure()
-            run = _pool(self).run
+            run = partial(_run_in_pool, self)
         for number, result in run(function, runnable, answer=lambda job, request: job.answer(request)):
             job = runnable[number]
             if hasattr(job, "receive") and not isinstance(result, LostJob):
@@ -172,20 +173,27 @@ def _result_of_lost(job: Any, reason: str) -> Any:
     return job.on_lost(reason)
 
 
-def _pool(workers: Workers) -> Pool:
-    """Processes are kept for the next stage, because importing and compiling takes seconds.
+def _run_in_pool(
+    workers: Workers, function: Callable[[Any], Any], jobs: Sequence[Any], *, answer: Callable[[Any, Any], Any]
+) -> Iterator[tuple[int, Any]]:
+    """`Pool.run` in processes that are kept for the next stage, because importing and compiling takes seconds.
 
     Idle processes of another run, half a gigabyte each, are ended.
     """
-    if workers not in _pools:
-        for idle_workers in [key for key, pool in _pools.items() if pool.idle]:
-            _pools.pop(idle_workers).close()
-        limits = replace(POOL_LIMITS, writes_below=tuple(str(folder.resolve()) for folder in workers.writes))
-        _pools[workers] = Pool(workers.processes, results=RESULTS | ERRORS, limits=limits, patience=workers.patience)
-    return _pools[workers]
+    with _giving:
+        if workers not in _pools:
+            for idle_workers in [key for key, pool in _pools.items() if pool.idle]:
+                _pools.pop(idle_workers).close()
+            limits = replace(POOL_LIMITS, writes_below=tuple(str(folder.resolve()) for folder in workers.writes))
+            _pools[workers] = Pool(
+                workers.processes, results=RESULTS | ERRORS, limits=limits, patience=workers.patience
+            )
+        return _pools[workers].run(function, jobs, answer=answer)
 
 
 _pools: dict[Workers, Pool] = {}
+_giving = threading.Lock()
+"""Held while a pool is given to a run: runs side by side (`sdg sweep --at-once`) are threads."""
 
 
 @atexit.register

@@ -92,8 +92,7 @@ class _Member:
 
 @dataclass(frozen=True, slots=True)
 class _JobQueue:
-    """The jobs of one `run`: their function, the one that answers their questions, those that wait, the tries of
-    each."""
+    """The jobs of one `run`: their function, the one that answers questions, those that wait, the tries of each."""
 
     function: Callable[[Any], Any]
     jobs: Sequence[Any]
@@ -155,20 +154,22 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
     ) -> Iterator[tuple[int, Any]]:
         """(number of the job, result) as they finish; `LostJob` for jobs that were given up.
 
-        `answer(job, request)` answers a job's question, in a separate thread. An exception of a job ends the other
-        jobs and is raised here.
+        `answer(job, request)` answers a job's question, in a separate thread. An exception of a job ends the others and
+        is raised here. The pool isn't idle from this call on, although jobs begin only with the first step.
         """
-        queue = _JobQueue(function, jobs, answer, deque(range(len(jobs))), [0] * len(jobs))
         self._runs += 1
+        return self._run(_JobQueue(function, jobs, answer, deque(range(len(jobs))), [0] * len(jobs)))
+
+    def _run(self, queue: _JobQueue) -> Iterator[tuple[int, Any]]:
         self._last_look = time.monotonic()
         try:
             while queue.waiting or any(member.job is not None for member in self._members):
                 self._hand_out(queue)
                 yield from self._look(queue)
         finally:
-            self._runs -= 1
             for member in [member for member in self._members if member.job is not None]:
                 self._end(member)
+            self._runs -= 1  # last, because another thread closes an idle pool
 
     def _hand_out(self, queue: _JobQueue) -> None:
         while queue.waiting:

@@ -18,11 +18,8 @@ from sdg.skills.learning.vec_env import ChainedVecEnv
 from sdg.skills.policy.network import MLPPolicy
 from sdg.skills.practice.env import ChainedPractice
 from sdg.skills.practice.starts import Starts, target_of
-from sdg.skills.search.trial import SearchResult, SearchSettings, failure, nothing_to_do, success
+from sdg.skills.search.trial import SearchResult, SearchSettings, Task, failure, nothing_to_do, success
 from sdg.skills.subgoal import CheckFunction
-
-Task = tuple[CheckFunction, tuple[int, ...]]
-"""A check and its target."""
 
 SETTLED_SHARE, JUDGED_ATTEMPTS = 0.8, 20
 """A subgoal is settled if SETTLED_SHARE of its latest JUDGED_ATTEMPTS attempts from the start reached it."""
@@ -101,7 +98,6 @@ class LearnedSearch:
     def __init__(self, settings: SearchSettings = SearchSettings(), ppo: Mapping[str, Any] | None = None) -> None:
         self.settings, self.ppo = settings, dict(ppo or {})
         self.learned: tuple[dict[str, np.ndarray], tuple[Task, ...]] = ({}, ())
-        """Weights, and the subgoals that were searched, the latest last."""
 
     def __call__(
         self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int

@@ -65,11 +65,16 @@ class Search(Protocol):
         ...
 
 
+Task = tuple[CheckFunction, tuple[int, ...]]
+"""A check and its target."""
+
+
 @runtime_checkable
 class LearningSearch(Search, Protocol):
-    """A search that learns. `learned` is plain data (weights by name first), with which the next search starts."""
+    """A search that learns. `learned` is plain data with which the next search starts: weights by name, and the
+    subgoals that were searched, the latest last."""
 
-    learned: tuple[dict[str, np.ndarray], Any]
+    learned: tuple[dict[str, np.ndarray], tuple[Task, ...]]
 
 
 CODE_COUNT = 64

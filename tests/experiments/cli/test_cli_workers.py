@@ -7,12 +7,15 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from sdg.envs.domains import domain
+from sdg.experiments.workers import workers
 from sdg.experiments.workers.workers import Workers
+from sdg.sandbox.process.pool import Pool
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -70,6 +73,27 @@ def test_workers_whose_results_are_waited_for_are_left_alone(tmp_path: Path) -> 
     began = next(outer)[1]
     assert dict(Workers(1, folder=tmp_path / "b")(half, [1])) == {1: 0.5}
     assert [pid for _, pid in outer] == [began, began]
+
+
+class Dawdling(Pool):
+    """While one thread asks whether it is idle, the others go on."""
+
+    @property
+    def idle(self) -> bool:
+        idle = super().idle
+        time.sleep(0.05)
+        return idle
+
+
+def test_runs_side_by_side_leave_one_another_s_workers_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "Pool", Dawdling)
+
+    def play(name: str) -> list[dict[int, float]]:
+        return [dict(Workers(1, folder=tmp_path / name)(half, [1, 2])) for _ in range(2)]
+
+    play("idle")
+    with ThreadPoolExecutor(3) as threads:
+        assert list(threads.map(play, "abc")) == [[{1: 0.5, 2: 1.0}] * 2] * 3
 
 
 @pytest.mark.parametrize("processes", [1, 2])

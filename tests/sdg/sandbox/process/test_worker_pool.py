@@ -44,6 +44,23 @@ def results(jobs: list[str], *, pool: Pool) -> dict[str, Any]:
     return {jobs[number]: result for number, result in pool.run(do, jobs)}
 
 
+def test_a_pool_is_taken_from_the_call_until_its_last_worker_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Pool(2) as pool:
+        run = pool.run(do, ["well", "sleep"])
+        assert not pool.idle
+        assert next(run) == (0, "did well")
+        end, seen = pool._end, []
+
+        def end_one(member: Any) -> None:
+            seen.append(pool.idle)
+            end(member)
+
+        monkeypatch.setattr(pool, "_end", end_one)
+        run.close()  # type: ignore[attr-defined]
+        assert seen == [False]
+        assert pool.idle
+
+
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
