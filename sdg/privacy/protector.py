@@ -42,8 +42,9 @@ class Protector:
         """The user's instruction with placeholders in place of sensitive values.
 
         `{wifi_code=4711}` names a value, and so does `{Wi-Fi code = 4711}`; a placeholder that is already in the text
-        must have one. Raises PrivacyError if it has none, for a name or a value that can't be read, and for a text that
-        can't be searched.
+        must have one. A name that an earlier text has for another value isn't given again: this value's is
+        `{wifi_code_2}`. Raises PrivacyError for a placeholder without a value, for a name or a value that can't be
+        read, and for a text that can't be searched.
         """
         count_before = len(tuple(self.memory))
         text = self.memory.mask_as_written(self._take_named_values(instruction))
@@ -55,6 +56,7 @@ class Protector:
             pieces += [text[end : span.start], self._mask_span(text[span.start : span.end], span.kind, taken)]
             end = span.end
         admitted = self.memory.remember_forms("".join([*pieces, text[end:]]), taken=taken)
+        self.memory.unshown.difference_update(PLACEHOLDER.findall(admitted))
         if self._path is not None and len(tuple(self.memory)) != count_before:
             self.memory.save(self._path)
         return admitted
@@ -71,12 +73,12 @@ class Protector:
         text = _NAMED_VALUE.sub(lambda match: f"{{{_name_of(match[1])}}}", instruction)
         if _NAME_BEGINNING.search(text) or (values and re.search("[{}]", re.sub(r"\{[^{}]*\}", "", text))):
             raise PrivacyError("the value in {name=value} is one line without braces, and no others stand beside it")
-        for name, value in values.items():
-            self.memory.name(name, value)
+        taken = frozenset(PLACEHOLDER.findall(text))
+        given = {name: self.memory.give(name, value, taken=taken) for name, value in values.items()}
 
         def normalise(match: re.Match[str]) -> str:
             name = _name_of(match[0])
-            return f"{{{name}}}" if name in values else match[0]
+            return f"{{{given[name]}}}" if name in given else match[0]
 
         return re.sub(r"\{[^{}\n]+\}", normalise, text)
 

@@ -106,6 +106,17 @@ class Bank:
         return {"to": command.argument[:20]}
 
 
+def test_two_tasks_that_name_their_values_alike_get_their_own() -> None:
+    bank = Bank()
+    gate = sdg.Gate(bank)
+    first, second = gate.admit(f"see {{iban={IBAN}}}"), gate.admit("see {iban=DE89370400440532013000}")
+    assert (first, second) == ("see {iban}", "see {iban_2}")
+    gate.execute(*first.split())
+    assert bank.said == IBAN
+    gate.execute(*second.split())
+    assert bank.said == "DE89370400440532013000"
+
+
 class Listens(Refuses):
     """A guard that keeps what it was shown."""
 
