@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.world import Observation
-from sdg.gate.executor import Body, Command, IllegalCommand, SkillResult
+from sdg.gate.executor import Body, Command, GateGuard, IllegalCommand, SkillResult, Verdict
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
 from sdg.privacy.memory import PLACEHOLDER, Placeholders
 from sdg.privacy.recognisers import PrivacyError, Recogniser, find, recognisers_of
@@ -153,6 +153,23 @@ class ProtectedBody:
         except Exception as error:
             rebuilt = RuntimeError(f"the body failed: {mask(f'{type(error).__name__}: {error}')}")
         raise rebuilt
+
+
+class ProtectedGate:
+    """A gate whose reasons go to a model. They quote what is seen, so `tell` hides values in them."""
+
+    def __init__(self, gate: GateGuard, tell: Callable[[str], str]) -> None:
+        self._gate, self._tell = gate, tell
+
+    def feasible(self, command: Command, observation: Observation) -> Verdict:
+        """Ask the gate whether the command can succeed; hide private values in its reason."""
+        verdict = self._gate.feasible(command, observation)
+        return replace(verdict, reason=self._tell(verdict.reason))
+
+    def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
+        """Ask the gate whether the command succeeded; hide private values in its reason."""
+        verdict = self._gate.complete(command, before, after)
+        return replace(verdict, reason=self._tell(verdict.reason))
 
 
 def masked_record(record: Any, mask: Callable[[str], str]) -> Any:
