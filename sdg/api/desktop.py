@@ -6,7 +6,8 @@ from typing import Any
 
 from sdg.envs.ui.access import Access
 from sdg.experiments.play.desktop import check_mode
-from sdg.experiments.play.pages import COMPLETIONS, GUARDS, PageTaskResult, do_task
+from sdg.experiments.play.pages import COMPLETIONS, GUARDS, do_task
+from sdg.experiments.play.trace import PageTaskResult
 from sdg.llm.registry import as_model
 
 

@@ -17,7 +17,7 @@ from sdg.gate.llm import LlmGuard
 from sdg.gate.registry import chain_of, make
 from sdg.llm.registry import as_model
 from sdg.privacy.memory import Placeholders
-from sdg.privacy.protector import ProtectedBody, Protector
+from sdg.privacy.protector import ProtectedBody, ProtectedGate, Protector
 from sdg.privacy.recognisers import recognisers_of
 from sdg.prompts.fill import one_line
 
@@ -56,15 +56,15 @@ class Gate:
         self._call = partial(
             _Call, executor, *((names,) if isinstance(names, str) else tuple(names) for names in (commands, reads))
         )
-        self._last = call = self._call()
+        self._last = self._call()
         models = {} if model is None else {"model": as_model(model)}
         settings = {"confirm": confirm, "about": about} | models
+        self._confirm = confirm
         self._guards = [
-            ConfirmGuard(confirm, call.press_of),
             *(make(guard, settings) if isinstance(guard, str) else guard for guard in guards),
             *(LlmGuard(language_model, about) for language_model in models.values()),
         ]
-        chain_of(self._guards)
+        chain_of([self._last, *self._guards])
 
     @property
     def result(self) -> str:
@@ -83,7 +83,8 @@ class Gate:
         command, call = Command(name, argument, final), self._call()
         with self._lock:
             try:
-                gate = chain_of([call, *self._guards])
+                chain = chain_of([call, ConfirmGuard(self._confirm, call.press_of), *self._guards])
+                gate = ProtectedGate(chain, self._protector.mask)
                 outcome = GatedExecutor(ProtectedBody(call, self._protector), gate).execute(command)
             except Exception as error:  # masked: a planner that gets an exception in its place would try again
                 did = "may have been carried out, look before you repeat it" if call.acted else "wasn't carried out"
@@ -133,9 +134,14 @@ class _Call:
         return done
 
     def press_of(self, command: Command) -> Press:
-        """A command's name: "makePayment" and "sendmail" say what they do as "pay" and "send" would."""
-        words = " ".join(words_of(command.name.replace("_", " ")))
-        return Press() if command.name in self._reads else Press("command", words)
+        """A command's name: "makePayment" and "sendmail" say what they do as "pay" and "send" would; and what the
+        observation's own `press_of`, if it has one, says that is pressed."""
+        if command.name in self._reads:
+            return Press()
+        named = Press("command", " ".join(words_of(command.name.replace("_", " "))))
+        press_of = getattr(self._last_two[1], "press_of", None)
+        press = press_of(command) if press_of else None
+        return replace(press, others=(*press.others, named)) if press else named
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses an unknown command."""

@@ -32,6 +32,8 @@ class Placeholders:
             self._keep(name, value)
         self._on_disk = dict(self._values)
         """The values that its file held when it was last read or written."""
+        self.unshown = set(self._values)
+        """The names that were read and stand in no admitted text yet."""
         self._remask()
 
     def __repr__(self) -> str:
@@ -52,6 +54,17 @@ class Placeholders:
             self._keep(name, value)
             self._remask()
             self.remember(former_value, name[:36])
+
+    def give(self, name: str, value: str, *, taken: frozenset[str] = frozenset()) -> str:
+        """The name that stands for a value that its user named in a text: one of its own, not in `taken`, if a text
+        before has the chosen one for another value."""
+        with self._lock:
+            if name not in self.unshown and self._values.get(name, value) != value:
+                name = self.remember(value, name[:36], taken=taken)
+            else:
+                self.name(name, value)
+            self.unshown.discard(name)
+            return name
 
     def _keep(self, name: str, value: str) -> None:
         if not PLACEHOLDER.fullmatch(f"{{{name}}}"):

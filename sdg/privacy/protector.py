@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.world import Observation
-from sdg.gate.executor import Body, Command, IllegalCommand, SkillResult
+from sdg.gate.executor import Body, Command, GateGuard, IllegalCommand, SkillResult, Verdict
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
 from sdg.privacy.memory import PLACEHOLDER, Placeholders
 from sdg.privacy.recognisers import PrivacyError, Recogniser, find, recognisers_of
@@ -42,8 +42,9 @@ class Protector:
         """The user's instruction with placeholders in place of sensitive values.
 
         `{wifi_code=4711}` names a value, and so does `{Wi-Fi code = 4711}`; a placeholder that is already in the text
-        must have one. Raises PrivacyError if it has none, for a name or a value that can't be read, and for a text that
-        can't be searched.
+        must have one. A name that an earlier text has for another value isn't given again: this value's is
+        `{wifi_code_2}`. Raises PrivacyError for a placeholder without a value, for a name or a value that can't be
+        read, and for a text that can't be searched.
         """
         count_before = len(tuple(self.memory))
         text = self.memory.mask_as_written(self._take_named_values(instruction))
@@ -55,6 +56,7 @@ class Protector:
             pieces += [text[end : span.start], self._mask_span(text[span.start : span.end], span.kind, taken)]
             end = span.end
         admitted = self.memory.remember_forms("".join([*pieces, text[end:]]), taken=taken)
+        self.memory.unshown.difference_update(PLACEHOLDER.findall(admitted))
         if self._path is not None and len(tuple(self.memory)) != count_before:
             self.memory.save(self._path)
         return admitted
@@ -71,12 +73,12 @@ class Protector:
         text = _NAMED_VALUE.sub(lambda match: f"{{{_name_of(match[1])}}}", instruction)
         if _NAME_BEGINNING.search(text) or (values and re.search("[{}]", re.sub(r"\{[^{}]*\}", "", text))):
             raise PrivacyError("the value in {name=value} is one line without braces, and no others stand beside it")
-        for name, value in values.items():
-            self.memory.name(name, value)
+        taken = frozenset(PLACEHOLDER.findall(text))
+        given = {name: self.memory.give(name, value, taken=taken) for name, value in values.items()}
 
         def normalise(match: re.Match[str]) -> str:
             name = _name_of(match[0])
-            return f"{{{name}}}" if name in values else match[0]
+            return f"{{{given[name]}}}" if name in given else match[0]
 
         return re.sub(r"\{[^{}\n]+\}", normalise, text)
 
@@ -151,6 +153,23 @@ class ProtectedBody:
         except Exception as error:
             rebuilt = RuntimeError(f"the body failed: {mask(f'{type(error).__name__}: {error}')}")
         raise rebuilt
+
+
+class ProtectedGate:
+    """A gate whose reasons go to a model. They quote what is seen, so `tell` hides values in them."""
+
+    def __init__(self, gate: GateGuard, tell: Callable[[str], str]) -> None:
+        self._gate, self._tell = gate, tell
+
+    def feasible(self, command: Command, observation: Observation) -> Verdict:
+        """Ask the gate whether the command can succeed; hide private values in its reason."""
+        verdict = self._gate.feasible(command, observation)
+        return replace(verdict, reason=self._tell(verdict.reason))
+
+    def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
+        """Ask the gate whether the command succeeded; hide private values in its reason."""
+        verdict = self._gate.complete(command, before, after)
+        return replace(verdict, reason=self._tell(verdict.reason))
 
 
 def masked_record(record: Any, mask: Callable[[str], str]) -> Any:

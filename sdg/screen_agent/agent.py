@@ -89,7 +89,7 @@ ENDS = "When the task is done it ends by itself."
 HIDDEN = "\nA name in braces stands for a value that is hidden from you: type the name, and the value is filled in."
 """What the prompt says of a task with placeholders."""
 
-End = Literal["solved", "failed", "no command", "out of completions", "infeasible", "page", "model"]
+End = Literal["solved", "failed", "no command", "out of completions", "infeasible", "page", "model", "interrupted"]
 
 
 class ScreenBody(Body, Protocol):
@@ -333,7 +333,11 @@ class Work:
         except IllegalCommand as error:
             self._note(Step(one_line(str(written), 100), f"refused: {one_line(str(error))}"))
             return False
-        outcome = self._executor.execute(command)
+        try:
+            outcome = self._executor.execute(command)
+        except KeyboardInterrupt:
+            self._note(Step(str(command), "interrupted while it was asked about or carried out"))
+            raise
         failure = f"refused: {outcome.error}" if outcome.error else f"no: {outcome.reason}"
         result = "done" if outcome.success else failure
         self._note(Step(str(command), one_line(result), outcome.verdicts))

@@ -7,3 +7,4 @@ const deep = root => {
     node = inner;
   return node;
 };
+const above = node => get(node, 'assignedSlot') || get(node, 'parentElement') || get(node, 'parentNode')?.host || null;

@@ -11,7 +11,6 @@ const dialogs = 'dialog, [role=dialog], [role=alertdialog], [aria-modal=true]';
 const is = (node, what) => Element.prototype.matches.call(node, what);
 const attr = (node, name) => Element.prototype.getAttribute.call(node, name) || '';
 const seen = node => Element.prototype.checkVisibility.call(node);
-const above = node => get(node, 'assignedSlot') || get(node, 'parentElement') || get(node, 'parentNode')?.host || null;
 const up = (node, what) => { while (node && !is(node, what)) node = above(node); return node || null; };
 const parts = node => {  // what is drawn in it: of its open shadow root, and in a slot what is put there
   const put = node instanceof HTMLSlotElement ? node.assignedNodes() : [];

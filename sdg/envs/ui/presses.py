@@ -80,6 +80,9 @@ _FOCUS = (Path(__file__).parent / "focus.js").read_text("utf-8")
 _PRESSED = f"([x, y, way, typed]) => {{\n{_FOCUS}{(Path(__file__).parent / 'presses.js').read_text('utf-8')}}}"
 """What lies at a point, or has the focus (x is null): what is pressed there, in words and by the names of its icon."""
 _NODE = f"([x, y]) => {{\n{_FOCUS}return deep(document); }}"
+_AROUND = f"([x, y]) => {{\n{_FOCUS}const all = []; for (let at = deep(document); at; at = above(at)) all.push(at);"
+_AROUND += "return all; }"
+"""What lies there, and all around it that it is drawn in."""
 
 
 class Frame:
@@ -101,11 +104,24 @@ class Frame:
     def node(self, at: Point) -> Any:
         """What lies there as the protocol describes it; {} for nothing."""
         node = self.ask(_NODE, at, by_value=False)
-        return self._session.send("DOM.describeNode", {"objectId": node})["node"] if node else {}
+        return self._describe(objectId=node) if node else {}
+
+    def _describe(self, **which: object) -> Any:
+        return self._session.send("DOM.describeNode", which)["node"]
 
     def is_closed(self, at: Point) -> bool:
-        """Whether what lies there is drawn by a shadow root that is closed."""
-        return any(root.get("shadowRootType") == "closed" for root in self.node(at).get("shadowRoots", ()))
+        """Whether what lies there is drawn by a shadow root that is closed, or within a button of such a root, which
+        has a slot for it."""
+        around = {"objectId": self.ask(_AROUND, at, by_value=False), "ownProperties": True}
+        found = self._session.send("Runtime.getProperties", around)["result"]
+        nodes = [self._describe(objectId=each["value"]["objectId"]) for each in found if each["enumerable"]]
+        roots = [
+            (n, self._describe(backendNodeId=root["backendNodeId"], depth=-1, pierce=True))
+            for n, node in enumerate(nodes)
+            for root in node.get("shadowRoots", ())
+            if root["shadowRootType"] == "closed"
+        ]
+        return any(not n or _has_slot_in_button(root) for n, root in roots)
 
     def inner(self, at: Point, on_screen: Point | None) -> tuple[Frame, Point, Point | None] | None:
         """The frame that lies at a point, or has the focus, the point in it and on its screen, unless it is scaled;
@@ -142,6 +158,15 @@ def _within(quad: Sequence[float], at: Point, size: Sequence[float]) -> tuple[Po
     along_side = (across * edge_y - down * edge_x) / area * size[0]
     along_edge = (down * side_x - across * side_y) / area * size[1]
     return (along_side, along_edge), max(abs(side_x - size[0]), abs(edge_y - size[1])) > 1
+
+
+def _has_slot_in_button(node: Mapping[str, Any], within: bool = False) -> bool:
+    """Whether a shadow root has a slot within a button or link, its own or one of a shadow root in it."""
+    name, attributes = node["nodeName"].lower(), node.get("attributes", [])
+    roles = dict(zip(attributes[::2], attributes[1::2], strict=True)).get("role", "").lower().split()
+    within = within or name in ("a", "button") or not {"button", "link"}.isdisjoint(roles)
+    within = within or any(map(_has_slot_in_button, node.get("shadowRoots", ())))
+    return (within and name == "slot") or any(_has_slot_in_button(each, within) for each in node.get("children", ()))
 
 
 def pressed_on(page: Any, session: Any, point: tuple[float, float] | None, way: str, typed: str = "") -> Press:

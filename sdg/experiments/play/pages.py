@@ -8,18 +8,16 @@ nothing is pressed where the screen changed since the agent saw it. A folder get
 """
 
 import contextlib
-import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import unquote_plus
 
 import numpy as np
 
-from sdg.console import readable
 from sdg.envs.ui.access import Access, flags_for, origin_of
 from sdg.envs.ui.browser import NoBrowser, open_browser, page_error
 from sdg.envs.ui.changes import what_changed
@@ -29,18 +27,18 @@ from sdg.envs.ui.page import PAGE_ARGUMENTS, PageCommand, PageWorld
 from sdg.envs.ui.parser.screen import draw_caption, picture_of, png_of
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation
-from sdg.errors import SDGError, UserError
+from sdg.errors import SDGError
 from sdg.experiments.play.desktop import COMMANDS, FORMS, ProtectedDesktop, ScreenDesktop, translate_page_errors
-from sdg.gate.executor import Command, GateGuard, IllegalCommand, SkillResult, Verdict
+from sdg.experiments.play.trace import PageTaskResult, empty_trace, keep_trace
+from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.gate.registry import gate_of
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling, whole_letters
 from sdg.privacy.memory import Placeholders
-from sdg.privacy.protector import ProtectedModel, Protector
+from sdg.privacy.protector import ProtectedGate, ProtectedModel, Protector
 from sdg.privacy.recognisers import PrivacyError, recognisers_of
 from sdg.prompts.fill import one_line
 from sdg.screen_agent.agent import UIEpisode, Work
 from sdg.screen_agent.modes import MODES
-from sdg.storage import atomic_write, explaining
 
 GUARDS = ("confirm", "screens")
 COMPLETIONS = 30
@@ -67,8 +65,8 @@ PATCH, MIN_DIFFERENCE, MAX_CHANGED = 16, 40, 0.35
 """PATCH: pixels on each side of a point. MIN_DIFFERENCE: of a changed pixel. MAX_CHANGED: the share that may change."""
 MAX_FRAMES, MAX_SIDE = 200, 1024
 """MAX_FRAMES: of a film. MAX_SIDE: of a frame, in pixels."""
-MAX_ADDRESS, MAX_TRACE = 4000, 10_000_000
-"""MAX_ADDRESS: letters of an address that is shown whole. MAX_TRACE: letters of trace.txt."""
+MAX_ADDRESS = 4000
+"""Letters of an address that is shown whole."""
 RESULT_NAMES: Mapping[str, str] = {"solved": "finished", "failed": "given up"}
 """Ends of an episode whose page judges nothing: the model itself says so."""
 
@@ -161,48 +159,6 @@ class _FilmingDesktop:
             self.frames.append(png_of(np.asarray(frame), compression=1))
 
 
-class _MaskedGate:
-    """A gate whose reasons go to a model. They quote the page, so `tell` hides values in them."""
-
-    def __init__(self, gate: GateGuard, tell: Callable[[str], str]) -> None:
-        self._gate, self._tell = gate, tell
-
-    def feasible(self, command: Command, observation: Observation) -> Verdict:
-        """Ask the gate whether the command can succeed; hide private values in its reason."""
-        verdict = self._gate.feasible(command, observation)
-        return replace(verdict, reason=self._tell(verdict.reason))
-
-    def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
-        """Ask the gate whether the command succeeded; hide private values in its reason."""
-        verdict = self._gate.complete(command, before, after)
-        return replace(verdict, reason=self._tell(verdict.reason))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageTaskResult:
-    """The result of a task: `done` if the model says so, `end` in a word, `said` the model's last words, `answers` how
-    many it gave, `steps` the commands with their outcomes, `address` where the page is now."""
-
-    task: str
-    done: bool
-    end: str
-    said: str
-    answers: int
-    steps: tuple[Mapping[str, Any], ...]
-    tokens: int
-    address: str = ""
-    detail: str = ""
-    asked: tuple[str, ...] = ()
-    folder: str = ""
-
-    def __bool__(self) -> bool:
-        return self.done
-
-    def to_json(self) -> dict[str, Any]:
-        """The result as JSON values."""
-        return asdict(self)
-
-
 def do_task(
     page: Any,
     task: str,
@@ -223,10 +179,10 @@ def do_task(
     `agrees` is asked in words before anything that can't be undone. With `private`, sensitive values of the task reach
     only the page. Faults of a page or a model aren't raised, they are an `end`. Raises PrivacyError for values that
     can't be kept; before anything is done, RunError for a folder that can't be written, and UserError for one whose
-    files aren't of `sdg do`.
+    files aren't of `sdg do`. An interrupt is raised again, once the trace is kept.
     """
     if folder is not None:
-        _empty(folder)
+        empty_trace(folder)
     questions: list[str] = []
     ask, started_at = _record_questions(agrees, questions), time.monotonic()
     world = PageWorld(page, task, access=access, agrees=ask, owned=owned)
@@ -247,10 +203,10 @@ def do_task(
         except Exception as error:
             task = one_line(protector.admit(world.mission) if protector else task)
             result = _task_played(UIEpisode(task, "page", (), 0, detail=_cause(error)), questions, tell)
-            return _keep_trace(result, (), folder, started_at)
+            return keep_trace(result, (), folder, started_at)
         gate = gate_of(guards, usages={}, resolve=lambda *_: (), confirm=ask, presses=filmed.press_of)
         work = Work(
-            cast(Any, filmed), _MaskedGate(gate, tell), mode=MODES[mode], completions=answers, replans=REPLANS,
+            cast(Any, filmed), ProtectedGate(gate, tell), mode=MODES[mode], completions=answers, replans=REPLANS,
             ends=ENDS, changes=what_changed,
         )  # fmt: skip
         masked_model = ProtectedModel(model, protector.mask) if protector else model
@@ -259,48 +215,17 @@ def do_task(
                 work.answer(_reply(masked_model, question))
         except Exception as error:
             work.stop("model" if isinstance(error, ModelError) else "page", _cause(error))
+        except KeyboardInterrupt:
+            work.stop("interrupted")
         played = work.result()
         last_words = tell(world.said)
         filmed.keep(f"{RESULT_NAMES.get(played.end, played.end)}: {one_line(last_words or tell(played.detail), 200)}")
         address = "" if played.end == "page" else str(page.url)
-    result = _task_played(played, questions, tell, last_words=last_words, address=_mask_address(address, tell))
-    return _keep_trace(result, filmed.frames, folder, started_at)
-
-
-def _empty(folder: Path) -> None:
-    """Take an earlier task's trace out of a folder, before anything is done that can't be undone."""
-    for name, (mark, beginning) in _TRACE_FILES.items():
-        with explaining(folder / name):
-            if (folder / name).exists() and not (
-                (folder / mark).exists() and (folder / mark).read_bytes().startswith(beginning)
-            ):
-                raise UserError(f"{folder / name} wasn't written by sdg: name another folder")
-    for name in ("film.gif", "trace.json"):
-        with explaining(folder / name):
-            (folder / name).unlink(missing_ok=True)
-    atomic_write(folder / "trace.txt", "Task: \n")
-
-
-_TRACE_FILES: Mapping[str, tuple[str, bytes]] = {
-    "trace.txt": ("trace.txt", b"Task: "),
-    "trace.json": ("trace.json", b'{\n "task": '),
-    "film.gif": ("trace.json", b'{\n "task": '),
-}
-"""For each file of a trace: the file, and the beginning of it, that show that `sdg do` wrote it."""
-
-
-def _keep_trace(
-    result: PageTaskResult, frames: Sequence[bytes], folder: Path | None, started_at: float
-) -> PageTaskResult:
-    """Write the trace. If the folder can't be written, the result says so, but still reports what was done; it doesn't
-    suggest to repeat the task."""
-    if folder is None:
-        return result
-    try:
-        return _write_trace(result, frames, folder, seconds=time.monotonic() - started_at)
-    except Exception as error:
-        cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
-        return replace(result, detail=f"{result.detail} {folder} doesn't keep what was done: {cause}".strip())
+        result = _task_played(played, questions, tell, last_words=last_words, address=_mask_address(address, tell))
+        result = keep_trace(result, filmed.frames, folder, started_at)
+        if played.end == "interrupted":
+            raise KeyboardInterrupt
+    return result
 
 
 def _record_questions(agrees: Callable[[str], bool], questions: list[str]) -> Callable[[str], bool]:
@@ -361,22 +286,6 @@ def _task_played(
         detail=tell(episode.detail),
         asked=tuple(map(tell, questions)),
     )
-
-
-def _write_trace(result: PageTaskResult, frames: Sequence[bytes], folder: Path, *, seconds: float) -> PageTaskResult:
-    """Write film.gif, trace.txt and trace.json to the folder."""
-    from sdg.experiments.play.film import animate_pictures
-
-    result = replace(result, folder=str(folder))
-    lines = [f"Task: {result.task}", *(f"Asked: {question}" for question in result.asked), ""]
-    for number, step in enumerate(result.steps, 1):
-        lines += [f"{number:3}. {step['command']}: {step['outcome']}", *(f"       {why}" for why in step["verdicts"])]
-    end = f"End: {result.end} after {result.answers} answers and {seconds:.0f} s. {result.said} {result.detail}".strip()
-    atomic_write(folder / "trace.txt", readable("\n".join([*lines, "", end]), most=MAX_TRACE) + "\n")
-    atomic_write(folder / "trace.json", json.dumps(result.to_json(), ensure_ascii=False, indent=1) + "\n")
-    if frames:
-        atomic_write(folder / "film.gif", animate_pictures(frames, [1200] * (len(frames) - 1) + [3000]))
-    return result
 
 
 @contextlib.contextmanager

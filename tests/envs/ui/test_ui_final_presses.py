@@ -46,6 +46,9 @@ SPACE = ("PRESS_KEY", "<Space>")
 TRASH = "<form id=posts-filter><input type=search><button>Go</button><input id=i {}></form>" + FOCUS
 SHUT = f"<x-buy id=i tabindex=0 {AT}>Item 7</x-buy><script>i.attachShadow({{mode:'closed'}}).innerHTML='Buy: <slot>'"
 SHUT += f"</script>{FOCUS}"
+SLOT = f"<x-buy id=i {AT}>{{}}</x-buy><script>s=i.attachShadow({{{{mode:'closed'}}}});s.innerHTML=`{{}}`</script>"
+ITEM = "<span style='position:absolute;inset:0'>Item 7</span>"
+PASSED = "</script><script>s.firstChild.attachShadow({mode:'closed'}).innerHTML="
 OVER = "<button style='position:absolute;inset:0;width:100%;height:100%'></button>"
 MAILS = (
     "<div id=i role=listbox tabindex=0 aria-activedescendant={}><div id=a role=option>Mail</div>"
@@ -228,6 +231,18 @@ ASKED = {
     "Space on a canvas": (f"<canvas id=i tabindex=0 aria-label=Board></canvas>{FOCUS}", *SPACE),
     "a button over words": (f"<div {AT}>{OVER}<b>Delete this project and all its data</b></div>", *CLICK),
     "a list marker's word": (f'<ul><li onclick=1 {AT[:-1]};list-style:inside "Delete "\'>my old files</ul>', *CLICK),
+    "a slot in a closed button": (SLOT.format(ITEM, "<button onclick=1>Buy now: <slot></slot></button>"), *CLICK),
+    "a slot in a closed link": (SLOT.format(ITEM, "<p><a href=/buy>Buy: <b><slot></slot></b></a>"), *CLICK),
+    "a slot in what is called a button": (SLOT.format(ITEM, "<div role='Button'><slot></slot></div>"), *CLICK),
+    "a slot that is passed on": (
+        SLOT.format(ITEM, f"<div><slot></slot></div>`{PASSED}`<button>Buy: <slot></slot></button>"),
+        *CLICK,
+    ),
+    "Space on what lies in a closed button": (
+        SLOT.format("<b id=b tabindex=0>Item 7</b>", "<button>Buy: <slot></slot></button>")
+        + "<script>b.focus()</script>",
+        *SPACE,
+    ),
     "a closed shadow root": (
         f"<x-pay {AT}></x-pay><script>document.querySelector('x-pay').attachShadow({{mode:'closed'}}).innerHTML="
         "'<button>Pay 500 EUR to ACME now</button>'</script>",
@@ -288,6 +303,9 @@ NOT_ASKED = {
         f"<div>{DIGITS}<input maxlength=1><p>Pay 30 EUR to Ann: the code</div>{FOCUS}", "TYPE_TEXT", "2"),
     "a code that signs in": (f"<p>Your code, please<input id=i maxlength=6>{FOCUS}", "TYPE_TEXT", "471142"),
     "Enter on an open shadow root": (SHUT.replace("closed", "open").replace("Buy", "See"), "PRESS_KEY", "<Enter>"),
+    "a slot beside a closed button": (SLOT.format(ITEM, "<p><slot></slot></p><button>Buy</button>"), *CLICK),
+    "a slot beside one that is passed on": (
+        SLOT.format(ITEM, f"<div>Buy</div><slot></slot>`{PASSED}`<button><slot></slot></button>"), *CLICK),
     "a button over harmless words": (f"<div {AT}>{OVER}<b>See this project and all its data</b></div>", *CLICK),
     "a button over a part": (
         f"<div><button title=Next {AT}></button><p style=height:200px><p>Delete it all</div>", *CLICK),

@@ -19,7 +19,8 @@ from sdg.envs.ui.parser.screen import PAINT, Screen, ScreenElement, picture_of, 
 from sdg.envs.ui.texts import EVERYWHERE, MOST_TEXT, Placed
 from sdg.envs.world import Observation
 from sdg.experiments.play.desktop import ProtectedDesktop, ScreenDesktop
-from sdg.experiments.play.pages import PageDesktop, PageTaskResult, do_task, open_page
+from sdg.experiments.play.pages import PageDesktop, do_task, open_page
+from sdg.experiments.play.trace import PageTaskResult
 from sdg.gate.executor import Command, SkillResult
 from sdg.llm.model import Completion, Message, Sampling
 from sdg.privacy.memory import Placeholders

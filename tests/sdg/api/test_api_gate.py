@@ -14,7 +14,10 @@ from sdg.api import gate as module
 from sdg.envs.registry import RegistryError
 from sdg.envs.world import Observation
 from sdg.gate.executor import MAX_ERROR_CHARS, Command, IllegalCommand, SkillResult, Verdict
+from sdg.phone_agent.desktop import PhoneDesktop
 from sdg.privacy.recognisers import PrivacyError
+from tests.shared.screens.phone_dumps import dump, node
+from tests.shared.screens.scripted_phone import ScriptedPhone, button
 
 
 class Shop:
@@ -104,6 +107,17 @@ class Bank:
     def perform(self, command: Command) -> dict[str, str]:
         self.said = command.argument
         return {"to": command.argument[:20]}
+
+
+def test_two_tasks_that_name_their_values_alike_get_their_own() -> None:
+    bank = Bank()
+    gate = sdg.Gate(bank)
+    first, second = gate.admit(f"see {{iban={IBAN}}}"), gate.admit("see {iban=DE89370400440532013000}")
+    assert (first, second) == ("see {iban}", "see {iban_2}")
+    gate.execute(*first.split())
+    assert bank.said == IBAN
+    gate.execute(*second.split())
+    assert bank.said == "DE89370400440532013000"
 
 
 class Listens(Refuses):
@@ -292,6 +306,24 @@ def test_a_lone_name_isn_t_its_letters_and_names_outlast_a_call() -> None:
 
 def test_a_picture_in_a_buffer_that_is_used_again_shows_what_changed() -> None:
     assert sdg.Gate(Diary()).execute("pop").reason == "something changed"
+
+
+def test_what_an_observation_says_of_a_press_is_asked_about() -> None:
+    asks = node("TextView", "[0,60][400,90]", text="Delete all photos?")
+    phone = ScriptedPhone(dump(button("OK"), asks), dump(button("OK")))
+    assert "can't be undone" in sdg.Gate(PhoneDesktop(phone, "tidy up")).execute("Tap", "50,25").error
+    assert phone.done == []
+    phone.at = 1
+    assert sdg.Gate(PhoneDesktop(phone, "tidy up")).execute("Tap", "50,25").verdicts[0].passed
+
+
+def test_a_press_is_judged_with_its_values_and_told_without() -> None:
+    phone, asked = ScriptedPhone(dump(button(f"Pay {IBAN}"), button("Next", 60))), list[str]()
+    gate = sdg.Gate(PhoneDesktop(phone, "pay"), confirm=lambda question: len(asked.__iadd__([question])) > 1)
+    gate.admit(f"pay {{iban={IBAN}}} {{word=Pay}}")
+    outcome = gate.execute("Tap", "50,25")
+    assert (phone.done, len(asked)) == ([], 1)
+    assert not any(part in repr(outcome) for part in (IBAN[:10], IBAN[-8:]))
 
 
 class Later:

@@ -43,6 +43,30 @@ def test_values_that_their_user_names() -> None:
     assert ours.admit("and again: {wifi}, BLUE SKY 9") == "and again: {wifi}, {wifi}"
 
 
+def test_a_name_that_stands_for_a_value_in_one_text_stands_for_no_other_in_the_next() -> None:
+    ours = protector(pin="4711 or so")
+    texts = [
+        ("send {code=walrus}, {code}", "send {code}, {code}", "send walrus, walrus"),
+        ("send {code=orchid}, {code}", "send {code_2}, {code_2}", "send orchid, orchid"),
+        ("send {code=walrus} to X-77", "send {code} to {code_3}", "send walrus to X-77"),
+        ("send {code_3=zebra}", "send {code_3_2}", "send zebra"),
+        ("send {code=tulips} and {code_4=badger}", "send {code_5} and {code_4}", "send tulips and badger"),
+        ("send {pin=4712 or so}", "send {pin}", "send 4712 or so"),
+        ("send {pin=4713 or so}", "send {pin_3}", "send 4713 or so"),
+    ]
+    assert [ours.admit(said) for said, _, _ in texts] == [admitted for _, admitted, _ in texts]
+    assert [ours.fill(admitted) for _, admitted, _ in texts] == [meant for _, _, meant in texts]
+    with pytest.raises(PrivacyError, match=r"no value is kept for the placeholder \{code_6\}"):
+        ours.admit("send {code=one more} and {code_6}")
+
+
+def test_a_value_that_was_read_is_kept_by_a_text_that_has_its_name() -> None:
+    ours = protector(pin="4711 or so")
+    assert ours.admit("type {pin}") == "type {pin}"
+    assert ours.admit("type {pin=4712 or so}") == "type {pin_2}"
+    assert ours.fill("{pin}") == "4711 or so"
+
+
 @pytest.mark.parametrize(
     ("kept", "said"),
     [

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.ui.access import Access
-from sdg.experiments.play.pages import PageTaskResult, do_task, open_page
+from sdg.experiments.play.pages import do_task, open_page
+from sdg.experiments.play.trace import PageTaskResult
 from sdg.llm.model import Completion, Message, Sampling
 
 BIG = "position:absolute;left:20px;top:20px;width:200px;height:100px"

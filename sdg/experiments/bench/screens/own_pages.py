@@ -31,7 +31,8 @@ from sdg.errors import UserError
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.command import with_patience
 from sdg.experiments.play.desktop import check_mode
-from sdg.experiments.play.pages import COMPLETIONS, ENDS, SAMPLING, PageDesktop, PageTaskResult, do_task, open_page
+from sdg.experiments.play.pages import COMPLETIONS, ENDS, SAMPLING, PageDesktop, do_task, open_page
+from sdg.experiments.play.trace import PageTaskResult
 from sdg.experiments.results.comparison import named_model
 from sdg.gate.confirm import final_press
 from sdg.gate.executor import OpenGate
