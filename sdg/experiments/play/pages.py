@@ -210,14 +210,7 @@ def do_task(
             ends=ENDS, changes=what_changed,
         )  # fmt: skip
         masked_model = ProtectedModel(model, protector.mask) if protector else model
-        try:
-            while (question := work.question()) is not None:
-                work.answer(_reply(masked_model, question))
-        except Exception as error:
-            work.stop("model" if isinstance(error, ModelError) else "page", _cause(error))
-        except KeyboardInterrupt:
-            work.stop("interrupted")
-        played = work.result()
+        played = _play(work, masked_model)
         last_words = tell(world.said)
         filmed.keep(f"{RESULT_NAMES.get(played.end, played.end)}: {one_line(last_words or tell(played.detail), 200)}")
         address = "" if played.end == "page" else str(page.url)
@@ -226,6 +219,18 @@ def do_task(
         if played.end == "interrupted":
             raise KeyboardInterrupt
     return result
+
+
+def _play(work: Work, model: LanguageModel) -> UIEpisode:
+    """Work until the task ends; a fault or an interrupt ends it with what was done."""
+    try:
+        while (question := work.question()) is not None:
+            work.answer(_reply(model, question))
+    except Exception as error:
+        work.stop("model" if isinstance(error, ModelError) else "page", _cause(error))
+    except KeyboardInterrupt:
+        work.stop("interrupted")
+    return work.result()
 
 
 def _record_questions(agrees: Callable[[str], bool], questions: list[str]) -> Callable[[str], bool]:

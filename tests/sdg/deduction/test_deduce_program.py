@@ -231,21 +231,26 @@ def test_a_wrapper_with_the_name_of_a_skill_is_told_that_it_calls_itself() -> No
     assert robot.actions == []
 
 
+def scope_with(composed: dict[str, ComposedSkill]) -> Scope:
+    """What a program may call in a new world: scripted skills and these composed ones."""
+    world = BabyAIWorld("GoToLocal")
+    world.reset(SEED)
+    robot = Robot(world, scripted_skills(), domain=BABYAI, rng=np.random.default_rng(0))
+    return Scope(robot, GatedExecutor(robot, rules_gate(robot.skills, BABYAI)), composed=composed)
+
+
 @pytest.mark.parametrize(
     ("kind", "argument", "is_fault"),
     [("position", "(0, 1)", False), ("position", "()", True), ("position", "(1,)", True),
      ("position", "(1, 2, 3)", True), ("number", "2", False), ("number", "True", True)],
 )  # fmt: skip
 def test_a_composed_skills_argument_is_of_its_kind(kind: str, argument: str, is_fault: bool) -> None:
-    world = BabyAIWorld("GoToLocal")
-    world.reset(SEED)
-    robot = Robot(world, scripted_skills(), domain=BABYAI, rng=np.random.default_rng(0))
     linked = (
         "def idle(where):\n    require_argument(where, 'where', 'KIND')\n    skill_begins('idle', False)\n"
         "    return skill_result('idle', True, True)\n"
     ).replace("KIND", kind)
     idle = ComposedSkill("idle", (), "Waits.", "nothing", "nothing", linked, calls=())
-    scope = Scope(robot, GatedExecutor(robot, rules_gate(robot.skills, BABYAI)), composed={"idle": idle})
+    scope = scope_with({"idle": idle})
     ran = run_program(f"def program():\n    idle({argument})\n", scope, budget=20_000)
     assert ("its argument is a" in ran.error) == is_fault, ran.error
 
@@ -253,12 +258,9 @@ def test_a_composed_skills_argument_is_of_its_kind(kind: str, argument: str, is_
 @pytest.mark.parametrize("meddling", ["skill_result('idle', True, True)", "skill_begins('idle', False)"])
 def test_what_came_of_composed_skills_cannot_be_forged(meddling: str) -> None:
     """These are functions of the host's that linked source alone may call."""
-    world = BabyAIWorld("GoToLocal")
-    world.reset(SEED)
-    robot = Robot(world, scripted_skills(), domain=BABYAI, rng=np.random.default_rng(0))
     linked = "def idle():\n    skill_begins('idle', False)\n    return skill_result('idle', True, any([False]))\n"
     idle = ComposedSkill("idle", (), "Waits.", "nothing", "nothing", linked, calls=())
-    scope = Scope(robot, GatedExecutor(robot, rules_gate(robot.skills, BABYAI)), composed={"idle": idle})
+    scope = scope_with({"idle": idle})
     forged = f"def program():\n    {meddling}\n    idle()\n"
     assert run_program(forged, scope, budget=20_000).cause == NO_PROGRAM
     assert scope.composed.log == ()
@@ -269,9 +271,6 @@ def test_what_came_of_composed_skills_cannot_be_forged(meddling: str) -> None:
 
 def test_composed_skills_whose_check_fails_end_the_program_alone() -> None:
     """Their calls within one another end without a result, and a stranger's may end without having begun."""
-    world = BabyAIWorld("GoToLocal")
-    world.reset(SEED)
-    robot = Robot(world, scripted_skills(), domain=BABYAI, rng=np.random.default_rng(0))
     wrapped = (
         "def {0}():\n    skill_begins('{0}', False)\n    try:\n        said = {1}\n    except Exception:\n"
         "        skill_result('{0}', None, False)\n        raise\n    return skill_result('{0}', said, {2})\n"
@@ -283,7 +282,7 @@ def test_composed_skills_whose_check_fails_end_the_program_alone() -> None:
     }
     skills = {name: ComposedSkill(name, (), "Waits.", "", "", text, calls=()) for name, text in sources.items()}
     skills["outer"] = replace(skills["outer"], uses=("inner",) * 300)
-    scope = Scope(robot, GatedExecutor(robot, rules_gate(robot.skills, BABYAI)), composed=skills)
+    scope = scope_with(skills)
     failed = run_program("def program():\n    outer()\n", scope, budget=20_000)
     assert "IndexError" in failed.error
     assert [(call.name, call.said, call.after) for call in scope.composed.log] == [
@@ -293,12 +292,9 @@ def test_composed_skills_whose_check_fails_end_the_program_alone() -> None:
 
 
 def test_more_composed_code_than_loads_in_seconds_is_refused_before_it_is_loaded() -> None:
-    world = BabyAIWorld("GoToLocal")
-    world.reset(SEED)
-    robot = Robot(world, scripted_skills(), domain=BABYAI, rng=np.random.default_rng(0))
     long = "def idle():\n    return skill_result('idle', True, True)\n" + "def more(x):\n    return x\n" * 2_600
     idle = ComposedSkill("idle", (), "Waits.", "", "", long, calls=())
-    scope = Scope(robot, GatedExecutor(robot, rules_gate(robot.skills, BABYAI)), composed={"idle": idle})
+    scope = scope_with({"idle": idle})
     ran = run_program("def program():\n    idle()\n", scope, budget=20_000)
     assert ran.cause == NO_PROGRAM
     assert "have more than 65536 bytes of code" in ran.error
