@@ -13,7 +13,7 @@ import pytest
 from sdg.envs.ui.browser import Browser, what_is_missing
 from sdg.envs.ui.parser.screen import Screen, ScreenElement, png_of
 from sdg.envs.ui.tasks import SEEN
-from sdg.experiments.bench.screens.exemplars import MAX_ELEMENTS, Exemplar, exemplars, write_out
+from sdg.experiments.bench.screens.exemplars import MAX_ELEMENTS, MAX_REPEATS, Exemplar, exemplars, write_out
 from sdg.experiments.play.desktop import ScreenDesktop
 from training.screen_expert.exemplars import WHY, make_exemplar, turns_of
 
@@ -96,3 +96,13 @@ def test_a_written_example_leaves_out_elements_but_never_a_pressed_one() -> None
     text = write_out({"task": "a", "seed": 0, "instruction": "Press it.", "why": "It's asked for.", "turns": [turn]})
     assert [line for line in text.splitlines() if line in lines] == [*lines[:MAX_ELEMENTS], lines[15]]
     assert f"({20 - MAX_ELEMENTS - 1} more)" in text
+
+
+def test_a_written_example_shows_its_first_and_last_turn_and_few_equal_commands() -> None:
+    scroll = {"name": "SCROLL_DOWN_COORDS", "args": {"coords": [50, 54]}}
+    turns = [{"observation": f"screen {number}", "commands": [scroll] * 9} for number in range(4)]
+    text = write_out({"task": "a", "seed": 0, "instruction": "Read it.", "why": "It's long.", "turns": turns})
+    assert [number for number in range(4) if f"screen {number}" in text] == [0, 3]
+    assert text.count("It's long.") == 1
+    assert text.count(json.dumps(scroll)) == 2 * MAX_REPEATS
+    assert text.count("(SCROLL_DOWN_COORDS 9 times in all)") == 2

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from sdg.envs.box import Box
-from sdg.envs.ui.browser import PageError
+from sdg.envs.ui.browser import SCALE, SCROLL, PageError
 from sdg.envs.ui.commands import ARGUMENTS, KEYS, SCREEN, ScreenCommand, ScreenCommandError, command_from_json
 from sdg.envs.ui.domain import UIWorld
 from sdg.envs.ui.parser.screen import (
@@ -45,8 +45,8 @@ COMMANDS: Mapping[str, str] = {
     "DBLCLICK_COORDS": "click twice",
     "MOUSEDOWN_COORDS": "press the mouse button and hold it: a drag begins",
     "MOUSEUP_COORDS": "let the mouse button go: a drag ends",
-    "SCROLL_UP_COORDS": "scroll up what lies there",
-    "SCROLL_DOWN_COORDS": "scroll down what lies there",
+    "SCROLL_UP_COORDS": f"scroll up what lies there, {SCALE * SCROLL} pixels",
+    "SCROLL_DOWN_COORDS": f"scroll down what lies there, {SCALE * SCROLL} pixels",
     "PRESS_KEY": f"press a key: {', '.join(KEYS)}",
     "TYPE_TEXT": "type text where the focus is (an open dropdown takes the first letters of an entry)",
 }

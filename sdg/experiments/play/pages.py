@@ -55,6 +55,8 @@ ENDS = (
 )
 _COMMAND_HELP: Mapping[str, str] = {
     **COMMANDS,
+    "SCROLL_UP_COORDS": "scroll up what lies there",
+    "SCROLL_DOWN_COORDS": "scroll down what lies there",
     "PRESS_KEY": f"press a key: {', '.join(PAGE_KEYS)}",
     "GO_BACK": "go back to the page before",
     "WAIT": "wait two seconds",

@@ -8,8 +8,9 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ MIN_LIKENESS = 0.15
 """Least `_likeness` of two instructions at which an example of one serves the other."""
 MAX_ELEMENTS = 5
 """Elements that an example shows of each list on a screen, beside those that are pressed."""
+MAX_REPEATS = 3
+"""Equal commands, one after another, that an example shows."""
 PLACE = Path(__file__).parent / "exemplars.json"
 
 
@@ -29,16 +32,31 @@ and the `commands` that were given on it."""
 
 
 def write_out(exemplar: Exemplar) -> str:
-    """The example as a prompt shows it."""
+    """The example as a prompt shows it: its first and its last turn, to spare tokens."""
     parts = [
         "An example of another task, done right (places are those of its own screen):",
         fence(exemplar["instruction"]),
     ]
-    for number, turn in enumerate(exemplar["turns"], 1):
-        plan = "nothing is left" if number == len(exemplar["turns"]) else "go on where the new screen shows the rest"
-        answer = json.dumps({"thoughts": {"reasoning": exemplar["why"], "plan": plan}, "commands": turn["commands"]})
-        parts += [f"Observation {number} of the example:", fence(_shortened(turn)), f"Answer: {answer}"]
+    turns = exemplar["turns"]
+    for number in sorted({1, len(turns)}):
+        turn = turns[number - 1]
+        thoughts = {"reasoning": exemplar["why"]} if number == 1 else {}
+        thoughts["plan"] = "nothing is left" if number == len(turns) else "go on where the new screen shows the rest"
+        commands, left_out = _without_repeats(turn["commands"])
+        answer = json.dumps({"thoughts": thoughts, "commands": commands})
+        parts += [f"Observation {number} of the example:", fence(_shortened(turn)), f"Answer: {answer}{left_out}"]
     return "\n".join([*parts, "The example ends here.\n"])
+
+
+def _without_repeats(commands: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], str]:
+    """The commands with the first of each run of equal ones, and words that tell of the others."""
+    shown, left_out = [], ""
+    for command, run in groupby(commands):
+        count = len(list(run))
+        shown += [command] * min(count, MAX_REPEATS)
+        if count > MAX_REPEATS:
+            left_out += f" ({command['name']} {count} times in all)"
+    return shown, left_out
 
 
 def _shortened(turn: Mapping[str, Any]) -> str:
