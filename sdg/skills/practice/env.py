@@ -67,11 +67,13 @@ class PracticeEnv:
         return self.inputs.actions_to_world(actions, self.frames)
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Step all rows; (fired, task over, task succeeded) as bool (n,)."""
+        """Step all rows; (fired, task over, task succeeded) as bool (n,). A step that ends the task as failed reaches
+        nothing, whatever its check says.
+        """
         over, succeeded = self.rows.step(actions)
         self.age += 1
         self.steps += len(actions)
-        fired = self.reward(self.memory, self.starts.check_of[self.start_of])
+        fired = self.reward(self.memory, self.starts.check_of[self.start_of]) & (succeeded | ~over)
         if self.require_same_place:
             fired &= self.rows.places() == self.began_in
         self.goes_on = fired & ~over

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from sdg.envs.domain import Domain
 from sdg.envs.domains import domain
+from sdg.envs.world import StepResult
 from sdg.skills.learning.by_hand import SkillSpec, learn_library
 from sdg.skills.learning.sb3 import SB3, ContinuedPractice
 from sdg.skills.learning.train import TrainSettings
+from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.starts import Starts
 from sdg.skills.subgoal import CheckFunction
+from tests.envs.corridor import RIGHT, Corridor, CorridorDomain
 
 CORRIDOR = domain("tests.envs.corridor:CORRIDOR")
 SETTINGS = TrainSettings(
@@ -29,9 +34,9 @@ NEVER = CheckFunction("never", "def never():\n    return get_position() > 1000\n
 STEPPED = CheckFunction("stepped", "def stepped():\n    return get_steps() >= get_start_steps() + 2\n")
 
 
-def starts(check: CheckFunction, count: int = 20) -> Starts:
-    rows = CORRIDOR.begin(CORRIDOR.layouts("Visit", list(range(count))), np.arange(count))
-    return Starts(rows, np.tile(CORRIDOR.language.row(""), (count, 1)), (check,), np.zeros(count, np.int64))
+def starts(check: CheckFunction, count: int = 20, on: Domain = CORRIDOR) -> Starts:
+    rows = on.begin(on.layouts("Visit", list(range(count))), np.arange(count))
+    return Starts(rows, np.tile(on.language.row(""), (count, 1)), (check,), np.zeros(count, np.int64))
 
 
 def test_nothing_is_learned_without_a_reward() -> None:
@@ -40,6 +45,32 @@ def test_nothing_is_learned_without_a_reward() -> None:
     assert learner.learn(2048, callback=lambda *_: True) == 2048
     after = learner.policy().weights
     assert all(np.array_equal(before[name], after[name]) for name in before)
+
+
+class _Pit(Corridor):
+    """A corridor with a pit from three cells to the right of the start on: who falls in has failed."""
+
+    def step(self, action: Any) -> StepResult:
+        result = super().step(action)
+        is_in_pit = self.state.at - self.state.start >= 3
+        return StepResult(0.0, terminated=True, truncated=False) if is_in_pit else result
+
+
+class _PitDomain(CorridorDomain):
+    world = _Pit
+
+
+@pytest.mark.parametrize("world", [CORRIDOR, _PitDomain()], ids=["floor", "pit"])
+def test_a_step_that_ends_the_task_as_failed_reaches_nothing(world: Domain) -> None:
+    pool = starts(MOVED, on=world)
+    env = PracticeEnv(pool, len(pool), horizon=5, seed=0)
+    env.restore(np.arange(len(pool)), np.arange(len(pool)))
+    for _ in range(3):
+        fired, over, succeeded = env.step(np.full(len(pool), RIGHT))
+    has_moved = env.reward(env.memory, np.zeros(len(pool), np.int64))
+    assert has_moved.sum() > len(pool) / 2
+    assert fired.tolist() == (has_moved & (world is CORRIDOR)).tolist()
+    assert (over & ~succeeded).tolist() == (has_moved & (world is not CORRIDOR)).tolist()
 
 
 def test_what_was_learned_is_gone_on_from() -> None:
