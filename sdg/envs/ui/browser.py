@@ -137,6 +137,13 @@ def page_error() -> type[Exception]:
     return Error
 
 
+def timeout_error() -> type[Exception]:
+    """The `page_error` of what took too long."""
+    from playwright.sync_api import TimeoutError as PlaywrightTimeout
+
+    return PlaywrightTimeout
+
+
 def _launch(chrome: Any, *flags: str) -> Any:
     return chrome.launch(
         executable_path=chromium(),
@@ -263,11 +270,8 @@ class Browser(contextlib.AbstractContextManager["Browser"]):
 
     def settle(self) -> None:
         """Wait until nothing moves any more, at most `SETTLE_MS`: a page that never rests is shown as it is."""
-        try:
+        with contextlib.suppress(timeout_error()):
             self.page.wait_for_function(_SETTLED, timeout=SETTLE_MS, polling=20)
-        except self.error as error:
-            if "Timeout" not in str(error):
-                raise
 
     def state(self) -> Mapping[str, Any]:
         """`done` (bool), `reward` (float, raw: without the share for speed) and the instruction's `words`."""

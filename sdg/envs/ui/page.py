@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Self
 
 from sdg.envs.ui.access import NO_PEERS, Access, origin_of
-from sdg.envs.ui.browser import LOAD_TIMEOUT_MS, PageError, page_error
+from sdg.envs.ui.browser import LOAD_TIMEOUT_MS, PageError, page_error, timeout_error
 from sdg.envs.ui.commands import ARGUMENTS, AT_POINTS, ScreenCommand
 from sdg.envs.ui.keys import KEY_LETTERS, PAGE_KEYS, key_event
 from sdg.envs.ui.presses import BREAKS, CLICKS, COPIES, DROPS, TYPES, WAYS, Frame, Press, pressed_on
@@ -135,9 +135,7 @@ class PageWorld:
         if not self._skips_fonts:
             try:
                 return bytes(self.page.screenshot(scale="css", timeout=SEEN_MS // 2))
-            except self.error as error:
-                if "Timeout" not in str(error):
-                    raise
+            except timeout_error():
                 self._skips_fonts = True
         view = self._session.send("Page.getLayoutMetrics")["cssVisualViewport"]
         clip = {"x": view["pageX"], "y": view["pageY"], "width": view["clientWidth"], "height": view["clientHeight"],
@@ -310,9 +308,10 @@ class PageWorld:
         self.page.wait_for_timeout(REST_MS)
         try:
             self.page.wait_for_function(_RESTS, timeout=SETTLE_MS, polling=50)
-        except self.error as error:
-            if "Timeout" not in str(error):  # it led elsewhere in the middle
-                self.page.wait_for_load_state("domcontentloaded", timeout=LOAD_TIMEOUT_MS)
+        except timeout_error():
+            return
+        except self.error:  # it led elsewhere in the middle
+            self.page.wait_for_load_state("domcontentloaded", timeout=LOAD_TIMEOUT_MS)
 
     def _take_over(self) -> None:
         """Show a new window's address in the page itself, because the agent sees only this page."""
