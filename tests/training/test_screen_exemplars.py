@@ -98,11 +98,11 @@ def test_a_written_example_leaves_out_elements_but_never_a_pressed_one() -> None
     assert f"({20 - MAX_ELEMENTS - 1} more)" in text
 
 
-def test_a_written_example_shows_its_first_and_last_turn_and_few_equal_commands() -> None:
+def test_a_written_example_shows_its_first_and_last_screen_and_few_equal_commands() -> None:
     scroll = {"name": "SCROLL_DOWN_COORDS", "args": {"coords": [50, 54]}}
     turns = [{"observation": f"screen {number}", "commands": [scroll] * 9} for number in range(4)]
     text = write_out({"task": "a", "seed": 0, "instruction": "Read it.", "why": "It's long.", "turns": turns})
     assert [number for number in range(4) if f"screen {number}" in text] == [0, 3]
     assert text.count("It's long.") == 1
-    assert text.count(json.dumps(scroll)) == 2 * MAX_REPEATS
-    assert text.count("(SCROLL_DOWN_COORDS 9 times in all)") == 2
+    assert text.count(json.dumps(scroll)) == 4 * MAX_REPEATS
+    assert text.count("(SCROLL_DOWN_COORDS 9 times in all)") == 4

@@ -16,6 +16,7 @@ from PIL import Image, ImageDraw
 from sdg.envs.box import Box
 from sdg.envs.ui.commands import SCREEN
 from sdg.envs.ui.parser.detector import Detection, detect
+from sdg.envs.ui.parser.forms import find_outlines, form_of
 from sdg.envs.ui.parser.icons import find_icons
 from sdg.envs.ui.parser.lines import cut_lines, is_framed, read_left_out
 from sdg.envs.ui.parser.ocr import LEAST_CONFIDENCE, TextLine, read_lines
@@ -110,13 +111,13 @@ class Screen:
 
 
 def parse(picture: np.ndarray) -> Screen:
-    """The elements of a screenshot, RGB u8 (h, w, 3); of pages larger than MiniWoB++'s lines are cut where they hold
-    more than one text, and what the finders left out is read."""
+    """The elements of a screenshot, RGB u8 (h, w, 3); on MiniWoB++'s pages outlines are found that the detector left
+    out; on larger ones lines are cut where they hold more than one text, and what the finders left out is read."""
     detections = detect(picture)
     read = read_lines(picture, least=0.0)
     lines = [line for line in read if line.confidence >= LEAST_CONFIDENCE]
     if picture.shape[:2] == (SCREEN, SCREEN):
-        return merge(picture, detections, lines)
+        return add_outlines(picture, merge(picture, detections, lines))
     languages = languages_of(picture, read)
     detections = [found for found in detections if found.kind not in FIELDS or is_framed(picture, found.box)]
     cut, ticks = cut_lines(picture, read, detections, 0.0) if languages else cut_lines(picture, lines, detections)
@@ -138,15 +139,30 @@ def merge(picture: np.ndarray, detections: Sequence[Detection], lines: Sequence[
         texts = words[min(holders)[1]] if holders else alone
         texts.append(line)
     elements = [_element(picture, detection, inside) for detection, inside in zip(detections, words, strict=True)]
-    elements += [_element_of_text(picture, line) for line in alone]
-    elements.sort(key=lambda element: (element.box[1], element.box[0]))
-    return Screen(tuple(replace(element, id=number) for number, element in enumerate(elements, 1)))
+    return numbered([*elements, *(_element_of_text(picture, line) for line in alone)])
+
+
+def numbered(elements: Sequence[ScreenElement]) -> Screen:
+    """A screen of these elements, sorted and numbered from 1."""
+    in_order = sorted(elements, key=lambda element: (element.box[1], element.box[0]))
+    return Screen(tuple(replace(element, id=number) for number, element in enumerate(in_order, 1)))
+
+
+def add_outlines(picture: np.ndarray, screen: Screen) -> Screen:
+    """The screen with closed outlines, as a canvas shows them, in which and under which no element lies."""
+    outlines = find_outlines(picture, [element.box for element in screen.elements])
+    drawn = [ScreenElement(0, "shape", "", box, look=_look_of(picture, box, form)) for box, form in outlines]
+    return numbered([*screen.elements, *drawn])
+
+
+def _look_of(picture: np.ndarray, box: Sequence[int], form: str) -> str:
+    return f"{colour_of(picture, box)} {form}".strip()
 
 
 def _element(picture: np.ndarray, detection: Detection, inside: Sequence[TextLine]) -> ScreenElement:
     kind, box = detection.kind, detection.box
     text = "" if detection.is_mark else " ".join(line.text for line in inside)  # a star or a tick isn't text
-    look = f"{colour_of(picture, box)} {form_of(picture, box)}".strip() if kind == "shape" else ""
+    look = _look_of(picture, box, form_of(picture, box)) if kind == "shape" else ""
     return ScreenElement(0, kind, text, box, detection.checked, detection.focused, look)
 
 
@@ -218,28 +234,6 @@ def _are_neighbours(first: Sequence[int], second: Sequence[int]) -> bool:
     in_row = 2 * common.height > max(box.height, neighbour.height) and 0 <= 4 - common.width <= GAP[0]
     in_column = abs(box.left - neighbour.left) <= ALIGNED and 0 <= 4 - common.height <= GAP[1]
     return in_row or in_column
-
-
-FULL, ROUND, HALF = 0.93, 0.785, 0.5
-"""Shares of its rectangle that a rectangle, a circle and a triangle fill."""
-
-
-def form_of(picture: np.ndarray, box: Sequence[int]) -> str:
-    """ "rectangle", "circle", "triangle" or "" for none of them, by how the ink of a box lies in it."""
-    ink: np.ndarray = Box(*box).pixels_of(picture).min(axis=2) < 240
-    rows, columns = np.flatnonzero(ink.any(axis=1)), np.flatnonzero(ink.any(axis=0))
-    if len(rows) < 5 or len(columns) < 5:
-        return ""
-    ink = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-    # Outlines are filled from both sides, row by row.
-    filled = np.maximum.accumulate(ink, axis=1) & np.maximum.accumulate(ink[:, ::-1], axis=1)[:, ::-1]
-    share, widths = float(filled.mean()), filled.mean(axis=1)
-    top, bottom = widths[: len(widths) // 4].mean(), widths[-(len(widths) // 4) :].mean()
-    if share >= FULL:
-        return "rectangle"
-    if abs(share - ROUND) < 0.07 and abs(top - bottom) < 0.2:
-        return "circle"
-    return "triangle" if abs(share - HALF) < 0.12 and abs(top - bottom) > 0.4 else ""
 
 
 def _share(inner: Sequence[int], outer: Sequence[int]) -> float:

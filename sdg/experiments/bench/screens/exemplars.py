@@ -32,19 +32,19 @@ and the `commands` that were given on it."""
 
 
 def write_out(exemplar: Exemplar) -> str:
-    """The example as a prompt shows it: its first and its last turn, to spare tokens."""
+    """The example as a prompt shows it; to spare tokens, without the screens between the first and the last."""
     parts = [
         "An example of another task, done right (places are those of its own screen):",
         fence(exemplar["instruction"]),
     ]
     turns = exemplar["turns"]
-    for number in sorted({1, len(turns)}):
-        turn = turns[number - 1]
+    for number, turn in enumerate(turns, 1):
         thoughts = {"reasoning": exemplar["why"]} if number == 1 else {}
         thoughts["plan"] = "nothing is left" if number == len(turns) else "go on where the new screen shows the rest"
         commands, left_out = _without_repeats(turn["commands"])
         answer = json.dumps({"thoughts": thoughts, "commands": commands})
-        parts += [f"Observation {number} of the example:", fence(_shortened(turn)), f"Answer: {answer}{left_out}"]
+        screen = fence(_shortened(turn)) if number in (1, len(turns)) else "(left out)"
+        parts += [f"Observation {number} of the example:", screen, f"Answer: {answer}{left_out}"]
     return "\n".join([*parts, "The example ends here.\n"])
 
 

@@ -6,18 +6,17 @@
 import colorsys
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from sdg.envs.ui.boxes import TrueElement, lies_in, true_elements
 from sdg.envs.ui.browser import Browser
-from sdg.envs.ui.parser.screen import INKS, Screen, ScreenElement
+from sdg.envs.ui.parser.screen import INKS, Screen, ScreenElement, add_outlines, numbered
 
 
 def true_parser(browser: Browser) -> Callable[[np.ndarray], Screen]:
-    """A parser that asks the page instead of looking at the picture."""
-    return lambda picture: screen_of(true_elements(browser))
+    """A parser that asks the page; only outlines are looked for in the picture, because a canvas tells of none."""
+    return lambda picture: add_outlines(picture, screen_of(true_elements(browser)))
 
 
 def screen_of(elements: Sequence[TrueElement]) -> Screen:
@@ -29,9 +28,7 @@ def screen_of(elements: Sequence[TrueElement]) -> Screen:
         if text.kind == "text"
         and not any(lies_in(text.box, holder.box) and text.text in holder.text for holder in holders)
     ]
-    screen_elements = [_as_element(element) for element in (*holders, *texts_alone)]
-    screen_elements.sort(key=lambda element: (element.box[1], element.box[0]))
-    return Screen(tuple(replace(element, id=number) for number, element in enumerate(screen_elements, 1)))
+    return numbered([_as_element(element) for element in (*holders, *texts_alone)])
 
 
 def _as_element(element: TrueElement) -> ScreenElement:
