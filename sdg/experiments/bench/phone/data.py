@@ -28,11 +28,11 @@ from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out, normal_words
 from sdg.envs.phone.tree import UiTree, read_dump
 from sdg.envs.world import Observation
-from sdg.experiments.config.config import BudgetConfig
 from sdg.experiments.results.comparison import named_model, open_folder
 from sdg.experiments.share.datasets import write_episodes
 from sdg.gate.executor import Command
 from sdg.gate.phones import JUDGED, LearnedPhoneGuard
+from sdg.llm.budget import BudgetSettings
 from sdg.llm.model import LanguageModel
 from sdg.llm.registry import build
 from sdg.prompts.fill import conversation, fence, one_line
@@ -182,7 +182,7 @@ FIRST_SEED = 5000
 
 
 def walk_rows(
-    folder: Path, *, walks: int, minari: bool, llm: str, base_url: str, budget: BudgetConfig
+    folder: Path, *, walks: int, minari: bool, llm: str, base_url: str, budget: BudgetSettings
 ) -> list[Mapping[str, Any]]:
     """A row for each app: actions in it, those whose effect the judge sees, and tasks that `llm` ("": none) derives
     from given ones. Raises UserError."""
