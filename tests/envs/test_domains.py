@@ -17,7 +17,7 @@ from sdg.envs.domains import DEFAULT, DOMAINS, domain, domain_of_data
 from sdg.envs.registry import RegistryError
 from sdg.skills.practice.starts import Starts
 from sdg.skills.subgoal import CheckFunction
-from tests.shared.random_bits import random_bits
+from tests.shared.library_samples import random_bits
 
 ROOT = Path(__file__).resolve().parents[2]
 FACING = CheckFunction("check", "def check():\n    return get_facing() is not None\n")

@@ -14,7 +14,7 @@ from sdg.skills.learning import policy_of
 from sdg.skills.policy.network import BitsPolicy
 from sdg.skills.practice.starts import Starts
 from sdg.skills.subgoal import CheckFunction
-from tests.shared.random_bits import random_bits
+from tests.shared.library_samples import random_bits
 
 NEXT_TO = CheckFunction("check", "def check():\n    return any([t.facing for t in find_objects('ball')])\n")
 

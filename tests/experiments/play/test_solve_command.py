@@ -19,7 +19,7 @@ from sdg.llm.model import Sampling
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
 from sdg.skills.library.store import save_library
 from sdg.skills.subgoal import CheckFunction
-from tests.shared.random_bits import random_bits
+from tests.shared.library_samples import random_bits
 
 CHECKS = {
     "look_for": ("find the red ball", "len(find_objects('red ball')) > 0"),

@@ -22,7 +22,7 @@ from sdg.skills.library.library import CheckTemplate, LibraryError, Skill, Skill
 from sdg.skills.library.store import load_library, save_library
 from sdg.skills.subgoal import CheckFunction
 from sdg.storage import read_journal
-from tests.shared.random_bits import random_bits
+from tests.shared.library_samples import random_bits
 
 NEEDED = {"level", "agent", "success_rate", "low", "high", "episodes", "median_steps", "llm_calls", "tokens"}
 CHECKS = {

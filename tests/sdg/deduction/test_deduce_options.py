@@ -16,7 +16,7 @@ from sdg.gate.executor import Command
 from sdg.gate.rules import Usage
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
 from sdg.skills.subgoal import CheckFunction, Experience, Subgoal
-from tests.shared.random_bits import random_bits
+from tests.shared.library_samples import random_bits
 from tests.shared.scripted_skills import scripted_skills
 
 CHECK = CheckFunction("check", "def check():\n    return any(o.held for o in find_objects('the red ball'))\n")

@@ -24,7 +24,7 @@ from sdg.skills.learning.train import HELD_OUT, PRACTICE, Point, TrainSettings, 
 from sdg.skills.practice.fresh_starts import ChainStep, Member
 from sdg.skills.practice.starts import Starts, perturb_starts
 from sdg.skills.subgoal import CheckFunction, Subgoal
-from tests.shared.random_bits import random_bits
+from tests.shared.library_samples import random_bits
 
 FACING = CheckFunction("facing", "def facing():\n    return any([t.facing for t in find_objects('object')])\n")
 NEVER_TRUE = CheckFunction("never", "def never():\n    return False\n")

@@ -8,7 +8,7 @@ import torch
 
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS, MOSTLY_ON, N_ACTIONS, SIZE
 from sdg.skills.learning.gradients import Batch, BitRows, Loss, Network
-from tests.shared.random_bits import random_bits
+from tests.shared.library_samples import random_bits
 
 N = 70
 LOSS = Loss(clip_range=0.2, ent_coef=0.03)

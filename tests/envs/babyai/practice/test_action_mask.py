@@ -10,7 +10,7 @@ from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.practice.batch_world import BabyAIRows
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS, N_ACTIONS, NEVER, mask_noop_actions_of_rows
 from sdg.envs.instructions import seeds
-from tests.shared.random_bits import random_bits
+from tests.shared.library_samples import random_bits
 
 WORLD = ("cells", "where", "spot", "direction", "carried")
 

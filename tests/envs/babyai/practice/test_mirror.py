@@ -30,7 +30,7 @@ from sdg.skills.practice.starts import Starts
 from sdg.skills.search.ppo_search import SearchVecEnv
 from sdg.skills.search.trial import SearchSettings, Trial
 from sdg.skills.subgoal import CheckFunction
-from tests.shared.random_bits import random_bits
+from tests.shared.library_samples import random_bits
 
 N = 48
 NEVER_TRUE = CheckFunction("never", "def never():\n    return False\n")
