@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sdg.envs.phone.affordances import PhoneAffordances
+from sdg.envs.phone.affordances import PhoneAffordances, SeenPhone
+from sdg.envs.phone.tree import read_dump
 from sdg.experiments.bench.gate.rollouts import COMPLETENESS, FEASIBILITY
-from sdg.experiments.bench.phone.data import PhoneTransition, read_seen, walk_all
+from sdg.experiments.bench.phone.data import PhoneTransition, walk_all
 from sdg.gate.phones import PLACE
 from sdg.storage import atomic_write
 from training.skills import fit_network
@@ -25,14 +26,14 @@ def rows_of(walk: Sequence[PhoneTransition], rng: random.Random) -> Iterator[dic
     """The samples of a walk: features and labels for both guards."""
     features = PhoneAffordances().features
     for step in walk:
-        before, after = read_seen(step.before), read_seen(step.after)
+        before, after = SeenPhone(read_dump(step.before)), SeenPhone(read_dump(step.after))
         names = frozenset({step.name})
         changed = str(before.tree) != str(after.tree)
         yield {"verb": FEASIBILITY, "features": features(names, step.argument, before), "label": changed}
         yield {"verb": COMPLETENESS, "features": features(names, step.argument, before, after), "label": changed}
         decoy = rng.choice(walk)
         if decoy.after != step.after:
-            wrong = features(names, step.argument, before, read_seen(decoy.after))
+            wrong = features(names, step.argument, before, SeenPhone(read_dump(decoy.after)))
             yield {"verb": COMPLETENESS, "features": wrong, "label": False}
 
 

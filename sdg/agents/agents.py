@@ -5,6 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from typing import Any, Protocol, cast
 
@@ -25,8 +26,8 @@ from sdg.deduction.protocols import CalledSkill
 from sdg.envs import domains
 from sdg.envs.domain import Domain
 from sdg.envs.world import Action, World, without_clock
-from sdg.gate.executor import GateGuard, GuardChain
-from sdg.gate.rules import RulesGuard
+from sdg.gate.executor import GateGuard
+from sdg.gate.registry import gate_of
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling
 from sdg.prompts.fill import conversation, fence, one_line
 from sdg.prompts.replies import tidy
@@ -121,10 +122,22 @@ def begin(world: World, task: Task) -> None:
         world.set_instruction(task.instruction)
 
 
-def rules_gate(skills: Mapping[str, CalledSkill], domain: Domain) -> GateGuard:
-    """A gate of plain rules for these skills, as a chain that learned and model guards can be added to."""
-    usages = {name: skill.usage for name, skill in skills.items()}
-    return GuardChain(rules=[RulesGuard(usages, resolve=domain.language.resolve, affordances=domain.affordances)])
+def gate_by_names(
+    guards: Sequence[str], skills: Mapping[str, CalledSkill], domain: Domain, *, model: LanguageModel | None = None
+) -> GateGuard:
+    """The gate of `guards` over an agent's skills; `model` is asked where one of them is a language model's."""
+    return gate_of(
+        guards,
+        usages={name: skill.usage for name, skill in skills.items()},
+        resolve=domain.language.resolve,
+        affordances=domain.affordances,
+        model=model,
+        about=domain.texts["executor"],
+    )
+
+
+rules_gate = partial(gate_by_names, ("rules",))
+"""The gate of plain rules."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from sdg.envs.ui.access import Access
 from sdg.experiments.play.desktop import check_mode
 from sdg.experiments.play.pages import COMPLETIONS, GUARDS, do_task
 from sdg.experiments.play.trace import PageTaskResult
-from sdg.llm.registry import as_model
+from sdg.llm.registry import ModelAdapter
 
 
 class Desktop:
@@ -48,7 +48,7 @@ class Desktop:
         return do_task(
             self._page,
             task,
-            model=as_model(model),
+            model=ModelAdapter(model),
             agrees=confirm,
             access=Access(str(self._page.url), self._allow),
             guards=guards,

@@ -15,7 +15,7 @@ from sdg.gate.confirm import ConfirmGuard, words_of
 from sdg.gate.executor import MAX_ERROR_CHARS, Command, GatedExecutor, Outcome, SkillResult, Verdict
 from sdg.gate.llm import LlmGuard
 from sdg.gate.registry import chain_of, make
-from sdg.llm.registry import as_model
+from sdg.llm.registry import ModelAdapter
 from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import ProtectedBody, ProtectedGate, Protector
 from sdg.privacy.recognisers import recognisers_of
@@ -57,7 +57,7 @@ class Gate:
             _Call, executor, *((names,) if isinstance(names, str) else tuple(names) for names in (commands, reads))
         )
         self._last = self._call()
-        models = {} if model is None else {"model": as_model(model)}
+        models = {} if model is None else {"model": ModelAdapter(model)}
         settings = {"confirm": confirm, "about": about} | models
         self._confirm = confirm
         self._guards = [

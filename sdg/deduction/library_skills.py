@@ -5,8 +5,8 @@ refuse (`learn_needs`). Induction keeps this in the library's provenance under "
 """
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from sdg.gate.rules import Usage
 from sdg.skills.checks.check import asked_about, is_description
 from sdg.skills.checks.shape import asked_by
 from sdg.skills.library.library import Skill as StoredSkill, SkillLibrary
-from sdg.skills.policy.network import Policy, random_mlp, random_policy
+from sdg.skills.policy.network import Policy, random_weights
 from sdg.skills.search.skill_search import USAGES, library_policy, provenance_of
 from sdg.skills.strict_json import decode
 from sdg.skills.subgoal import CheckFunction, Experience
@@ -130,18 +130,6 @@ def _body(check: CheckFunction, argument: str) -> str:
 
 def options_of(library: SkillLibrary) -> dict[str, Option]:
     """Every skill of a library, ready to run, by name. Raises ValueError for weights that are no policy."""
-    return _options(library, lambda skill: library_policy(library, skill))
-
-
-def random_options_of(library: SkillLibrary, *, seed: int) -> dict[str, Option]:
-    """A library's skills with random weights: the row of Table 1 that shows the contribution of learning."""
-    rng, inputs = np.random.default_rng(seed), domain_of_data(library.domain).inputs
-    if inputs.bounds is None:
-        return _options(library, lambda skill: random_policy(inputs, rng))
-    return _options(library, lambda skill: random_mlp(library_policy(library, skill), rng))
-
-
-def _options(library: SkillLibrary, policy_of: Callable[[StoredSkill], Policy]) -> dict[str, Option]:
     usages, domain = provenance_of(library, USAGES), domain_of_data(library.domain)
     try:  # Conditions in the provenance that can't be read count as absent.
         conditions = {
@@ -153,7 +141,7 @@ def _options(library: SkillLibrary, policy_of: Callable[[StoredSkill], Policy]) 
     return {
         skill.name: Option(
             skill,
-            policy_of(skill),
+            library_policy(library, skill),
             # Where the provenance has nothing that can be read, the rules have no reason to refuse a skill.
             Usage(
                 skill.takes_argument,
@@ -166,6 +154,13 @@ def _options(library: SkillLibrary, policy_of: Callable[[StoredSkill], Policy]) 
         )
         for skill in library.skills
     }
+
+
+def random_options_of(library: SkillLibrary, *, seed: int) -> dict[str, Option]:
+    """A library's skills with random weights: the row of Table 1 that shows the contribution of learning."""
+    rng = np.random.default_rng(seed)
+    weights = {skill.name: random_weights(library.weights[skill.name], rng) for skill in library.skills}
+    return options_of(replace(library, weights=weights))
 
 
 def _clause(facts: Sequence[str], it: str) -> str:

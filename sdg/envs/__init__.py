@@ -11,8 +11,7 @@ if __name__ != "sdg.envs":
 
 
 def register() -> None:
-    """Make the worlds known to gymnasium: `sdg/GoToLocal-v0` and its 95 sisters, and `sdg/BabyAI-v0` with `level=`;
-    `sdg/UI-v0` with `task=`.
+    """Make the worlds known to gymnasium: `sdg/GoToLocal-v0` and its 95 sisters, and `sdg/BabyAI-v0` with `level=`.
 
     Only names are registered: minigrid and the engine are imported when an environment is made.
     """
@@ -25,7 +24,6 @@ def register() -> None:
         "vector_entry_point": "sdg.envs.babyai.engine.vec_env:make_vec",
     }
     if "sdg/BabyAI-v0" not in gymnasium.registry:
-        gymnasium.register("sdg/UI-v0", entry_point="sdg.envs.ui.domain:UIEnv")
         gymnasium.register("sdg/BabyAI-v0", **makers)
         for name in IDS:
             gymnasium.register(f"sdg/{name}", kwargs={"level": name.removesuffix("-v0")}, **makers)

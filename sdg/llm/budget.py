@@ -18,6 +18,7 @@ from pathlib import Path
 from sdg.envs.files import lock_to_append
 from sdg.llm import exchange
 from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError, Sampling
+from sdg.skills.settings import Count, NotNegative, Positive
 
 MAX_LEDGER_BYTES = 2**25
 MAX_QUESTIONS = 500_000
@@ -25,30 +26,28 @@ MAX_QUESTIONS = 500_000
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
-    """Money for a million tokens, in the budget's unit; `cached` for tokens that the server's prompt cache held."""
+class BudgetSettings:
+    """Limits at which a run stops cleanly; null means none. The run may go on with larger ones."""
 
-    prompt: float = 0.0
-    completion: float = 0.0
-    cached: float | None = None
+    tokens: Count | None = None
+    """prompt and completion tokens, cached replies not counted"""
+    money: Positive | None = None
+    """most money for tokens, in the unit of the prices"""
+    minutes: Positive | None = None
+    """time after which a command asks no further question"""
+    prompt_price: NotNegative = 0.0
+    """money for a million prompt tokens"""
+    completion_price: NotNegative = 0.0
+    """money for a million completion tokens"""
+    cached_price: NotNegative | None = None
+    """money for a million prompt tokens that the server's cache held; null: as other prompt tokens"""
 
-    def of(self, prompt_tokens: int, completion_tokens: int, *, cached_tokens: int = 0) -> float:
+    def price(self, prompt_tokens: int, completion_tokens: int, *, cached_tokens: int = 0) -> float:
         """The money for these tokens; the cached ones are among those of the prompt."""
         from_cache = min(cached_tokens, prompt_tokens)
-        cached_price = self.prompt if self.cached is None else self.cached
-        money = (
-            (prompt_tokens - from_cache) * self.prompt + from_cache * cached_price + completion_tokens * self.completion
-        )
-        return money / 1e6
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetLimits:
-    """The most that may be spent; None means no limit. `minutes` count from the model's making, in each process."""
-
-    tokens: int | None = None
-    money: float | None = None
-    minutes: float | None = None
+        cached_price = self.prompt_price if self.cached_price is None else self.cached_price
+        money = (prompt_tokens - from_cache) * self.prompt_price + from_cache * cached_price
+        return (money + completion_tokens * self.completion_price) / 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +69,9 @@ class BudgetedModel:
     `ledger` is a file of the spending, shared by the processes of a run and by its resumptions.
     """
 
-    def __init__(
-        self, model: LanguageModel, limits: BudgetLimits, *, prices: Prices, ledger: Path | None = None
-    ) -> None:
+    def __init__(self, model: LanguageModel, budget: BudgetSettings, *, ledger: Path | None = None) -> None:
         self.name, self._model = model.name, model
-        self._limits, self._prices, self._ledger = limits, prices, ledger
+        self._budget, self._ledger = budget, ledger
         self._spending = self._total = Spent()
         self._position = 0
         self._began = time.monotonic()
@@ -89,7 +86,7 @@ class BudgetedModel:
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The model's reply. Once a limit is reached, raises BudgetExceeded instead of asking."""
         prompt_tokens, _ = exchange.tokens_of(messages, Completion("", ""))
-        max_cost = Spent(prompt_tokens + sampling.max_tokens, self._prices.of(prompt_tokens, sampling.max_tokens))
+        max_cost = Spent(prompt_tokens + sampling.max_tokens, self._budget.price(prompt_tokens, sampling.max_tokens))
         with self._turn:
             self._turn.wait_for(lambda: not self._under_way or self._fits_budget(max_cost))
             self._check(self.spending)
@@ -114,18 +111,18 @@ class BudgetedModel:
         if completion.cached:
             return Spent()
         prompt, reply = exchange.tokens_of(messages, completion)
-        return Spent(prompt + reply, self._prices.of(prompt, reply, cached_tokens=completion.cached_tokens))
+        return Spent(prompt + reply, self._budget.price(prompt, reply, cached_tokens=completion.cached_tokens))
 
     def _fits_budget(self, max_cost: Spent) -> bool:
         """Whether the questions under way and one more may all cost `max_cost` within the limits."""
-        limits, spending = self._limits, self.spending
+        limits, spending = self._budget, self.spending
         questions = self._under_way + 1
         if limits.tokens is not None and spending.tokens + questions * max_cost.tokens > limits.tokens:
             return False
         return limits.money is None or spending.money + questions * max_cost.money <= limits.money
 
     def _check(self, spending: Spent) -> None:
-        limits = self._limits
+        limits = self._budget
         minutes = (time.monotonic() - self._began) / 60
         if limits.tokens is not None and spending.tokens >= limits.tokens:
             reason = f"{limits.tokens} tokens is spent ({spending.tokens}): raise budget.tokens to go on."
@@ -193,14 +190,14 @@ REPLY_SECONDS = 30.0
 """For a reasoning model; a fast one takes a tenth."""
 
 
-def describe_cost(work: Iterable[tuple[Typical, int]], prices: Prices, *, concurrency: int) -> str:
+def describe_cost(work: Iterable[tuple[Typical, int]], budget: BudgetSettings, *, concurrency: int) -> str:
     """One line about these units of work of each kind: questions, tokens, money where prices are known, and time at
     that concurrency. A guess within a factor of three: whether a run costs cents or hundreds, minutes or days."""
     counts = [(round(kind.questions * units), kind) for kind, units in work]
     questions = sum(count for count, _ in counts)
     prompt = sum(count * kind.prompt_tokens for count, kind in counts)
     completion = sum(count * kind.completion_tokens for count, kind in counts)
-    money = prices.of(prompt, completion)
+    money = budget.price(prompt, completion)
     cost = f"{money:.2f} in money" if money else "no prices are set (budget.prompt_price, budget.completion_price)"
     minutes = questions * REPLY_SECONDS / max(concurrency, 1) / 60
     wait = f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"

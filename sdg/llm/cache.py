@@ -5,6 +5,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from sdg.envs.files import open_regular
@@ -51,7 +52,7 @@ class CachedModel:
             for (text,) in connection.execute(_QUERY, (key, _MAX_CHARACTERS)):
                 return exchange.reply_of(json.loads(text), cached=True)
         completion = self._model.complete(messages, sampling=sampling)
-        text = json.dumps(exchange.plain_reply(completion))
+        text = json.dumps(asdict(completion))
         with contextlib.suppress(sqlite3.Error), contextlib.closing(self._connect()) as connection, connection:
             connection.execute("INSERT OR REPLACE INTO replies VALUES (?, ?)", (key, text))
         return completion

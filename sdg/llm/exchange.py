@@ -35,13 +35,8 @@ def plain_sampling(sampling: Sampling) -> dict[str, Any]:
     return {name: value for name, value in asdict(sampling).items() if name != "stage"}
 
 
-def plain_reply(completion: Completion) -> dict[str, Any]:
-    """A completion as a dict."""
-    return asdict(completion)
-
-
 def reply_of(plain: object, *, cached: bool = False) -> Completion:
-    """The completion in a dict that `plain_reply` made. Raises ValueError for anything else."""
+    """The completion of a dict of its fields. Raises ValueError for anything else."""
     if not isinstance(plain, dict) or not isinstance(plain.get("text"), str):
         raise ValueError("no reply is stored here")
     numbers: dict[str, Any] = {name: plain.get(name) for name in COUNTS}

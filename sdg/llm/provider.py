@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sdg.llm.budget import BudgetLimits, Prices
+from sdg.llm.budget import BudgetSettings
 from sdg.llm.model import LanguageModel
 
 
@@ -32,8 +32,7 @@ class ModelSettings:
     cache: Path | None = None
     ledger: Path | None = None
     privacy: str = "off"
-    limits: BudgetLimits = field(default_factory=BudgetLimits)
-    prices: Prices = field(default_factory=Prices)
+    budget: BudgetSettings = field(default_factory=BudgetSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class Provider:
     server, so that processes that ask it keep their network, replies are cached and many questions are asked at a time.
     `key_variable` is the environment variable of its key, which is kept out of every file. `rule_based`: it is no
     language model, and figures say so. `kind_of` gives the true kind of a subgoal that it wrote, from the description
-    and the argument, and clusterings are scored against it. `prices` apply where the settings name none.
+    and the argument, and clusterings are scored against it.
     """
 
     make: Callable[[ModelSettings], LanguageModel]
@@ -53,4 +52,3 @@ class Provider:
     key_variable: str = ""
     rule_based: bool = False
     kind_of: Callable[[str, str], str] | None = None
-    prices: Prices = field(default_factory=Prices)

@@ -13,7 +13,7 @@ from functools import partial
 
 from sdg.envs.registry import Registry, RegistryError
 from sdg.llm.asking import RetryingModel
-from sdg.llm.budget import BudgetedModel, BudgetLimits, Prices
+from sdg.llm.budget import BudgetedModel
 from sdg.llm.cache import CachedModel
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings, Provider
@@ -52,8 +52,9 @@ def build(settings: ModelSettings) -> LanguageModel:
         if not getattr(settings, need):
             raise ModelError(f"A model of kind {settings.kind} needs a {need}: set model.{need}.")
     model: LanguageModel = provider.make(settings)
-    if settings.limits != BudgetLimits():
-        model = BudgetedModel(model, settings.limits, prices=prices_of(settings), ledger=settings.ledger)
+    budget = settings.budget
+    if any(limit is not None for limit in (budget.tokens, budget.money, budget.minutes)):
+        model = BudgetedModel(model, budget, ledger=settings.ledger)
     if settings.retries:
         model = RetryingModel(model, retries=settings.retries)
     if settings.cache is not None:
@@ -88,11 +89,6 @@ def kind_of(kind: str) -> Callable[[str, str], str] | None:
     return provider_of(kind).kind_of if kind in PROVIDERS.entries else None
 
 
-def prices_of(settings: ModelSettings) -> Prices:
-    """The prices of a model's tokens, from the settings or else from its provider."""
-    return settings.prices if settings.prices != Prices() else provider_of(settings.kind).prices
-
-
 def concurrency_of(settings: ModelSettings) -> int:
     """How many questions may be under way at once; 1 for a model that runs on the local cores."""
     return settings.concurrency if provider_of(settings.kind).network else 1
@@ -116,7 +112,7 @@ def _own(kind: str, entry: Callable[[], object] | object, settings: ModelSetting
         except Exception as error:
             reason = " ".join(str(error).split())
             raise ModelError(f"Making the model {kind} raises {type(error).__name__}: {reason:.300}") from error
-    return as_model(entry)
+    return ModelAdapter(entry)
 
 
 class ModelAdapter:
@@ -162,8 +158,3 @@ class ModelAdapter:
                 "complete(messages) returns text."
             )
         return Completion(text, self.name)
-
-
-def as_model(model: object) -> LanguageModel:
-    """The object as a `LanguageModel`. Raises ModelError for one without `complete`."""
-    return ModelAdapter(model)

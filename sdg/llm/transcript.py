@@ -12,7 +12,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,7 @@ class RecordingModel:
             self._append(entry | {"error": str(error)})
             raise
         completion = replace(completion, text=_redact(completion.text, self._hide))  # a replay gives no more
-        self._append(entry | {"reply": exchange.plain_reply(completion)})
+        self._append(entry | {"reply": asdict(completion)})
         return completion
 
     def _append(self, entry: Mapping[str, Any]) -> None:

@@ -23,10 +23,10 @@ _MAX_NUMBER = 1 << 53
 class Metrics:
     """Rows of a unit's learning curve. An interrupted unit loses them and begins its curve again."""
 
-    def __init__(self, folder: Path, *, tensorboard: bool = True) -> None:
+    def __init__(self, folder: Path) -> None:
         self.path, self._unit = folder / "metrics.jsonl", ""
         # TensorBoard is an extra: without it the curves are in metrics.jsonl alone.
-        self._events_folder = folder / "tensorboard" if tensorboard and util.find_spec("tensorboard") else None
+        self._events_folder = folder / "tensorboard" if util.find_spec("tensorboard") else None
 
     def begin(self, unit: str) -> None:
         """Begin the rows of this unit; those of an interrupted attempt at it are dropped."""

@@ -18,7 +18,7 @@ from unittest import mock
 from urllib.parse import quote
 
 from sdg.gate.executor import Command, Outcome, SkillResult
-from sdg.llm.budget import BudgetLimits
+from sdg.llm.budget import BudgetSettings
 from sdg.llm.model import Message, ModelError
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build
@@ -115,7 +115,7 @@ def _played(folder: Path, privacy: str, protector: Protector | None) -> dict[str
         record=folder / "transcript.jsonl",
         cache=folder / "replies.sqlite",
         ledger=folder / "spent.json",
-        limits=BudgetLimits(tokens=10**9),
+        budget=BudgetSettings(tokens=10**9),
         retries=1,
         privacy=privacy,
     )

@@ -15,9 +15,9 @@ from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.domains import DEFAULT, DOMAINS, domain, domain_of_data
 from sdg.envs.registry import RegistryError
-from sdg.skills.policy.network import random_policy
 from sdg.skills.practice.starts import Starts
 from sdg.skills.subgoal import CheckFunction
+from tests.shared.library_samples import random_bits
 
 ROOT = Path(__file__).resolve().parents[2]
 FACING = CheckFunction("check", "def check():\n    return get_facing() is not None\n")
@@ -53,7 +53,7 @@ def test_starts_travel_as_arrays_and_a_name() -> None:
 
 
 def test_a_policy_takes_its_inputs_along_by_reference() -> None:
-    policy = random_policy(MAP_INPUTS, np.random.default_rng(0))
+    policy = random_bits(MAP_INPUTS, np.random.default_rng(0))
     there = pickle.loads(pickle.dumps(policy))
     assert there.inputs is MAP_INPUTS
     assert all(np.array_equal(there.weights[name], array) for name, array in policy.weights.items())

@@ -19,7 +19,7 @@ from sdg.experiments.cli.main import main
 from sdg.experiments.config.config import find_config, load
 from sdg.hypothesis.hypothesize import hypothesize, prompt
 from sdg.induction.translate import translate
-from sdg.llm.registry import as_model
+from sdg.llm.registry import ModelAdapter
 from sdg.prompts.replies import extract_code
 from sdg.storage import read_journal
 
@@ -29,7 +29,7 @@ MODELS = {"ant": by_hand.ANT, "table": by_hand.TABLE}
 
 @pytest.mark.parametrize("name", list(MODELS))
 def test_every_instruction_has_goals_names_and_a_program(name: str) -> None:
-    kind, model = domain(name), as_model(MODELS[name])
+    kind, model = domain(name), ModelAdapter(MODELS[name])
     prompts = Prompts(kind)
     for level in kind.levels():
         for seed in seeds("grounding", count=4):

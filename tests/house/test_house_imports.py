@@ -62,7 +62,7 @@ DOORS: dict[str, tuple[str, ...]] = {
     "pandas": ("experiments/*", "api/*"),
     "adbutils": ("envs/phone/adb.py",),
     "optuna": ("experiments/run/sweep.py",),
-    "minari": ("experiments/bench/phone/data.py", "experiments/share/datasets.py"),
+    "minari": ("experiments/share/datasets.py",),
     "farama_notifications": ("envs/ant/world.py",),
     "gymnasium_robotics": ("envs/ant/world.py",),
     "mujoco": ("envs/physics.py",),

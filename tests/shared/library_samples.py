@@ -1,4 +1,4 @@
-"""A small skill library for tests."""
+"""A small skill library for tests, and a policy that has learned nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from sdg.envs.batch import Inputs
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
+from sdg.skills.policy.network import BitsPolicy, random_weights, shapes
 from sdg.skills.subgoal import CheckFunction
 
 
@@ -51,3 +53,9 @@ def assert_equal_libraries(first: SkillLibrary, second: SkillLibrary) -> None:
         for key, array in arrays.items():
             assert second.weights[name][key].dtype == np.float32
             np.testing.assert_array_equal(array, second.weights[name][key])
+
+
+def random_bits(inputs: Inputs, rng: np.random.Generator, *, hidden: tuple[int, int] = (128, 64)) -> BitsPolicy:
+    """A policy over binary inputs that has learned nothing, with hidden layers of these widths."""
+    sizes = shapes(inputs.size, hidden, inputs.actions)
+    return BitsPolicy(random_weights({name: np.zeros(size) for name, size in sizes.items()}, rng), inputs)

@@ -7,16 +7,13 @@ A task of MiniWoB++ is a world: an instruction, a screenshot, nine commands, a r
 import weakref
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium import spaces
 
 from sdg.envs.defaults import NamedThings, PlainDomain, PlainInputs, PlainPerception, PlainWorld
 from sdg.envs.domain import Capabilities, Perceivable
 from sdg.envs.ui.browser import Browser
-from sdg.envs.ui.commands import ARGUMENTS, KEYS, MAX_TEXT, SCREEN, ScreenCommand
+from sdg.envs.ui.commands import ARGUMENTS, ScreenCommand
 from sdg.envs.ui.parser.screen import Screen, ScreenElement, parse, picture_of
 from sdg.envs.ui.tasks import TASKS, task_name
 from sdg.envs.world import Action, StepResult
@@ -98,73 +95,6 @@ class UIWorld(PlainWorld):
     def perception(self) -> ScreenPerception:
         """The parsed current screenshot."""
         return ScreenPerception(parse(self.render()))
-
-
-NAMES, KEY_NAMES = tuple(ARGUMENTS), tuple(KEYS)
-LETTERS = "".join(map(chr, range(32, 127)))
-MAX_WORDS = 1000
-
-
-class UIEnv(gymnasium.Env):  # type: ignore[type-arg]
-    """One task. An observation is `screenshot` u8 (320, 320, 3) and `instruction`; an action is `name` (which of the
-    nine commands) with `coords` (x, y), `key` and `text`, of which the command takes the one that it needs.
-
-    The reward is the page's raw one, at the end; `info["success"]` says whether it is positive.
-    """
-
-    metadata = {  # noqa: RUF012 - as gymnasium declares it
-        "render_modes": ["rgb_array"],
-        "render_fps": 2,
-    }
-
-    def __init__(self, task: str, *, render_mode: str | None = "rgb_array", browser: Browser | None = None) -> None:
-        self._own = browser is None
-        self._world = UIWorld(task, browser=browser or Browser())
-        self.render_mode = render_mode
-        self.observation_space = spaces.Dict(
-            {
-                "screenshot": spaces.Box(0, 255, (SCREEN, SCREEN, 3), np.uint8),
-                "instruction": spaces.Text(MAX_WORDS, charset=frozenset(LETTERS)),
-            }
-        )
-        self.action_space = spaces.Dict(
-            {
-                "name": spaces.Discrete(len(NAMES)),
-                "coords": spaces.Box(0, SCREEN - 1, (2,), np.int64),
-                "key": spaces.Discrete(len(KEY_NAMES)),
-                "text": spaces.Text(MAX_TEXT, min_length=0, charset=frozenset(LETTERS)),
-            }
-        )
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin the episode of a seed, or of one drawn. Raises PageError when the page doesn't come up."""
-        super().reset(seed=seed)
-        self._world.reset(int(self.np_random.integers(2**31)) if seed is None else seed)
-        return self._observation(), {"success": False}
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Carry out one command. Raises ScreenCommandError for one that there isn't, PageError when the page breaks."""
-        name = NAMES[int(action["name"])]
-        argument = {
-            "coords": tuple(map(int, action["coords"])),
-            "key": KEY_NAMES[int(action["key"])],
-            "text": action["text"],
-        }[ARGUMENTS[name]]
-        result = self._world.step(ScreenCommand(name, argument))
-        return self._observation(), result.reward, result.terminated, result.truncated, {"success": result.success}
-
-    def render(self) -> np.ndarray:
-        """The screenshot, RGB u8 (320, 320, 3)."""
-        return self._world.render()
-
-    def close(self) -> None:
-        """End the browser, where it is its own."""
-        if self._own:
-            self._world.browser.close()
-
-    def _observation(self) -> dict[str, Any]:
-        words = "".join(letter if letter in LETTERS else " " for letter in self._world.mission)[:MAX_WORDS]
-        return {"screenshot": self._world.render(), "instruction": words}
 
 
 class ScreenInputs(PlainInputs):

@@ -309,10 +309,10 @@ class FlatVecEnv(RowsVecEnv):
 
 
 def train_paper_model(
-    bank: LevelBank, *, timesteps: int, seed: int, shape: PaperShape, ppo: PPOSettings, n_envs: int = 128
+    bank: LevelBank, *, timesteps: int, seed: int, shape: PaperShape, ppo: PPOSettings
 ) -> tuple[PaperPolicy, int, int]:
     """PPO on the missions of a bank: the policy at the end, its environment steps and its episodes."""
-    env = FlatVecEnv(bank, n_envs, seed=seed)
+    env = FlatVecEnv(bank, 128, seed=seed)
     learner = PaperLearner(SB3Rows(env, SPACE), bank.missions, ppo, seed=seed, shape=shape)
     steps = learner.learn(timesteps, callback=lambda learner, steps: True)
     return learner.policy(), steps, env.episodes

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from sdg.errors import UserError
-from sdg.experiments.config.config import BudgetConfig
 from sdg.experiments.config.yaml_file import scalar
+from sdg.llm.budget import BudgetSettings
 from sdg.skills.strict_json import decode
 
 
@@ -22,19 +22,19 @@ def list_option(about: str, *, parser: Any = names, metavar: str = "A,B,C") -> A
     return typer.Option(parser=parser, metavar=metavar, help=about)
 
 
-def budget(value: Any) -> BudgetConfig:
+def budget(value: Any) -> BudgetSettings:
     """`tokens=200000,minutes=30` as a budget, by the keys of a config's. Raises UserError for another one."""
-    if isinstance(value, BudgetConfig):
+    if isinstance(value, BudgetSettings):
         return value
     pairs = [pair.partition("=") for pair in names(value)]
     settings = {key: scalar(text) if equals else "" for key, equals, text in pairs}
     try:
-        return decode(BudgetConfig, settings, place="budget")
+        return decode(BudgetSettings, settings, place="budget")
     except ValueError as error:
         raise UserError(f"{error}: write --budget tokens=200000,money=5,prompt_price=2") from None
 
 
-NO_BUDGET = BudgetConfig()
+NO_BUDGET = BudgetSettings()
 Seed = Annotated[int, typer.Option(min=0, help="chooses the instructions or layouts to measure on")]
 Levels = Annotated[Sequence[str], list_option("levels by name or id")]
 Instructions = Annotated[int, typer.Option(min=1, help="unseen instructions a level")]
@@ -44,7 +44,7 @@ Library = Annotated[str, typer.Option(metavar="DIR", help="a library or run fold
 Llm = Annotated[str, typer.Option(metavar="KIND[:NAME]", help="babylang, openai:NAME or replay:FILE")]
 BaseUrl = Annotated[str, typer.Option(metavar="URL", help="address of a server of OpenAI's protocol")]
 Budget = Annotated[
-    BudgetConfig,
+    BudgetSettings,
     typer.Option(
         parser=budget,
         metavar="KEY=VALUE,...",

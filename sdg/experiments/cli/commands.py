@@ -156,28 +156,18 @@ def skills(
 
 def _export(run: str | None, *, hub: Path | None, minari: str | None, agent: str, licence: str) -> dict[str, Any]:
     from sdg.deduction.episode import EpisodeResult
-    from sdg.experiments.bench.screens.episodes import ScreenEpisode
     from sdg.experiments.results.comparison import SHIPPED, find_library
-    from sdg.experiments.share import datasets
+    from sdg.experiments.share.datasets import write_dataset
     from sdg.experiments.share.hub import export_library
-    from sdg.storage import json_values, of_file, read_journal
+    from sdg.storage import of_file, read_journal
 
     if hub is not None:
         return export_library(find_library(run) if run else SHIPPED, hub, licence=licence)
     if not minari or not run:
         raise UserError("export what? `sdg skills export [RUN] --hub DIR` or `sdg skills export RUN --minari NAME-v0`")
     journal = Path(run, "episodes.jsonl")
-    rows = [row for row in read_journal(journal) if "task" in row or row.get("agent") == agent]
+    rows = [row for row in read_journal(journal) if row.get("agent") == agent]
     if not rows:
         raise UserError(f"{run} has no episodes of {agent}: `sdg solve --out {run}` plays some")
-    if "task" in rows[0]:  # of screens
-        return {
-            "dataset": minari,
-            "episodes": datasets.write_screens(
-                minari, [json_values(of_file(ScreenEpisode, row, path=journal)) for row in rows]
-            ),
-        }
-    return {
-        "dataset": minari,
-        "episodes": datasets.write_dataset(minari, [of_file(EpisodeResult, row, path=journal) for row in rows]),
-    }
+    episodes = write_dataset(minari, [of_file(EpisodeResult, row, path=journal) for row in rows])
+    return {"dataset": minari, "episodes": episodes}

@@ -12,7 +12,7 @@ from sdg.experiments.play.players import PlannerRecipe
 from sdg.llm.budget import EPISODE, HYPOTHESIS, TRANSLATION, describe_cost
 from sdg.llm.model import Sampling
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import concurrency_of, prices_of, provider_of
+from sdg.llm.registry import concurrency_of, provider_of
 from sdg.llm.secrets import TRUST_VARIABLE, is_loopback
 from sdg.pipeline.plan import Explorers, Plan
 from sdg.skills.search.skill_search import SkillSearch
@@ -67,7 +67,7 @@ def model_identity(config: RunConfig) -> dict[str, Any]:
 def model_settings(config: RunConfig, folder: Path | None) -> ModelSettings:
     """The model that the config names, as a value that travels and holds no key: cache, budget ledger and transcript
     lie in the run folder; without a folder nothing is kept."""
-    model, budget = config.model, config.budget
+    model = config.model
     return ModelSettings(
         kind=model.kind,
         name=model.name,
@@ -82,8 +82,7 @@ def model_settings(config: RunConfig, folder: Path | None) -> ModelSettings:
         cache=folder / "replies.sqlite" if folder and model.cache and provider_of(model.kind).network else None,
         ledger=folder / "spent.json" if folder else None,
         privacy=config.privacy,
-        limits=budget.limits,
-        prices=budget.prices,
+        budget=config.budget,
     )
 
 
@@ -117,7 +116,7 @@ def expected_cost(config: RunConfig, *, until: str) -> str:
         baselines = len({"sdg-action", "random-skills"} & set(evaluate.baselines)) if until == "run" else 0
         levels = len(evaluate.levels or config.levels)
         work += [(EPISODE, levels * evaluate.instructions * evaluate.repeats * (1 + baselines))]
-    return describe_cost(work, prices_of(settings), concurrency=concurrency_of(settings))
+    return describe_cost(work, settings.budget, concurrency=concurrency_of(settings))
 
 
 def planner_of(

@@ -24,12 +24,12 @@ from sdg.envs.registry import RegistryError
 from sdg.experiments.config.yaml_file import MAX_CHARACTERS, ConfigError, Document, assign, parse
 from sdg.gate.registry import check_guards
 from sdg.induction.induce import InduceSettings
-from sdg.llm.budget import BudgetLimits, Prices
+from sdg.llm.budget import BudgetSettings
 from sdg.llm.registry import provider_of
 from sdg.llm.secrets import SHORTEST_DISGUISED, check_address
 from sdg.skills.learning.train import TrainSettings
 from sdg.skills.search.trial import SearchSettings
-from sdg.skills.settings import Count, LayoutSeed, Natural, NotNegative, Positive, PPOSettings, Size
+from sdg.skills.settings import Count, LayoutSeed, Natural, Positive, PPOSettings, Size
 from sdg.skills.strict_json import validate
 from sdg.storage import json_values
 from sdg.verification.verify import VerifySettings
@@ -150,34 +150,6 @@ class EvaluateConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetConfig:
-    """Limits at which a run stops cleanly; null means none. The run may go on with larger ones."""
-
-    tokens: Count | None = None
-    """prompt and completion tokens, cached replies not counted"""
-    money: Positive | None = None
-    """most money for tokens, in the unit of the prices"""
-    minutes: Positive | None = None
-    """time after which a command asks no further question"""
-    prompt_price: NotNegative = 0.0
-    """money for a million prompt tokens"""
-    completion_price: NotNegative = 0.0
-    """money for a million completion tokens"""
-    cached_price: NotNegative | None = None
-    """money for a million prompt tokens that the server's cache held; null: as other prompt tokens"""
-
-    @property
-    def limits(self) -> BudgetLimits:
-        """The limits of spending."""
-        return BudgetLimits(tokens=self.tokens, money=self.money, minutes=self.minutes)
-
-    @property
-    def prices(self) -> Prices:
-        """The prices of a million tokens."""
-        return Prices(self.prompt_price, self.completion_price, self.cached_price)
-
-
-@dataclass(frozen=True, slots=True)
 class RunConfig:
     """A whole run."""
 
@@ -213,7 +185,7 @@ class RunConfig:
     """stage 4"""
     evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
     """the figures"""
-    budget: BudgetConfig = field(default_factory=BudgetConfig)
+    budget: BudgetSettings = field(default_factory=BudgetSettings)
     """when to stop"""
 
     @property

@@ -14,7 +14,7 @@ from typing import Any
 from sdg.llm import exchange
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import as_model, build, parse_llm
+from sdg.llm.registry import ModelAdapter, build, parse_llm
 from sdg.sandbox.process import line
 from sdg.skills.strict_json import decode
 
@@ -58,7 +58,7 @@ def lend_model(model: object) -> Iterator[ModelSettings]:
         yield ModelSettings(values["kind"], values.get("name", ""), transcript=transcript)
         return
     settings = ModelSettings("lent", name=str(id(model)))
-    _lent_models[settings] = as_model(model)
+    _lent_models[settings] = ModelAdapter(model)
     try:
         yield settings
     finally:
@@ -89,4 +89,4 @@ def answer(settings: ModelSettings, request: Any) -> dict[str, Any]:
     question = decode(Question, request, place="a worker's question")
     if sum(len(message.content) for message in question.messages) > MAX_CHARACTERS:
         raise ValueError(f"a worker asked about more than {MAX_CHARACTERS} characters")
-    return exchange.plain_reply(_model_here(settings).complete(question.messages, sampling=question.sampling))
+    return asdict(_model_here(settings).complete(question.messages, sampling=question.sampling))

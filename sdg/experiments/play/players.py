@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from sdg.agents.agents import Agent, ChatAgent, PlannerAgent, RandomAgent, Task, act_out
+from sdg.agents.agents import Agent, ChatAgent, PlannerAgent, RandomAgent, Task, act_out, gate_by_names
 from sdg.deduction.deduce import DeductionSettings, Planner
 from sdg.deduction.episode import Episode
 from sdg.deduction.library_skills import options_of, random_options_of
@@ -38,8 +38,6 @@ from sdg.envs.world import World
 from sdg.errors import UserError
 from sdg.experiments.play.episodes import BOT, BOT_RECIPE, PlainRecipe, Recipe
 from sdg.experiments.play.parent_model import model_of
-from sdg.gate.executor import GateGuard
-from sdg.gate.registry import gate_of
 from sdg.llm.fakes import FakeModel
 from sdg.llm.model import Sampling
 from sdg.llm.provider import ModelSettings
@@ -84,7 +82,7 @@ class PlannerRecipe:
             self.agent,
             lambda seed: Planner(model, prompts, replace(self.sampling, seed=seed % 2**31)),
             self._skills(world),
-            gate_of=partial(gate_by_names, self.guards, self.model),
+            gate_of=partial(gate_by_names, self.guards, model=model),
             settings=self.settings,
             restarts=self.restarts,
             composed=self._composed_skills(),
@@ -181,24 +179,10 @@ class ProgramRecipe:
             self.agent,
             lambda seed: Planner(model, Prompts(world)),
             {**primitive_skills(world, beside_skills=True), **options_of(load_library(self.library))},
-            gate_of=partial(gate_by_names, self.guards, ModelSettings()),
+            gate_of=partial(gate_by_names, self.guards, model=model_of(ModelSettings())),
             composed={skill.name: skill for skill in self.composed},
             settings=replace(self.settings, interactions=len(self.sources)),
         )
-
-
-def gate_by_names(
-    guards: Sequence[str], model: ModelSettings, skills: Mapping[str, CalledSkill], world: Domain
-) -> GateGuard:
-    """The gate of `guards` over an agent's skills; `model` is asked where one of them is a language model's."""
-    return gate_of(
-        guards,
-        usages={name: skill.usage for name, skill in skills.items()},
-        resolve=world.language.resolve,
-        affordances=world.affordances,
-        model=model_of(model) if "llm" in guards else None,
-        about=world.texts["executor"],
-    )
 
 
 def recipes(names: Sequence[str], base: PlannerRecipe, *, flat: Path = FLAT) -> list[Recipe]:

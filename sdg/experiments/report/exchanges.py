@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.files import has_lines
-from sdg.llm.budget import Prices
+from sdg.llm.budget import BudgetSettings
 from sdg.llm.model import ModelError, token_count
 from sdg.llm.transcript import entries
 
@@ -28,7 +28,7 @@ def exchanges(run: Path, gaps: list[str]) -> Iterator[Row]:
         gaps.extend({str(error)}.difference(gaps))
 
 
-def spending(rows: Iterable[Row], prices: Prices) -> list[dict[str, Any]]:
+def spending(rows: Iterable[Row], budget: BudgetSettings) -> list[dict[str, Any]]:
     """Questions, tokens and money by stage, as they were answered; cached replies cost nothing."""
     stages: dict[str, Any] = {}
     for row in rows:
@@ -37,7 +37,7 @@ def spending(rows: Iterable[Row], prices: Prices) -> list[dict[str, Any]]:
         reply = row.get("reply") or {}
         kinds = ("prompt_tokens", "completion_tokens", "cached_tokens")
         prompt, completion, cached = (token_count(reply.get(kind)) for kind in kinds)
-        money = 0.0 if reply.get("cached") else prices.of(prompt, completion, cached_tokens=cached)
+        money = 0.0 if reply.get("cached") else budget.price(prompt, completion, cached_tokens=cached)
         stages.setdefault(name, Counter()).update(calls=1, prompt=prompt, completion=completion, money=money)
     return [{"stage": name, **counts} for name, counts in stages.items()]
 

@@ -20,7 +20,7 @@ from sdg.experiments.report import data as data_of, panels
 from sdg.experiments.report.data import RunData, number, read_run, rows_of, text, value_of
 from sdg.experiments.report.exchanges import exchanges, samples, spending
 from sdg.experiments.report.panels import Mark
-from sdg.llm.budget import Prices
+from sdg.llm.budget import BudgetSettings
 from sdg.llm.registry import is_rule_based
 from sdg.storage import atomic_write
 
@@ -71,7 +71,7 @@ def _content(data: RunData) -> dict[str, Any]:
         "config": json.dumps(description["config"], indent=1),
         "success": data_of.success_rows(data),
         "by_level": data_of.by_level(data_of.success_rows(data)),
-        "spending": spending(exchanges(data.path, gaps), _prices(description)),
+        "spending": spending(exchanges(data.path, gaps), _budget(description)),
         "samples": samples(exchanges(data.path, gaps)),
         "calls": data_of.calls(data),
         "stages": [
@@ -116,10 +116,14 @@ def _model_kind(description: Mapping[str, Any]) -> str:
     return text(value_of(description["config"], "model", dict), "kind")
 
 
-def _prices(description: Mapping[str, Any]) -> Prices:
-    """The prices of tokens in the run's own config; 0 if it has no usable ones."""
+def _budget(description: Mapping[str, Any]) -> BudgetSettings:
+    """The prices of tokens in the run's own config, without its limits; 0 if it has no usable ones."""
     prices = value_of(description["config"], "budget", dict)
-    return Prices(number(prices, "prompt_price") or 0.0, number(prices, "completion_price") or 0.0)
+    return BudgetSettings(
+        prompt_price=number(prices, "prompt_price") or 0.0,
+        completion_price=number(prices, "completion_price") or 0.0,
+        cached_price=number(prices, "cached_price"),
+    )
 
 
 def _films(data: RunData, gaps: list[str]) -> list[dict[str, Any]]:

@@ -12,14 +12,13 @@ from sdg.agents.agents import Task
 from sdg.console import Row, cell, progress, with_interval
 from sdg.envs.babyai.world import instructions
 from sdg.errors import UserError
-from sdg.experiments.config.config import BudgetConfig
 from sdg.experiments.play.episodes import ALL, BOT, Recipe
 from sdg.experiments.play.players import ChatRecipe, PlannerRecipe
 from sdg.experiments.results.formats import comma_separated, latex, markdown, percent
 from sdg.experiments.results.rows import COLUMNS, Summary, paper_columns, paper_table, run_table1
-from sdg.llm.budget import CHAT_EPISODE, EPISODE, describe_cost
+from sdg.llm.budget import CHAT_EPISODE, EPISODE, BudgetSettings, describe_cost
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import concurrency_of, parse_llm, prices_of, provider_of
+from sdg.llm.registry import concurrency_of, parse_llm, provider_of
 from sdg.skills.library.store import library_checksum, load_library
 from sdg.storage import Journal, Rows, RunFolder, RunSettings, atomic_write
 
@@ -79,7 +78,9 @@ MAY_CHANGE = ("levels", "agents", "instructions", "repeats")
 """May differ when a folder is resumed, because no episode's row depends on how many others there are."""
 
 
-def named_model(llm: str, base_url: str = "", *, folder: Path, budget: BudgetConfig = BudgetConfig()) -> ModelSettings:
+def named_model(
+    llm: str, base_url: str = "", *, folder: Path, budget: BudgetSettings = BudgetSettings()
+) -> ModelSettings:
     """The model that options name; `llm` is KIND or KIND:NAME, as in `sdg run --llm`. A real one keeps its transcript,
     cache and ledger in the folder.
 
@@ -96,8 +97,7 @@ def named_model(llm: str, base_url: str = "", *, folder: Path, budget: BudgetCon
         values.get("name", ""),
         base_url=base_url or None,
         transcript=Path(values["transcript"]) if "transcript" in values else None,
-        limits=budget.limits,
-        prices=budget.prices,
+        budget=budget,
         **(files if provider_of(values["kind"]).network else {}),
     )
 
@@ -161,7 +161,7 @@ def _expected_cost(recipes: Sequence[Recipe], *, episodes: int) -> str:
     served = [recipe for recipe in asking if provider_of(recipe.model.kind).network]
     work = [(EPISODE if isinstance(recipe, PlannerRecipe) else CHAT_EPISODE, episodes) for recipe in served]
     models = [recipe.model for recipe in served]
-    return describe_cost(work, prices_of(models[-1]), concurrency=concurrency_of(models[-1])) if models else ""
+    return describe_cost(work, models[-1].budget, concurrency=concurrency_of(models[-1])) if models else ""
 
 
 MAX_GROUNDED = 10_000

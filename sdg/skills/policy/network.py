@@ -163,20 +163,12 @@ class BitsPolicy(MLPPolicy):
         return np.maximum(sums, 0.0)
 
 
-def random_policy(inputs: Inputs, rng: np.random.Generator, *, hidden: tuple[int, int] = (128, 64)) -> BitsPolicy:
-    """A policy with random weights: the row of Table 1 that shows what learning contributes."""
-    sizes = shapes(inputs.size, hidden, inputs.actions)
-    weights = {
-        name: (rng.standard_normal(shape) / np.sqrt(shape[0])).astype(np.float32) for name, shape in sizes.items()
+def random_weights(weights: Mapping[str, np.ndarray], rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Random arrays of the same shapes, which show what learning contributes; the spread of actions stays as it is."""
+    # Layer by layer, weights before biases: a file gives its arrays in any order.
+    arrays = dict(sorted(weights.items(), key=lambda item: (item[0][1:], item[0].startswith("b"))))
+    drawn = {
+        name: (rng.standard_normal(array.shape) / np.sqrt(max((1, *array.shape[:1])))).astype(np.float32)
+        for name, array in arrays.items()
     }
-    return BitsPolicy(weights, inputs)
-
-
-def random_mlp(policy: Policy, rng: np.random.Generator) -> MLPPolicy:
-    """A policy of the same shape with random weights."""
-    assert isinstance(policy, MLPPolicy)
-    weights = {
-        name: (rng.standard_normal(array.shape) / np.sqrt(max(1, array.shape[0]))).astype(np.float32)
-        for name, array in policy.weights.items()
-    }
-    return MLPPolicy(weights | {name: policy.weights[name] for name in ("log_std",) if name in weights}, policy.inputs)
+    return drawn | {name: arrays[name] for name in ("log_std",) if name in arrays}

@@ -35,8 +35,8 @@ def test_the_environment_pays_what_the_level_pays() -> None:
 
 def test_a_policy_is_trained_for_so_many_steps() -> None:
     bank = LevelBank.build("GoToObj", range(30))
-    ppo, shape = PPOSettings(n_steps=16, batch_size=256), PaperShape(8, 8)
-    policy, steps, episodes = train_paper_model(bank, timesteps=1000, seed=0, shape=shape, ppo=ppo, n_envs=16)
+    ppo, shape = PPOSettings(n_steps=8, batch_size=256), PaperShape(8, 8)
+    policy, steps, episodes = train_paper_model(bank, timesteps=1000, seed=0, shape=shape, ppo=ppo)
     assert steps == 1024
     assert episodes > 0
     assert policy.weights["head.weight"].shape[0] > 0

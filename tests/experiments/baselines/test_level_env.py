@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -53,8 +52,8 @@ class WorldEnv(gym.Env[np.ndarray, int]):
         return out
 
 
-def test_both_sides_give_the_same_inputs_rewards_and_endings(tmp_path: Path) -> None:
-    bank = LevelBank.build("GoToLocal", np.arange(SEEDS.start, SEEDS.stop), cache_dir=tmp_path)
+def test_both_sides_give_the_same_inputs_rewards_and_endings() -> None:
+    bank = LevelBank.build("GoToLocal", np.arange(SEEDS.start, SEEDS.stop))
     env = LevelVecEnv(bank, 4, seed=0, target_of=target_of)
     observations = env.reset()
     twins = [WorldEnv("GoToLocal", lambda i=i: int(bank.seeds[env.state.layout[i]])) for i in range(4)]  # type: ignore[misc]

@@ -11,9 +11,10 @@ from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.experiments.baselines.paper_model import PaperNetwork, PaperPolicy
 from sdg.skills.learning import policy_of
-from sdg.skills.policy.network import BitsPolicy, random_policy
+from sdg.skills.policy.network import BitsPolicy
 from sdg.skills.practice.starts import Starts
 from sdg.skills.subgoal import CheckFunction
+from tests.shared.library_samples import random_bits
 
 NEXT_TO = CheckFunction("check", "def check():\n    return any([t.facing for t in find_objects('ball')])\n")
 
@@ -59,7 +60,7 @@ def test_words_of_missions_have_numbers() -> None:
 
 def test_a_learner_refuses_what_another_learned() -> None:
     rng = np.random.default_rng(0)
-    paper, bits = random_weights(rng), random_policy(MAP_INPUTS, rng).weights
+    paper, bits = random_weights(rng), random_bits(MAP_INPUTS, rng).weights
     assert isinstance(policy_of(paper, BABYAI, "paper-model"), PaperPolicy)
     assert isinstance(policy_of(bits, BABYAI), BitsPolicy)
     for weights, learner in ((bits, "paper-model"), (paper, "ppo")):

@@ -12,7 +12,7 @@ from sdg.experiments.bench.options import budget
 from sdg.experiments.config.assembly import expected_cost, model_settings, plan_of
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.results.comparison import named_model
-from sdg.llm.budget import BudgetLimits, Prices
+from sdg.llm.budget import BudgetSettings
 from sdg.skills.strict_json import validate
 
 
@@ -44,7 +44,7 @@ def test_a_run_s_cost_is_told_for_what_it_will_do() -> None:
 def test_a_benchmark_keeps_a_budget_and_a_ledger(tmp_path: Path) -> None:
     spendable = budget("tokens=7,prompt_price=1,completion_price=2")
     settings = named_model("openai:x", folder=tmp_path, budget=spendable)
-    assert (settings.limits, settings.prices) == (BudgetLimits(tokens=7), Prices(1.0, 2.0))
+    assert settings.budget == BudgetSettings(tokens=7, prompt_price=1.0, completion_price=2.0)
     assert settings.ledger == tmp_path / "spent.json"
     assert named_model("replay:a/t.jsonl", folder=tmp_path).transcript == Path("a/t.jsonl")
     for wrong in ("tokens", "tokens=x", "hours=3", "money=-1"):

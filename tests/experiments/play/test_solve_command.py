@@ -18,8 +18,8 @@ from sdg.experiments.results import comparison
 from sdg.llm.model import Sampling
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
 from sdg.skills.library.store import save_library
-from sdg.skills.policy.network import random_policy
 from sdg.skills.subgoal import CheckFunction
+from tests.shared.library_samples import random_bits
 
 CHECKS = {
     "look_for": ("find the red ball", "len(find_objects('red ball')) > 0"),
@@ -47,7 +47,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         )
         for name, (text, condition) in CHECKS.items()
     )
-    weights = {name: dict(random_policy(MAP_INPUTS, rng).weights) for name in CHECKS}
+    weights = {name: dict(random_bits(MAP_INPUTS, rng).weights) for name in CHECKS}
     save_library(SkillLibrary(skills, weights), tmp_path / "stored")
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")

@@ -35,7 +35,7 @@ from sdg.experiments.report.exchanges import exchanges, samples, spending as ask
 from sdg.experiments.report.page import write
 from sdg.experiments.results.rows import summarise
 from sdg.experiments.run.runs import library_costs
-from sdg.llm.budget import Prices
+from sdg.llm.budget import BudgetSettings
 from sdg.llm.model import COUNTS, Completion, Message, Sampling
 from sdg.llm.transcript import RecordingModel
 from sdg.storage import read_journal
@@ -174,8 +174,21 @@ def test_what_the_model_was_asked_is_summed_up_and_shown(copy: Path, tmp_path: P
     for word in ("solve: the first prompt", "write <a> program", "solve: the first repair", "mend it", "answer 2"):
         assert word in page.text
     assert "answer 3" not in page.text
-    rows = asked_spending(exchanges(copy, []), Prices(prompt=1e6, completion=1e6))
+    rows = asked_spending(exchanges(copy, []), BudgetSettings(prompt_price=1e6, completion_price=1e6))
     assert rows == [{"stage": "solve", "calls": 3, "prompt": 30, "completion": 6, "money": 36.0}]
+
+
+@pytest.mark.parametrize(("cached_price", "money"), [(None, 10.0), (1.0, 1.0), ("x", 10.0)])
+def test_tokens_that_the_server_s_cache_held_cost_what_the_config_says(
+    copy: Path, cached_price: object, money: float
+) -> None:
+    description = json.loads((copy / "run.json").read_text("utf-8"))
+    description["config"]["budget"] = {"prompt_price": 10.0, "completion_price": 0.0, "cached_price": cached_price}
+    (copy / "run.json").write_text(json.dumps(description), "utf-8")
+    entry = {"schema": 3, "key": "k", "stage": "solve", "sampling": {}, "messages": [{"role": "user", "content": "x"}]}
+    reply = {"text": "y", "prompt_tokens": 10**6, "cached_tokens": 10**6}
+    (copy / "transcript.jsonl").write_text(json.dumps(entry | {"reply": reply}) + "\n")
+    assert f'<td class="n">{money:.2f}</td></tr>' in write(copy).read_text("utf-8")
 
 
 @pytest.mark.parametrize("count", [10**400, -7, 1e400, "x", None], ids="{!r:.9}".format)
@@ -185,7 +198,7 @@ def test_what_is_no_plausible_count_of_tokens_costs_nothing(copy: Path, tmp_path
     for folder in (copy, tmp_path):
         (folder / "transcript.jsonl").write_text(json.dumps(entry | {"reply": {"text": "y"} | counts}) + "\n")
     assert "</html>" in write(copy).read_text()
-    (row,) = asked_spending(exchanges(copy, []), Prices(prompt=1e6, completion=1e6))
+    (row,) = asked_spending(exchanges(copy, []), BudgetSettings(prompt_price=1e6, completion_price=1e6))
     assert (row["calls"], row["prompt"], row["completion"], row["money"]) == (1, 0, 0, 0.0)
     spent = library_costs(tmp_path, RunConfig("run"), stages={})
     assert (spent["model_calls"], spent["prompt_tokens"], spent["completion_tokens"]) == (1, 0, 0)
@@ -228,7 +241,7 @@ def test_exchanges_are_read_one_at_a_time_and_their_stages_are_few(copy: Path) -
     lines = [json.dumps(entry | {"stage": f"s{n}"}) for n in range(300)]
     (copy / "transcript.jsonl").write_text("\n".join([*lines, "[]", "[]", ""]))
     gaps: list[str] = []
-    rows = asked_spending(exchanges(copy, gaps), Prices())
+    rows = asked_spending(exchanges(copy, gaps), BudgetSettings())
     assert len(rows) <= 101
     assert sum(row["calls"] for row in rows) == 300
     assert len(samples(exchanges(copy, gaps))) <= 100

@@ -20,9 +20,9 @@ from sdg.experiments.results.rows import summarise
 from sdg.llm.model import BudgetExceeded
 from sdg.skills.library.library import CheckTemplate, LibraryError, Skill, SkillLibrary
 from sdg.skills.library.store import load_library, save_library
-from sdg.skills.policy.network import random_policy
 from sdg.skills.subgoal import CheckFunction
 from sdg.storage import read_journal
+from tests.shared.library_samples import random_bits
 
 NEEDED = {"level", "agent", "success_rate", "low", "high", "episodes", "median_steps", "llm_calls", "tokens"}
 CHECKS = {
@@ -45,7 +45,7 @@ def library(tmp_path: Path) -> Path:
                 episodes=10, environment_steps=0,
             )
         )  # fmt: skip
-    weights = {name: dict(random_policy(MAP_INPUTS, rng).weights) for name in CHECKS}
+    weights = {name: dict(random_bits(MAP_INPUTS, rng).weights) for name in CHECKS}
     save_library(SkillLibrary(tuple(skills), weights), tmp_path / "library")
     return tmp_path / "library"
 

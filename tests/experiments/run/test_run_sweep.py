@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,18 @@ from sdg.console import progress
 from sdg.experiments.cli.main import main
 from sdg.experiments.config.assembly import run_settings
 from sdg.experiments.config.config import RunConfig, find_config, load
-from sdg.experiments.run import sweep as module
-from sdg.experiments.run.runs import library_costs, run
+from sdg.experiments.run import runs, sweep as module
+from sdg.experiments.run.runs import _cpu_seconds, library_costs, run
 from sdg.experiments.run.sweep import summarise_seeds
 from sdg.storage import RunFolder, json_values
+
+
+def test_a_stage_s_time_is_told_where_the_system_lists_no_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "Path", lambda place: tmp_path / str(place).lstrip("/"))
+    before = sum(os.times()[:4])
+    assert before <= _cpu_seconds() <= sum(os.times()[:4])
 
 
 @pytest.fixture

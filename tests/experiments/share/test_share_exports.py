@@ -14,14 +14,12 @@ import sdg
 from sdg.agents.agents import ReplayAgent, Task, play_task
 from sdg.deduction.episode import EpisodeResult
 from sdg.envs.babyai.bot import bot_actions
-from sdg.envs.ui.browser import chromium
-from sdg.envs.ui.domain import KEY_NAMES, NAMES
 from sdg.errors import UserError
 from sdg.experiments.cli.main import main
-from sdg.experiments.share.datasets import read_dataset, screen_actions, write_dataset, write_screens
+from sdg.experiments.share.datasets import read_dataset, write_dataset
 from sdg.experiments.share.hub import model_card
 from sdg.experiments.share.tracking import log_run
-from sdg.storage import Journal, RunFolder, RunFolderError, RunSettings, read_journal
+from sdg.storage import Journal, RunFolder, RunFolderError, RunSettings
 
 EPISODE = {"unit": "e", "agent": "sdg", "level": "L", "seed": 1, "success": True, "steps": 4, "max_steps": 9}
 
@@ -101,7 +99,7 @@ def test_rows_of_no_kind_end_an_export_by_name(tmp_path: Path, capsys: pytest.Ca
     for row, says in (
         ({"unit": "a"}, "has no episodes of sdg"),
         ({"unit": "a", "agent": "sdg"}, "episodes.jsonl has a row"),
-        ({"unit": "a", "task": "click-test"}, "episodes.jsonl has a row"),
+        ({"unit": "a", "task": "click-test"}, "has no episodes of sdg"),
     ):
         (tmp_path / "episodes.jsonl").write_text(json.dumps(row) + "\n")
         assert main(["skills", "export", str(tmp_path), "--minari", "sdg/never-v0"]) == 2
@@ -132,43 +130,6 @@ def vars_of(row: EpisodeResult) -> dict[str, Any]:
     from sdg.storage import json_values
 
     return dict(json_values(row))
-
-
-@pytest.mark.browser
-def test_episodes_of_screens_are_read_by_minari_s_loader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("minari")
-    if not chromium():
-        pytest.skip("no Chromium")
-    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
-    run = str(tmp_path / "run")
-    options = ["--tasks", "click-button,enter-text", "--seeds", "3-3", "--processes", "1", "--out", run]
-    assert main(["bench", "miniwob", *options]) == 0
-    assert main(["skills", "export", run, "--minari", "sdg/screens-v0"]) == 0
-    episodes = list(read_dataset("sdg/screens-v0"))
-    assert len(episodes) == 2
-    for row, episode in zip(read_journal(Path(run, "episodes.jsonl")), episodes, strict=True):
-        assert row["success"]
-        assert (bool(episode.terminations[-1]), episode.rewards[-1] > 0) == (True, True)
-        assert episode.observations["screenshot"].shape == (row["commands"] + 1, 320, 320, 3)
-        assert episode.observations["instruction"][0].split() == row["instruction"].split()
-        commands = [command.partition("(")[0] for command in row["past"]]
-        assert [NAMES[number] for number in episode.actions["name"]] == commands
-    with pytest.raises(UserError, match="can't be played again"):
-        write_screens("sdg/else-v0", [row | {"past": row["past"][:1]}])
-
-
-def test_what_was_refused_on_a_screen_is_no_action() -> None:
-    first, second, third = screen_actions(
-        [
-            "CLICK_COORDS('3,40'): done",
-            "CLICK_COORDS('1,1'): refused: no",
-            "PRESS_KEY('<Backspace>'): no: x",
-            "TYPE_TEXT('a\\'): b'): done",
-        ]
-    )
-    assert (NAMES[first["name"]], first["coords"].tolist()) == ("CLICK_COORDS", [3, 40])
-    assert KEY_NAMES[second["key"]] == "<Backspace>"
-    assert third["text"] == "a'): b"
 
 
 def test_export_says_what_it_needs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

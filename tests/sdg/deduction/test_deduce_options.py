@@ -15,8 +15,8 @@ from sdg.envs.babyai.world import BabyAIWorld
 from sdg.gate.executor import Command
 from sdg.gate.rules import Usage
 from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary
-from sdg.skills.policy.network import random_policy
 from sdg.skills.subgoal import CheckFunction, Experience, Subgoal
+from tests.shared.library_samples import random_bits
 from tests.shared.scripted_skills import scripted_skills
 
 CHECK = CheckFunction("check", "def check():\n    return any(o.held for o in find_objects('the red ball'))\n")
@@ -37,7 +37,7 @@ def library(**changes: Any) -> SkillLibrary:
         episodes=100,
         environment_steps=1000,
     )
-    weights = random_policy(BABYAI.inputs, np.random.default_rng(0)).weights
+    weights = random_bits(BABYAI.inputs, np.random.default_rng(0)).weights
     base = SkillLibrary((skill,), {"pick": weights}, provenance={USAGES: {"pick": {"grasps": True}}})
     return replace(base, **changes)
 

@@ -21,10 +21,10 @@ from sdg.induction.practice import (
     practise,
 )
 from sdg.skills.learning.train import HELD_OUT, PRACTICE, Point, TrainSettings, join_open
-from sdg.skills.policy.network import random_policy
 from sdg.skills.practice.fresh_starts import ChainStep, Member
 from sdg.skills.practice.starts import Starts, perturb_starts
 from sdg.skills.subgoal import CheckFunction, Subgoal
+from tests.shared.library_samples import random_bits
 
 FACING = CheckFunction("facing", "def facing():\n    return any([t.facing for t in find_objects('object')])\n")
 NEVER_TRUE = CheckFunction("never", "def never():\n    return False\n")
@@ -113,7 +113,7 @@ def test_few_starts_judge_several_times_and_count_once() -> None:
         Member("go to a ball", "GoToLocal", seed, 0, Subgoal("go", NEVER_TRUE), (), (), stage=stage)
         for seed in range(4)
     )
-    earlier = {9: random_policy(MAP_INPUTS, np.random.default_rng(0))}
+    earlier = {9: random_bits(MAP_INPUTS, np.random.default_rng(0))}
     points: list[Point] = []
     job = PracticeJob(0, members, InduceSettings(train=train), 1, earlier, BABYAI, {}, {}, asked_held_out=_starts(30))
     trained = practise(job, on_evaluation=points.append)
@@ -142,7 +142,7 @@ def test_too_few_held_out_starts_are_said(count: int, judged_on: str, measured: 
     member = Member(
         "go to a ball", "GoToLocal", 0, 0, Subgoal("go", NEVER_TRUE), (), (), stage=ChainStep(0, "object", NEVER_TRUE)
     )
-    earlier = {9: random_policy(MAP_INPUTS, np.random.default_rng(0))}
+    earlier = {9: random_bits(MAP_INPUTS, np.random.default_rng(0))}
     job = PracticeJob(
         0, (member,), InduceSettings(train=train), 1, earlier, BABYAI, {}, {}, asked_held_out=_starts(count)
     )
@@ -157,6 +157,6 @@ def test_a_stuck_skill_begins_with_the_skill_before_it(stuck: tuple[int, ...], f
     stages = [ChainStep(number, "object", NEVER_TRUE) for number in (1, 2)]
     goal = Subgoal("go", NEVER_TRUE)
     member = Member("go", "GoToLocal", 0, 0, goal, (), (), stage=ChainStep(0, "", NEVER_TRUE), before=tuple(stages))
-    earlier = {number: random_policy(MAP_INPUTS, np.random.default_rng(number)) for number in range(3)}
+    earlier = {number: random_bits(MAP_INPUTS, np.random.default_rng(number)) for number in range(3)}
     job = PracticeJob(0, (member,), InduceSettings(), 1, earlier, BABYAI, {}, {}, stuck=frozenset(stuck))
     assert _first_policy(job) is (None if first is None else earlier[first])

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sdg.llm.budget import BudgetedModel, BudgetLimits, Prices, Spent
+from sdg.llm.budget import BudgetedModel, BudgetSettings, Spent
 from sdg.llm.model import BudgetExceeded, Message, ModelError, Unavailable
 from sdg.llm.openai import client
 from sdg.llm.openai.client import LARGE_BYTES, Flood, OpenAIModel, read_completion
@@ -156,7 +156,7 @@ THOUGHTS = [{"choices": [{"delta": {"reasoning_content": "hm"}}]}] * 5000
 def test_answers_that_break_off_are_charged_each(server: Server, answer: Answer, tmp_path: Path) -> None:
     server.script = [answer]
     place: dict[str, Any] = {"name": "tiny", "base_url": server.url, "timeout_seconds": 5.0, "ledger": tmp_path / "l"}
-    model = build(ModelSettings("openai", **place, limits=BudgetLimits(tokens=10_000), retries=5))
+    model = build(ModelSettings("openai", **place, budget=BudgetSettings(tokens=10_000), retries=5))
     with pytest.raises(BudgetExceeded):
         model.complete(ASKED)
     assert len(server.requests) == 2
@@ -189,7 +189,7 @@ def test_a_question_may_not_take_longer_to_be_read_than_a_reply() -> None:
 def test_what_a_server_refuses_costs_nothing(server: Server) -> None:
     server.script = [says(429), says(503), ok]
     model = OpenAIModel(ModelSettings(name="tiny", base_url=server.url, timeout_seconds=5.0))
-    counted = BudgetedModel(model, BudgetLimits(tokens=100), prices=Prices())
+    counted = BudgetedModel(model, BudgetSettings(tokens=100))
     for _ in range(2):
         with pytest.raises(Unavailable):
             counted.complete(ASKED)

@@ -9,24 +9,22 @@ from pathlib import Path
 import pytest
 
 from sdg.envs.registry import RegistryError
-from sdg.llm.budget import EPISODE, BudgetLimits, Prices, describe_cost
+from sdg.llm.budget import EPISODE, BudgetSettings, describe_cost
 from sdg.llm.model import Completion, Message, ModelError, Unavailable
 from sdg.llm.provider import ModelSettings, Provider
 from sdg.llm.registry import (
     PROVIDERS,
-    as_model,
+    ModelAdapter,
     build,
     concurrency_of,
     is_rule_based,
     kind_of,
     parse_llm,
-    prices_of,
     provider_of,
 )
 from tests.sdg.llm.scripted import ask
 
 OWN = """
-from sdg.llm.budget import Prices
 from sdg.llm.model import Completion
 from sdg.llm.registry import Provider
 
@@ -56,8 +54,7 @@ class Named:
     def complete(self, messages, *, sampling):
         return Completion(f"{self.name} {sampling.seed}", self.name, 3, 4)
 
-PROVIDER = Provider(lambda settings: Named(settings.name), needs=("name",), network=True, key_variable="MY_KEY",
-                    prices=Prices(2.0, 8.0))
+PROVIDER = Provider(lambda settings: Named(settings.name), needs=("name",), network=True, key_variable="MY_KEY")
 """
 
 
@@ -112,8 +109,6 @@ def test_a_provider_of_one_s_own_declares_what_it_needs(tmp_path: Path, monkeypa
     settings = ModelSettings("own_models:PROVIDER", name="4711-canary", record=tmp_path / "t.jsonl")
     assert ask(build(settings), seed=3) == "[redacted] 3", "a run goes by what is recorded, as its replay does"
     assert "4711-canary" not in (tmp_path / "t.jsonl").read_text()
-    assert prices_of(settings) == Prices(2.0, 8.0)
-    assert prices_of(ModelSettings("own_models:PROVIDER", prices=Prices(1.0))) == Prices(1.0)
     with pytest.raises(ModelError, match="needs a name"):
         build(ModelSettings("own_models:PROVIDER"))
 
@@ -165,44 +160,46 @@ class Says:
 
 @pytest.mark.parametrize("said", ["text", Completion("text", ""), type("Reply", (), {"text": "text"})()])
 def test_text_and_replies_are_understood(said: object) -> None:
-    completion = as_model(Says(said)).complete((Message("user", "hi"),))
+    completion = ModelAdapter(Says(said)).complete((Message("user", "hi"),))
     assert (completion.text, completion.model) == ("text", "Says")
 
 
 @pytest.mark.parametrize("said", [7, None, b"text", ["text"], {"text": "x"}, Completion(7, "")])  # type: ignore[arg-type]
 def test_replies_that_are_no_text_are_told(said: object) -> None:
     with pytest.raises(ModelError, match=r"The model Says returned .* \(\w+\): complete\(messages\) returns text"):
-        ask(as_model(Says(said)))
+        ask(ModelAdapter(Says(said)))
 
 
 def test_what_an_object_raises_is_told_and_a_lost_connection_is_asked_again() -> None:
     with pytest.raises(ModelError, match="The model Says raised KeyError: 'choices'") as caught:
-        ask(as_model(Says(KeyError("choices"))))
+        ask(ModelAdapter(Says(KeyError("choices"))))
     assert not isinstance(caught.value, Unavailable)
     with pytest.raises(Unavailable, match="raised ConnectionResetError: gone"):
-        ask(as_model(Says(ConnectionResetError("gone"))))
+        ask(ModelAdapter(Says(ConnectionResetError("gone"))))
     with pytest.raises(KeyboardInterrupt):
-        ask(as_model(Says(KeyboardInterrupt())))
+        ask(ModelAdapter(Says(KeyboardInterrupt())))
 
 
 @pytest.mark.parametrize("nothing", [None, 7, "gpt", object(), Says, len, type("X", (), {"complete": 7})()])
 def test_what_can_t_complete_is_no_model(nothing: object) -> None:
     with pytest.raises(ModelError, match="can't be a model: give an object with a method complete"):
-        as_model(nothing)
+        ModelAdapter(nothing)
 
 
 def test_an_estimate_is_a_line_about_questions_tokens_money_and_time() -> None:
     work = [(EPISODE, 100)]
-    line = describe_cost(work, Prices(prompt=2.0, completion=8.0), concurrency=16)
+    line = describe_cost(work, BudgetSettings(prompt_price=2.0, completion_price=8.0), concurrency=16)
     assert line.startswith("the model will be asked some 130 questions, 0.75 M tokens; 2.91 in money; about 4 minutes")
-    assert f"; {130 * EPISODE.prompt_tokens}.00 in money; " in describe_cost(work, Prices(prompt=1e6), concurrency=1)
-    dear = Prices(completion=1e6)
+    assert f"; {130 * EPISODE.prompt_tokens}.00 in money; " in describe_cost(
+        work, BudgetSettings(prompt_price=1e6), concurrency=1
+    )
+    dear = BudgetSettings(completion_price=1e6)
     assert f"; {130 * EPISODE.completion_tokens}.00 in money; " in describe_cost(work, dear, concurrency=1)
-    assert "no prices are set" in describe_cost(work, Prices(), concurrency=1)
+    assert "no prices are set" in describe_cost(work, BudgetSettings(), concurrency=1)
 
 
 def test_limits_hold_for_a_model_of_one_s_own() -> None:
-    model = build(ModelSettings("own_models:Parrot", limits=BudgetLimits(tokens=1)))
+    model = build(ModelSettings("own_models:Parrot", budget=BudgetSettings(tokens=1)))
     ask(model)
     with pytest.raises(ModelError, match="budget of 1 tokens is spent"):
         ask(model)

@@ -14,7 +14,7 @@ import pytest
 from sdg.envs import files
 from sdg.envs.files import compress_lines
 from sdg.llm import transcript
-from sdg.llm.budget import BudgetedModel, BudgetLimits, Prices
+from sdg.llm.budget import BudgetedModel, BudgetSettings
 from sdg.llm.cache import CachedModel
 from sdg.llm.model import Message, ModelError, Sampling
 from sdg.llm.provider import ModelSettings
@@ -247,7 +247,7 @@ def test_files_that_are_links_are_not_written_through(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="it is a link"):
         ask(RecordingModel(Scripted("one"), link))
     with pytest.raises(ModelError, match="it is a link"):
-        ask(BudgetedModel(Scripted("one"), BudgetLimits(tokens=9), prices=Prices(), ledger=link))
+        ask(BudgetedModel(Scripted("one"), BudgetSettings(tokens=9), ledger=link))
     assert victim.read_text() == "my own last line"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sdg.llm.asking import RetryingModel, in_order
-from sdg.llm.budget import BudgetedModel, BudgetLimits, Prices, Spent
+from sdg.llm.budget import BudgetedModel, BudgetSettings, Spent
 from sdg.llm.cache import CachedModel
 from sdg.llm.exchange import IMAGE_CHARS, reply_of, tokens_of
 from sdg.llm.model import BudgetExceeded, Completion, Message, ModelError, Sampling, Unavailable
@@ -60,7 +60,7 @@ def test_a_damaged_entry_is_asked_again(tmp_path: Path) -> None:
 
 def test_the_budget_stops_before_the_call_that_would_overdraw_it_further(tmp_path: Path) -> None:
     inner = Scripted("one")
-    model = BudgetedModel(inner, BudgetLimits(tokens=200), prices=Prices())
+    model = BudgetedModel(inner, BudgetSettings(tokens=200))
     ask(model)
     ask(model)
     with pytest.raises(BudgetExceeded, match="200 tokens"):
@@ -72,7 +72,7 @@ def test_the_budget_stops_before_the_call_that_would_overdraw_it_further(tmp_pat
 def test_the_budget_of_time_stops_what_is_asked_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr("sdg.llm.budget.time.monotonic", lambda: now[0])
-    model = BudgetedModel(Scripted("one"), BudgetLimits(minutes=2), prices=Prices())
+    model = BudgetedModel(Scripted("one"), BudgetSettings(minutes=2))
     ask(model)
     now[0] += 121
     with pytest.raises(BudgetExceeded, match="2 minutes"):
@@ -91,7 +91,7 @@ def test_questions_under_way_wait_near_the_limit_and_not_before(tmp_path: Path) 
             return super().complete(messages, sampling=sampling)
 
     def spend(inner: Scripted, *, max_tokens: int) -> int:
-        model = BudgetedModel(inner, BudgetLimits(tokens=5000), prices=Prices(), ledger=tmp_path / f"{max_tokens}.json")
+        model = BudgetedModel(inner, BudgetSettings(tokens=5000), ledger=tmp_path / f"{max_tokens}.json")
         sampling = Sampling(max_tokens=max_tokens)
         questions = [(Message("user", f"question {n}"),) for n in range(64)]
         with pytest.raises(BudgetExceeded):
@@ -106,7 +106,7 @@ def test_questions_under_way_wait_near_the_limit_and_not_before(tmp_path: Path) 
 
 
 def test_money_is_counted_by_the_price_table(tmp_path: Path) -> None:
-    model = BudgetedModel(Scripted("one"), BudgetLimits(money=0.0005), prices=Prices(prompt=3.0, completion=15.0))
+    model = BudgetedModel(Scripted("one"), BudgetSettings(money=0.0005, prompt_price=3.0, completion_price=15.0))
     ask(model)
     assert model.spending.money == pytest.approx(0.00045)
     ask(model)
@@ -115,8 +115,9 @@ def test_money_is_counted_by_the_price_table(tmp_path: Path) -> None:
 
 
 def test_tokens_of_the_server_s_cache_have_a_price_of_their_own() -> None:
-    assert Prices(prompt=10.0, completion=0.0).of(1000, 5, cached_tokens=900) == pytest.approx(0.01)
-    assert Prices(prompt=10.0, completion=0.0, cached=1.0).of(1000, 5, cached_tokens=900) == pytest.approx(0.0019)
+    plain, cheaper = BudgetSettings(prompt_price=10.0), BudgetSettings(prompt_price=10.0, cached_price=1.0)
+    assert plain.price(1000, 5, cached_tokens=900) == pytest.approx(0.01)
+    assert cheaper.price(1000, 5, cached_tokens=900) == pytest.approx(0.0019)
 
 
 def test_tokens_are_a_quarter_of_the_characters_where_the_server_does_not_count() -> None:
@@ -140,7 +141,7 @@ def test_what_is_no_plausible_count_is_estimated_and_nothing_stays_under_way(cou
         def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
             return completion
 
-    model = BudgetedModel(Telling(), BudgetLimits(tokens=10**6, money=5.0), prices=Prices(3.0, 15.0))
+    model = BudgetedModel(Telling(), BudgetSettings(tokens=10**6, money=5.0, prompt_price=3.0, completion_price=15.0))
     assert ask(model) == completion.text
     assert model.spending.tokens == sum(tokens_of((Message("user", "hi"),), completion)) == 12
     assert model._under_way == 0
@@ -148,7 +149,7 @@ def test_what_is_no_plausible_count_is_estimated_and_nothing_stays_under_way(cou
 
 def test_a_question_whose_reply_cant_be_counted_is_no_longer_under_way() -> None:
     inner: Any = SimpleNamespace(name="uncounted", complete=lambda *_, sampling: None)
-    model = BudgetedModel(inner, BudgetLimits(tokens=10**6), prices=Prices())
+    model = BudgetedModel(inner, BudgetSettings(tokens=10**6))
     with pytest.raises(AttributeError):
         ask(model)
     assert model._under_way == 0
@@ -156,10 +157,10 @@ def test_a_question_whose_reply_cant_be_counted_is_no_longer_under_way() -> None
 
 def test_a_ledger_outlives_the_process_and_a_torn_line(tmp_path: Path) -> None:
     ledger = tmp_path / "spent.jsonl"
-    ask(BudgetedModel(Scripted("one"), BudgetLimits(tokens=500), prices=Prices(), ledger=ledger))
+    ask(BudgetedModel(Scripted("one"), BudgetSettings(tokens=500), ledger=ledger))
     with ledger.open("a") as file:
         file.write('{"tok')
-    model = BudgetedModel(Scripted("one"), BudgetLimits(tokens=110), prices=Prices(), ledger=ledger)
+    model = BudgetedModel(Scripted("one"), BudgetSettings(tokens=110), ledger=ledger)
     assert model.spending.tokens == 110
     with pytest.raises(BudgetExceeded):
         ask(model)
@@ -171,7 +172,7 @@ def test_a_ledger_outlives_the_process_and_a_torn_line(tmp_path: Path) -> None:
 def test_a_ledger_pays_nothing_back(entry: str, tmp_path: Path) -> None:
     ledger = tmp_path / "spent.jsonl"
     ledger.write_text(f'{entry}\n{{"tokens": 120, "money": 3.5}}\n')
-    model = BudgetedModel(Scripted("one"), BudgetLimits(tokens=110, money=1.0), prices=Prices(), ledger=ledger)
+    model = BudgetedModel(Scripted("one"), BudgetSettings(tokens=110, money=1.0), ledger=ledger)
     assert (model.spending.tokens, model.spending.money) == (120, 3.5)
     with pytest.raises(BudgetExceeded):
         ask(model)
@@ -181,7 +182,7 @@ def test_a_ledger_of_any_size_is_refused_at_once(tmp_path: Path) -> None:
     ledger = tmp_path / "spent.jsonl"
     with ledger.open("wb") as file:
         file.truncate(400 << 30)  # takes no room on the disk
-    model = BudgetedModel(Scripted("one"), BudgetLimits(tokens=110), prices=Prices(), ledger=ledger)
+    model = BudgetedModel(Scripted("one"), BudgetSettings(tokens=110), ledger=ledger)
     with pytest.raises(ModelError, match="too large"):
         ask(model)
     with ledger.open("wb") as file:
@@ -195,7 +196,7 @@ def test_a_ledger_of_any_size_is_refused_at_once(tmp_path: Path) -> None:
 
 def test_a_ledger_is_read_on_from_where_it_was_left(tmp_path: Path) -> None:
     ledger = tmp_path / "spent.jsonl"
-    first, second = (BudgetedModel(Scripted("a"), BudgetLimits(), prices=Prices(), ledger=ledger) for _ in range(2))
+    first, second = (BudgetedModel(Scripted("a"), BudgetSettings(), ledger=ledger) for _ in range(2))
     for model in (first, second, first, first, second):
         ask(model)
     assert first.spending == second.spending
@@ -205,7 +206,7 @@ def test_a_ledger_is_read_on_from_where_it_was_left(tmp_path: Path) -> None:
 
 
 def test_cached_replies_cost_nothing(tmp_path: Path) -> None:
-    settings = ModelSettings(cache=tmp_path / "c.sqlite", limits=BudgetLimits(tokens=1))
+    settings = ModelSettings(cache=tmp_path / "c.sqlite", budget=BudgetSettings(tokens=1))
     model = build(settings)
     ask(model)
     ask(model)

@@ -17,7 +17,7 @@ from sdg.experiments.bench.gate.privacy import LabelledText, count_hidden, read_
 from sdg.experiments.play import solve as solve_module
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import as_model
+from sdg.llm.registry import ModelAdapter
 from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import ProtectedModel, Protector, protector_of
 from sdg.privacy.recognisers import Span, find, recognisers_of
@@ -67,7 +67,7 @@ def test_placeholders_cost_neither_success_nor_steps() -> None:
     counted = []
     for protector in (None, Protector(recognisers_of(), Placeholders())):
         form, instruction = forms.Form(values), forms.instruction_for(values)
-        model = as_model(forms.Coordinator())
+        model = ModelAdapter(forms.Coordinator())
         if protector:
             instruction, model = protector.admit(instruction), ProtectedModel(model, protector.mask)
         assert forms.play(instruction, form, model, body=forms.protected_body(form, protector))

@@ -14,7 +14,7 @@ import pytest
 from sdg.envs.world import Observation
 from sdg.gate.executor import Command, GatedExecutor, IllegalCommand, OpenGate, SkillResult
 from sdg.llm.model import Message, ModelError
-from sdg.llm.registry import as_model
+from sdg.llm.registry import ModelAdapter
 from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import ProtectedBody, ProtectedModel, Protector, protector_of
 from sdg.privacy.recognisers import MAX_CHARS, PrivacyError, Span, find, recognisers_of
@@ -272,7 +272,7 @@ def test_a_model_sees_placeholders_and_its_words_are_masked() -> None:
         return "is it Blue Sky?"
 
     model = ProtectedModel(
-        as_model(type("Mine", (), {"complete": staticmethod(complete)})()), protector(wifi="blue sky").mask
+        ModelAdapter(type("Mine", (), {"complete": staticmethod(complete)})()), protector(wifi="blue sky").mask
     )
     assert model.complete([Message("user", "blue sky or YKS EULB")]).text == "is it {wifi}?"
     assert questions == ["{wifi} or {wifi}"]

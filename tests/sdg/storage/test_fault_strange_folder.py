@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sdg.llm.budget import BudgetedModel, BudgetLimits, Prices
+from sdg.llm.budget import BudgetedModel, BudgetSettings
 from sdg.llm.cache import CachedModel
 from sdg.llm.model import Completion, Message, ModelError, Sampling
 from sdg.llm.transcript import RecordingModel
@@ -109,7 +109,7 @@ def test_each_writer_refuses_by_itself(tmp_path: Path, victim: Path, how: str) -
     place = tmp_path / "metrics.jsonl"
     place.symlink_to(victim / "diary") if how == "link" else os.mkfifo(place)
     with pytest.raises(RunError, match=r"link|regular"):
-        Metrics(tmp_path, tensorboard=False).write({"environment_steps": 1})
+        Metrics(tmp_path).write({"environment_steps": 1})
     with pytest.raises(RunError, match=r"link|regular"):
         Journal(place)
     with pytest.raises(ModelError, match=r"link|regular"):
@@ -189,7 +189,7 @@ def test_a_cache_that_is_none_is_refused_or_begun(tmp_path: Path, content: bytes
 
 def test_a_ledger_of_nonsense_counts_nothing(tmp_path: Path) -> None:
     (tmp_path / "spent.json").write_bytes(b"[" * 100_000 + b'\n{"tokens": 1e999, "money": 0}\n')
-    model = BudgetedModel(Echo(), BudgetLimits(tokens=10), prices=Prices(), ledger=tmp_path / "spent.json")
+    model = BudgetedModel(Echo(), BudgetSettings(tokens=10), ledger=tmp_path / "spent.json")
     assert ask(model) == "said"
 
 

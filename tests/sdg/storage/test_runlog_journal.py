@@ -227,7 +227,7 @@ def test_a_full_disk_is_said_plainly_and_keeps_what_was_finished(tmp_path: Path)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 def test_a_device_that_is_full_says_so(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").symlink_to("/dev/full")
-    metrics = Metrics(tmp_path, tensorboard=False)
+    metrics = Metrics(tmp_path)
     with pytest.raises(RunError, match="full"):
         metrics.write({"environment_steps": 1})
 

@@ -8,7 +8,7 @@ import torch
 
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS, MOSTLY_ON, N_ACTIONS, SIZE
 from sdg.skills.learning.gradients import Batch, BitRows, Loss, Network
-from sdg.skills.policy.network import random_policy
+from tests.shared.library_samples import random_bits
 
 N = 70
 LOSS = Loss(clip_range=0.2, ent_coef=0.03)
@@ -136,7 +136,7 @@ def test_lists_of_bits_grow_and_are_used_again() -> None:
 
 def test_a_policy_is_taken_over_and_given_back() -> None:
     rng = np.random.default_rng(4)
-    policy, net = random_policy(MAP_INPUTS, rng, hidden=(32, 64)), Network.create(MAP_INPUTS, (32, 64), rng)
+    policy, net = random_bits(MAP_INPUTS, rng, hidden=(32, 64)), Network.create(MAP_INPUTS, (32, 64), rng)
     net.load(policy)
     assert all((net.policy().weights[name] == array).all() for name, array in policy.weights.items())
     with pytest.raises(ValueError, match="w1"):

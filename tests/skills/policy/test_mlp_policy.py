@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sdg.envs.defaults import PlainInputs
-from sdg.skills.policy.network import MLPPolicy
+from sdg.skills.policy.network import MLPPolicy, random_weights
 
 
 class Numbers(PlainInputs):
@@ -54,6 +54,17 @@ def test_continuous_actions_spread_around_the_mean_within_their_bounds() -> None
     assert drawn.dtype == np.float32
     assert drawn.min(0).tolist() == [-1.0, -0.5]
     assert drawn.max(0).tolist() == [1.0, 0.5]
+
+
+def test_random_weights_do_not_depend_on_the_order_in_which_a_file_gives_them() -> None:
+    good = weights(np.random.default_rng(0), log_std=np.ones(2, np.float32), scale=np.float32(2))
+    first = random_weights(good, np.random.default_rng(1))
+    again = random_weights(dict(reversed(good.items())), np.random.default_rng(1))
+    assert {name: array.shape for name, array in first.items()} == {name: np.shape(good[name]) for name in good}
+    assert all(np.array_equal(first[name], again[name]) for name in good)
+    assert first["log_std"].tolist() == [1, 1]
+    assert np.allclose(first["w1"], np.random.default_rng(1).standard_normal((3, 8)) / np.sqrt(3))
+    MLPPolicy({name: array for name, array in first.items() if name != "scale"}, Torques())
 
 
 @pytest.mark.parametrize("broken", ["w1", "b2", "log_std", "w3"])

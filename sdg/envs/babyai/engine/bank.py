@@ -96,12 +96,10 @@ class LevelBank:
         return self.missions[int(self.layouts.mission[layout])]
 
     @staticmethod
-    def build(
-        level: str, seeds: Sequence[int] | np.ndarray, *, cache_dir: Path | str | None = None, workers: int = 1
-    ) -> "LevelBank":
+    def build(level: str, seeds: Sequence[int] | np.ndarray, *, workers: int = 1) -> "LevelBank":
         """The layouts of `level` under these seeds, in this order, from disk if they were made before.
 
-        `cache_dir` defaults to `sdg.envs.kernels.cache_folder()`; processes that run generated code keep nothing there.
+        They lie in `sdg.envs.kernels.cache_folder()`; processes that run generated code keep nothing there.
         With more than one worker the layouts are made in that many processes. Raises ValueError when there is no such
         level, LayoutError when its generation fails, BankError when the cached file is torn.
         """
@@ -110,7 +108,7 @@ class LevelBank:
             raise ValueError(f"seeds must be a list of integers of at least 0, got {array.dtype} {array.shape}")
         all_seeds = array.astype(np.int64)
         name = level_name(level)
-        path = _cache_path(name, all_seeds, cache_dir)
+        path = _cache_path(name, all_seeds)
         if path.exists():
             bank = LevelBank.load(path)
             if bank.level != name or not np.array_equal(bank.seeds, all_seeds):
@@ -166,10 +164,10 @@ class LevelBank:
             raise BankError(f"{path} is not a bank: {error}") from error
 
 
-def _cache_path(level: str, seeds: np.ndarray, cache_dir: Path | str | None) -> Path:
+def _cache_path(level: str, seeds: np.ndarray) -> Path:
     made_by = f"{SCHEMA} {LAYOUT.descr} {importlib.metadata.version('minigrid')} {level} ".encode()
     digest = hashlib.sha256(made_by + seeds.tobytes()).hexdigest()[:16]
-    return Path(cache_dir or cache_folder()).expanduser() / "banks" / f"{level}-{len(seeds)}-{digest}.npz"
+    return cache_folder() / "banks" / f"{level}-{len(seeds)}-{digest}.npz"
 
 
 def _records(layouts: np.ndarray) -> np.recarray:

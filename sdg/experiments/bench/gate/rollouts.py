@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from sdg.agents.agents import gate_by_names
 from sdg.console import progress
 from sdg.deduction.deduce import DeductionSettings, ProgramLimits
 from sdg.deduction.library_skills import Option, options_of
@@ -25,8 +26,8 @@ from sdg.envs.domain import Domain
 from sdg.envs.domains import domain_of_data
 from sdg.envs.instructions import seeds
 from sdg.envs.world import Observation, Perception
-from sdg.experiments.play.parent_model import answer
-from sdg.experiments.play.players import PlannerRecipe, gate_by_names
+from sdg.experiments.play.parent_model import answer, model_of
+from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.workers.workers import Workers
 from sdg.gate.executor import Command, GatedExecutor, IllegalCommand, Outcome, Verdict
 from sdg.gate.learned import COMPLETENESS, FEASIBILITY
@@ -107,7 +108,8 @@ class Recorder(GatedExecutor):
         world.reset(rollout.seed)
         self.robot = Robot(world, skills, domain=domain, rng=rng)
         # A chain of its own for each guard.
-        self._guards = {name: gate_by_names([name], ModelSettings(), skills, domain) for name in rollout.guards}
+        model = model_of(ModelSettings())
+        self._guards = {name: gate_by_names([name], skills, domain, model=model) for name in rollout.guards}
         self.rows: list[dict[str, Any]] = []
         self._rollout, self._mission, self._rng = rollout, world.mission, rng
         self._source = "real program" if rollout.reply else "stand-in"

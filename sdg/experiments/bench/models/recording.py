@@ -28,7 +28,7 @@ from sdg.experiments.play.players import PRIMITIVES, ChatRecipe
 from sdg.experiments.results.comparison import cores, find_library, open_folder
 from sdg.llm.budget import CHAT_EPISODE, EPISODE, describe_cost
 from sdg.llm.model import BudgetExceeded
-from sdg.llm.registry import concurrency_of, prices_of
+from sdg.llm.registry import concurrency_of
 from sdg.llm.transcript import entries, first_answers
 from sdg.prompts.sources import code_lines
 from sdg.skills.library.store import library_checksum
@@ -365,4 +365,4 @@ def expected_cost(request: RecordingRequest) -> str:
     """The run's expected use of its model, in a line."""
     settings = model_settings(request.config, None)
     work = [(CHAT_EPISODE if cell.interface == TURN else EPISODE, len(tasks)) for cell, tasks in request.tasks()]
-    return describe_cost(work, prices_of(settings), concurrency=concurrency_of(settings))
+    return describe_cost(work, settings.budget, concurrency=concurrency_of(settings))

@@ -12,7 +12,6 @@ a step changed it. What a model writes is data: lines that are too short, too lo
 import json
 import random
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 
 from sdg.console import progress
 from sdg.envs.phone.actions import PhoneAction, carry_out
@@ -28,10 +28,11 @@ from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out, normal_words
 from sdg.envs.phone.tree import UiTree, read_dump
 from sdg.envs.world import Observation
-from sdg.experiments.config.config import BudgetConfig
 from sdg.experiments.results.comparison import named_model, open_folder
+from sdg.experiments.share.datasets import write_episodes
 from sdg.gate.executor import Command
 from sdg.gate.phones import JUDGED, LearnedPhoneGuard
+from sdg.llm.budget import BudgetSettings
 from sdg.llm.model import LanguageModel
 from sdg.llm.registry import build
 from sdg.prompts.fill import conversation, fence, one_line
@@ -83,14 +84,9 @@ def walk_all(first: int, count: int) -> list[list[PhoneTransition]]:
         return walks
 
 
-def read_seen(dump: str) -> SeenPhone:
-    """A dump as a snapshot of the screen."""
-    return SeenPhone(read_dump(dump))
-
-
 def observe_dump(dump: str) -> Observation:
     """A dump as a gate observes it."""
-    screen = read_seen(dump)
+    screen = SeenPhone(read_dump(dump))
     return Observation(screen.describe(), None, tuple(screen.elements()), screen)
 
 
@@ -126,33 +122,29 @@ def write_lines(path: Path, walks: Iterable[Sequence[PhoneTransition]]) -> None:
     atomic_write(path, "".join(lines))
 
 
-def write_minari(name: str, walks: Iterable[Sequence[PhoneTransition]], *, max_chars: int = 200_000) -> Any:
-    """Keep walks as the Minari dataset `name` ("phone/explore-v0"), an episode each: the tree as UTF-8 bytes with its
-    length, the action as text. Needs the package minari; raises ImportError without it."""
-    import minari
-    from gymnasium import spaces
-    from minari.data_collector.episode_buffer import EpisodeBuffer
+def write_minari(name: str, walks: Iterable[Sequence[PhoneTransition]], *, max_bytes: int = 200_000) -> int:
+    """Keep walks as the Minari dataset `name` ("phone/explore-v0"), an episode each; returns their number. Trees (of at
+    most `max_bytes`) and actions (500) are UTF-8 with zeros behind. Raises UserError as `write_episodes`."""
 
-    def bytes_of(text: str) -> np.ndarray:
-        data = np.frombuffer(text.encode()[:max_chars], np.uint8)
-        return np.pad(data, (0, max_chars - len(data)))
+    def bytes_of(text: str, size: int) -> np.ndarray:
+        data = np.frombuffer(text.encode()[:size], np.uint8)
+        return np.pad(data, (0, size - len(data)))
 
-    episodes = []
-    for number, walk in enumerate(walks):
-        trees = np.stack([bytes_of(dump) for dump in (*(step.before for step in walk), walk[-1].after)])
-        actions = np.stack([bytes_of(f"{step.name} {step.argument}")[:500] for step in walk])
-        ends = np.arange(len(walk)) == len(walk) - 1
-        rewards = np.zeros(len(walk), np.float32)
-        never = np.zeros_like(ends)
-        episodes.append(EpisodeBuffer(number, walk[0].walk, None, trees, actions, rewards, never, ends, None))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # minari asks for an author and a link, which a local file lacks
-        return minari.create_dataset_from_buffers(
-            name,
-            episodes,
-            observation_space=spaces.Box(0, 255, (max_chars,), np.uint8),
-            action_space=spaces.Box(0, 255, (500,), np.uint8),
-        )
+    episodes = (
+        {
+            "seed": walk[0].walk,
+            "observations": np.stack(
+                [bytes_of(dump, max_bytes) for dump in (*(step.before for step in walk), walk[-1].after)]
+            ),
+            "actions": np.stack([bytes_of(f"{step.name} {step.argument}", 500) for step in walk]),
+            "rewards": np.zeros(len(walk)),
+            "terminations": np.zeros(len(walk), bool),
+            "truncations": np.arange(len(walk)) == len(walk) - 1,
+        }
+        for walk in walks
+    )
+    trees, actions = spaces.Box(0, 255, (max_bytes,), np.uint8), spaces.Box(0, 255, (500,), np.uint8)
+    return write_episodes(name, episodes, trees, actions)
 
 
 MIN_WORDS, MAX_WORDS = 4, 60
@@ -190,7 +182,7 @@ FIRST_SEED = 5000
 
 
 def walk_rows(
-    folder: Path, *, walks: int, minari: bool, llm: str, base_url: str, budget: BudgetConfig
+    folder: Path, *, walks: int, minari: bool, llm: str, base_url: str, budget: BudgetSettings
 ) -> list[Mapping[str, Any]]:
     """A row for each app: actions in it, those whose effect the judge sees, and tasks that `llm` ("": none) derives
     from given ones. Raises UserError."""

@@ -3,7 +3,6 @@
 `--eyes true` plays with it; failures are replayed with it to tell the parser's misses from the model's errors.
 """
 
-import colorsys
 import re
 from collections.abc import Callable, Sequence
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from sdg.envs.ui.boxes import TrueElement, lies_in, true_elements
 from sdg.envs.ui.browser import Browser
-from sdg.envs.ui.parser.screen import INKS, Screen, ScreenElement, add_outlines, numbered
+from sdg.envs.ui.parser.screen import Screen, ScreenElement, add_outlines, name_colour, numbered
 
 
 def true_parser(browser: Browser) -> Callable[[np.ndarray], Screen]:
@@ -44,19 +43,7 @@ def _as_element(element: TrueElement) -> ScreenElement:
 
 
 def _ink(code: str) -> str:
-    """The name of a colour written as rgb(1, 2, 3): its own where it has one, or else that of its hue; "" for none."""
+    """The name of a colour written as rgb(1, 2, 3); "" for none."""
     channels = [float(number) for number in re.findall(r"[\d.]+", code)] if code.startswith("rgb") else []
-    if len(channels) < 3 or (len(channels) == 4 and channels[3] == 0):
-        return ""
-    rgb = np.array(channels[:3])
-    name, difference = min(
-        ((name, float(np.abs(rgb - ink).sum())) for name, ink in (*INKS.items(), ("white", (255, 255, 255)))),
-        key=lambda pair: pair[1],
-    )
-    if difference < 12:
-        return name
-    hue, saturation, _ = colorsys.rgb_to_hsv(*(rgb / 255))
-    if saturation < 0.1:
-        return "grey"
-    hues = {"red": 0, "orange": 30, "yellow": 60, "green": 120, "cyan": 180, "blue": 240, "magenta": 300, "red ": 360}
-    return min(hues, key=lambda colour: abs(hues[colour] - 360 * hue)).strip()
+    is_seen = len(channels) == 3 or (len(channels) == 4 and channels[3] > 0)
+    return name_colour(np.array(channels[:3])) if is_seen else ""

@@ -22,9 +22,14 @@ from sdg.envs.babyai.engine.state import MAX_SIZE, PAD, SIDE
 SEEDS = range(2_000_000, 2_000_006)
 
 
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SDG_CACHE_DIR", str(tmp_path))
+
+
 @pytest.fixture
-def bank(tmp_path: Path) -> LevelBank:
-    return LevelBank.build("PutNextLocal", SEEDS, cache_dir=tmp_path)
+def bank(own_cache: None) -> LevelBank:
+    return LevelBank.build("PutNextLocal", SEEDS)
 
 
 def the_file(folder: Path) -> Path:
@@ -47,25 +52,23 @@ def test_layouts_are_minigrids_under_the_same_seeds(bank: LevelBank) -> None:
 
 def test_a_bank_is_made_once(bank: LevelBank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(banks, "generate", lambda *_: pytest.fail("made again"))
-    again = LevelBank.build("BabyAI-PutNextLocal-v0", SEEDS, cache_dir=tmp_path)
+    again = LevelBank.build("BabyAI-PutNextLocal-v0", SEEDS)
     assert (again.layouts == bank.layouts).all()
     assert again.missions == bank.missions
     assert not list(tmp_path.rglob("*.part"))
 
 
-def test_several_processes_make_the_same_bank(bank: LevelBank, tmp_path: Path) -> None:
-    second_bank = LevelBank.build("PutNextLocal", SEEDS, cache_dir=tmp_path / "other", workers=2)
+def test_several_processes_make_the_same_bank(bank: LevelBank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SDG_CACHE_DIR", str(tmp_path / "other"))
+    second_bank = LevelBank.build("PutNextLocal", SEEDS, workers=2)
     assert (second_bank.layouts == bank.layouts).all()
     assert second_bank.missions == bank.missions
 
 
-def test_making_a_bank_prints_nothing(tmp_path: Path) -> None:
+def test_making_a_bank_prints_nothing() -> None:
     """UnblockPickup rejects samples on most seeds, and minigrid prints each rejection."""
-    code = (
-        "import sys; from sdg.envs.babyai.engine.bank import LevelBank;"
-        "LevelBank.build('UnblockPickup', range(8), cache_dir=sys.argv[1])"
-    )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    code = "from sdg.envs.babyai.engine.bank import LevelBank; LevelBank.build('UnblockPickup', range(8))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == ""
 
 
@@ -75,7 +78,7 @@ def test_a_torn_file_is_refused(bank: LevelBank, tmp_path: Path, length: float) 
     whole = path.read_bytes()
     path.write_bytes(whole[: int(len(whole) * length) if length < 1 else int(length)])
     with pytest.raises(BankError, match="torn"):
-        LevelBank.build("PutNextLocal", SEEDS, cache_dir=tmp_path)
+        LevelBank.build("PutNextLocal", SEEDS)
 
 
 def test_flipped_bytes_are_refused_or_harmless(bank: LevelBank, tmp_path: Path) -> None:
@@ -117,7 +120,7 @@ def test_layouts_that_pass_the_checks_keep_a_kernel_within_its_arrays(bank: Leve
 def test_a_folder_that_cannot_be_written_costs_only_the_next_time(tmp_path: Path) -> None:
     (tmp_path / "banks").write_text("not a folder")
     with pytest.warns(UserWarning, match="cannot be kept"):
-        bank = LevelBank.build("GoToObj", range(2), cache_dir=tmp_path)
+        bank = LevelBank.build("GoToObj", range(2))
     assert len(bank) == 2
 
 
@@ -184,21 +187,21 @@ def test_layouts_that_would_lead_a_kernel_astray_are_refused(
 def test_another_banks_file_under_this_name_is_refused(bank: LevelBank, tmp_path: Path) -> None:
     rewritten(the_file(tmp_path), seeds=np.arange(6))
     with pytest.raises(BankError, match="delete it"):
-        LevelBank.build("PutNextLocal", SEEDS, cache_dir=tmp_path)
+        LevelBank.build("PutNextLocal", SEEDS)
 
 
-def test_unknown_levels_and_bad_seeds_are_refused(tmp_path: Path) -> None:
+def test_unknown_levels_and_bad_seeds_are_refused() -> None:
     with pytest.raises(ValueError, match="NoSuchLevel"):
-        LevelBank.build("NoSuchLevel", SEEDS, cache_dir=tmp_path)
+        LevelBank.build("NoSuchLevel", SEEDS)
     for seeds in ([], [-1], [0.5], [[1]]):
         with pytest.raises(ValueError, match="seeds"):
-            LevelBank.build("GoToLocal", seeds, cache_dir=tmp_path)  # type: ignore[arg-type]
+            LevelBank.build("GoToLocal", seeds)  # type: ignore[arg-type]
 
 
-def test_missions_that_wait_for_done_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missions_that_wait_for_done_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("minigrid.envs.babyai.core.verifier.use_done_actions", "1")
     with pytest.raises(LayoutError, match="BABYAI_DONE_ACTIONS"):
-        LevelBank.build("GoToLocal", SEEDS, cache_dir=tmp_path)
+        LevelBank.build("GoToLocal", SEEDS)
 
 
 def test_a_failing_generation_names_level_and_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,5 +210,5 @@ def test_a_failing_generation_names_level_and_seed(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr("sdg.envs.babyai.engine.layouts.make_minigrid", lambda _: GoToLocal(room_size=30))
     with pytest.raises(LayoutError, match=r"GoToLocal, seed 2000000: a grid of 30 x 30"):
-        LevelBank.build("GoToLocal", SEEDS, cache_dir=tmp_path)
+        LevelBank.build("GoToLocal", SEEDS)
     assert not list(tmp_path.rglob("*.npz"))

@@ -17,8 +17,8 @@ N = 6
 
 
 @pytest.fixture(scope="module")
-def bank(tmp_path_factory: pytest.TempPathFactory) -> LevelBank:
-    return LevelBank.build("GoToLocal", range(40), cache_dir=tmp_path_factory.mktemp("banks"))
+def bank() -> LevelBank:
+    return LevelBank.build("GoToLocal", range(40))
 
 
 def actions(seed: int, length: int, n: int = N) -> np.ndarray:

@@ -10,7 +10,7 @@ from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.practice.batch_world import BabyAIRows
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS, N_ACTIONS, NEVER, mask_noop_actions_of_rows
 from sdg.envs.instructions import seeds
-from sdg.skills.policy.network import random_policy
+from tests.shared.library_samples import random_bits
 
 WORLD = ("cells", "where", "spot", "direction", "carried")
 
@@ -44,7 +44,7 @@ def test_a_barred_action_changes_nothing(level: str, steps: int) -> None:
 
 
 def test_a_policy_takes_none_of_them() -> None:
-    rows, policy = _wandered("BossLevel", 40), random_policy(MAP_INPUTS, np.random.default_rng(0))
+    rows, policy = _wandered("BossLevel", 40), random_bits(MAP_INPUTS, np.random.default_rng(0))
     logits = np.zeros((len(rows.state), N_ACTIONS), np.float32)
     mask_noop_actions_of_rows(rows.memory, logits)
     targets, rng = np.zeros((len(logits), 4), np.int16), np.random.default_rng(1)

@@ -25,12 +25,12 @@ from sdg.envs.babyai.practice.inputs import (
 from sdg.envs.instructions import seeds
 from sdg.skills.learning.ppo import RowsVecEnv
 from sdg.skills.learning.vec_env import PracticeVecEnv
-from sdg.skills.policy.network import random_policy
 from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.starts import Starts
 from sdg.skills.search.ppo_search import SearchVecEnv
 from sdg.skills.search.trial import SearchSettings, Trial
 from sdg.skills.subgoal import CheckFunction
+from tests.shared.library_samples import random_bits
 
 N = 48
 NEVER_TRUE = CheckFunction("never", "def never():\n    return False\n")
@@ -89,7 +89,7 @@ def test_a_mirrored_world_is_the_same_seen_from_the_other_side(level: str, words
 def test_policies_answer_a_mirrored_world_with_mirrored_turns(words: str) -> None:
     memory = walk_rows("PutNextLocal").memory
     image, targets = mirror_memory(memory), np.tile(BABYAI.language.row(words), (N, 1))
-    policy = random_policy(MAP_INPUTS, np.random.default_rng(0))
+    policy = random_bits(MAP_INPUTS, np.random.default_rng(0))
     sides, inputs = np.zeros((2, N), np.int64), np.zeros((2, N, SIZE), np.uint8)
     write_batch(memory, targets, sides[0], inputs[0])
     write_batch(image, targets, sides[1], inputs[1])
@@ -112,7 +112,7 @@ def test_the_target_is_on_the_right() -> None:
 
 def test_one_row_acts_as_many_do() -> None:
     memory, targets = walk_rows("PutNextLocal").memory, np.tile(BABYAI.language.row("ball"), (N, 1))
-    policy = random_policy(MAP_INPUTS, np.random.default_rng(1))
+    policy = random_bits(MAP_INPUTS, np.random.default_rng(1))
     together = policy.act_batch(memory, targets, np.random.default_rng(2))
     rng = np.random.default_rng(2)
     assert [policy.act(memory, i, targets[i], rng) for i in range(N)] == together.tolist()

@@ -296,7 +296,7 @@ def test_walks_are_kept_as_minari(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     minari = pytest.importorskip("minari")
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
     walk = [PhoneTransition(3, "Tap", f"element {n}", dump(ROW), dump(), True) for n in range(4)]
-    write_minari("phone/walks-v0", [walk, walk], max_chars=4000)
+    write_minari("phone/walks-v0", [walk, walk], max_bytes=4000)
     (first, _) = minari.load_dataset("phone/walks-v0").iterate_episodes()
     assert bytes(np.trim_zeros(first.observations[0])).decode() == dump(ROW)
     assert bytes(np.trim_zeros(first.actions[2])).decode() == "Tap element 2"
