@@ -20,6 +20,8 @@ from sdg.skills.search.trial import CountSearch, RandomSearch, Search
 from sdg.storage import RunSettings, json_values
 
 LIBRARY = "library"
+REHEARSAL = "rehearsal"
+"""The name of the planner that rehearses in a cycle is REHEARSAL-CYCLE."""
 
 
 def reserved_names(config: RunConfig) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from sdg.envs.files import has_lines
 from sdg.envs.instructions import seeds
 from sdg.experiments.config.assembly import (
     LIBRARY,
+    REHEARSAL,
     explorers_of,
     library_of,
     model_settings,
@@ -122,7 +123,7 @@ def rehearse(
     library_folder = folder.path / f"{LIBRARY}-rehearsed-{cycle}"
     if not (library_folder / "library.json").exists():
         save_library(library, library_folder)
-    planner = planner_of(config, folder.path, library_folder, agent=f"rehearsal-{cycle}", stage="induce")
+    planner = planner_of(config, folder.path, library_folder, agent=f"{REHEARSAL}-{cycle}", stage="induce")
     first = config.induce.training_layouts
     layouts = seeds("training", count=first + config.induce.rehearsals, seed=config.seed)
     # The layouts before these are practised on, so requests on them couldn't be held out as unseen.
