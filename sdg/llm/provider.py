@@ -43,8 +43,7 @@ class Provider:
     `needs` are the settings that must be given; in KIND:NAME the name is the first of them. `network`: it needs a
     server, so that processes that ask it keep their network, replies are cached and many questions are asked at a time.
     `key_variable` is the environment variable of its key, which is kept out of every file. `rule_based`: it is no
-    language model, and figures say so. `kind_of` gives the true kind of a subgoal that it wrote, from the description
-    and the argument, and clusterings are scored against it. `prices` apply where the settings name none.
+    language model, and figures say so. `prices` apply where the settings name none.
     """
 
     make: Callable[[ModelSettings], LanguageModel]
@@ -52,5 +51,4 @@ class Provider:
     network: bool = False
     key_variable: str = ""
     rule_based: bool = False
-    kind_of: Callable[[str, str], str] | None = None
     prices: Prices = field(default_factory=Prices)

@@ -83,11 +83,6 @@ def is_rule_based(kind: str) -> bool:
     return kind in PROVIDERS.entries and provider_of(kind).rule_based
 
 
-def kind_of(kind: str) -> Callable[[str, str], str] | None:
-    """How the true kinds of a model's subgoals are known (`Provider.kind_of`), None where they aren't."""
-    return provider_of(kind).kind_of if kind in PROVIDERS.entries else None
-
-
 def prices_of(settings: ModelSettings) -> Prices:
     """The prices of a model's tokens, from the settings or else from its provider."""
     return settings.prices if settings.prices != Prices() else provider_of(settings.kind).prices
