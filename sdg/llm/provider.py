@@ -29,7 +29,7 @@ class ModelSettings:
     concurrency: int = 16
     transcript: Path | None = None
     record: Path | None = None
-    cache: Path | None = None
+    cache: bool = False
     ledger: Path | None = None
     privacy: str = "off"
     limits: BudgetLimits = field(default_factory=BudgetLimits)
@@ -41,7 +41,7 @@ class Provider:
     """A kind of model.
 
     `needs` are the settings that must be given; in KIND:NAME the name is the first of them. `network`: it needs a
-    server, so that processes that ask it keep their network, replies are cached and many questions are asked at a time.
+    server, so that processes that ask it keep their network, replies are kept and many questions are asked at a time.
     `key_variable` is the environment variable of its key, which is kept out of every file. `rule_based`: it is no
     language model, and figures say so. `prices` apply where the settings name none.
     """

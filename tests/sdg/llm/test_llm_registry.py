@@ -98,7 +98,7 @@ def test_what_each_kind_declares() -> None:
 
 @pytest.mark.parametrize("name", ["Parrot", "parrot", "make_parrot", "Local"])
 def test_a_class_an_object_or_a_function_of_one_s_own_is_a_model(name: str, tmp_path: Path) -> None:
-    model = build(ModelSettings(f"own_models:{name}", record=tmp_path / "t.jsonl", cache=tmp_path / "c.sqlite"))
+    model = build(ModelSettings(f"own_models:{name}", record=tmp_path / "t.jsonl", cache=True))
     assert ask(model) == "HI"
     assert ask(build(ModelSettings("replay", transcript=tmp_path / "t.jsonl"))) == "HI"
     assert provider_of(f"own_models:{name}").network == (name != "Local")
