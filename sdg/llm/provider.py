@@ -14,9 +14,10 @@ class ModelSettings:
 
     `kind` is a key of `sdg.llm.registry.PROVIDERS` or `module:attribute`. `timeout_seconds` is a server's longest
     silence, `reply_seconds` the longest time for a reply. `concurrency` is how many questions may be under way.
-    `transcript` is what kind replay reads, `record` is where exchanges are written. `trusted` says that the user named
-    `base_url`: a key is sent nowhere else. Keys stay in the environment. `privacy` is off, on, or a recogniser's
-    `module:attribute`: whether placeholders replace sensitive values in what is sent.
+    `transcript` is what kind replay reads, `record` is where exchanges are written, from which `cache` answers equal
+    questions. `trusted` says that the user named `base_url`: a key is sent nowhere else. Keys stay in the environment.
+    `privacy` is off, on, or a recogniser's `module:attribute`: whether placeholders replace sensitive values in what is
+    sent.
     """
 
     kind: str = "babylang"
