@@ -7,7 +7,7 @@ first round reach; then also where planners asked for the skill.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from typing import Annotated, Any, Self
@@ -108,7 +108,6 @@ class Discovery:
             "degenerate": {score.k: score.degenerate for score in clustering.scores if score.degenerate},
             "distinct_texts": clustering.n_texts,
             "stability": clustering.stability,
-            "adjusted_rand": clustering.adjusted_rand,
             "agreement": self.agreement,
             "doubt": self.doubt,
             "decisions": [asdict(decision) for decision in self.reviewed.decisions],
@@ -134,13 +133,11 @@ def discover(
     settings: InduceSettings,
     *,
     seed: int,
-    kind_of: Callable[[ClusterItem], str] | None = None,
     language: Language | None = None,
 ) -> Discovery:
     """Cluster subgoals by meaning; with the domain's `language` also by its kinds of arguments.
 
-    `kind_of` gives a subgoal's true kind, where it is known: only to score the clustering. Raises
-    ValueError when there are no subgoals.
+    Raises ValueError when there are no subgoals.
     """
     pairs = [
         (experience, call)
@@ -162,8 +159,6 @@ def discover(
     if agreement < MIN_AGREEMENT:
         names = {name: number for number, name in enumerate(sorted({item.call.api for item in items}))}
         reviewed = review_labels([names[item.call.api] for item in items])
-    if kind_of is not None:
-        clustering = replace(clustering, adjusted_rand=adjusted_rand(list(map(kind_of, items)), reviewed.labels))
     members: dict[int, list[Member]] = {}
     calls_of: dict[int, list[SkillCall]] = {}
     chains: dict[tuple[str, int], list[ChainStep]] = {}

@@ -14,9 +14,10 @@ class ModelSettings:
 
     `kind` is a key of `sdg.llm.registry.PROVIDERS` or `module:attribute`. `timeout_seconds` is a server's longest
     silence, `reply_seconds` the longest time for a reply. `concurrency` is how many questions may be under way.
-    `transcript` is what kind replay reads, `record` is where exchanges are written. `trusted` says that the user named
-    `base_url`: a key is sent nowhere else. Keys stay in the environment. `privacy` is off, on, or a recogniser's
-    `module:attribute`: whether placeholders replace sensitive values in what is sent.
+    `transcript` is what kind replay reads, `record` is where exchanges are written, from which `cache` answers equal
+    questions. `trusted` says that the user named `base_url`: a key is sent nowhere else. Keys stay in the environment.
+    `privacy` is off, on, or a recogniser's `module:attribute`: whether placeholders replace sensitive values in what is
+    sent.
     """
 
     kind: str = "babylang"
@@ -29,7 +30,7 @@ class ModelSettings:
     concurrency: int = 16
     transcript: Path | None = None
     record: Path | None = None
-    cache: Path | None = None
+    cache: bool = False
     ledger: Path | None = None
     privacy: str = "off"
     budget: BudgetSettings = field(default_factory=BudgetSettings)
@@ -40,10 +41,9 @@ class Provider:
     """A kind of model.
 
     `needs` are the settings that must be given; in KIND:NAME the name is the first of them. `network`: it needs a
-    server, so that processes that ask it keep their network, replies are cached and many questions are asked at a time.
+    server, so that processes that ask it keep their network, replies are kept and many questions are asked at a time.
     `key_variable` is the environment variable of its key, which is kept out of every file. `rule_based`: it is no
-    language model, and figures say so. `kind_of` gives the true kind of a subgoal that it wrote, from the description
-    and the argument, and clusterings are scored against it.
+    language model, and figures say so.
     """
 
     make: Callable[[ModelSettings], LanguageModel]
@@ -51,4 +51,3 @@ class Provider:
     network: bool = False
     key_variable: str = ""
     rule_based: bool = False
-    kind_of: Callable[[str, str], str] | None = None

@@ -14,7 +14,6 @@ from functools import partial
 from sdg.envs.registry import Registry, RegistryError
 from sdg.llm.asking import RetryingModel
 from sdg.llm.budget import BudgetedModel
-from sdg.llm.cache import CachedModel
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings, Provider
 from sdg.llm.transcript import RecordingModel
@@ -39,10 +38,10 @@ WRAPPERS = Registry[Callable[[LanguageModel, str], LanguageModel]](
 
 
 def build(settings: ModelSettings) -> LanguageModel:
-    """The model with its wrappers, from the inside out: budget, retries, cache, transcript, privacy.
+    """The model with its wrappers, from the inside out: budget, retries, transcript, privacy.
 
-    The budget counts each attempt that reaches the model, so cached replies are free; the transcript has what callers
-    received. Raises ModelError for a kind that doesn't exist or settings that don't fit it.
+    The budget counts each attempt that reaches the model, so replies from the transcript (`cache`) are free; the
+    transcript has what callers received. Raises ModelError for a kind that doesn't exist or settings that don't fit it.
     """
     try:
         provider = provider_of(settings.kind)
@@ -57,10 +56,9 @@ def build(settings: ModelSettings) -> LanguageModel:
         model = BudgetedModel(model, budget, ledger=settings.ledger)
     if settings.retries:
         model = RetryingModel(model, retries=settings.retries)
-    if settings.cache is not None:
-        model = CachedModel(model, settings.cache)
     if settings.record is not None:
-        model = RecordingModel(model, settings.record, secrets=[os.environ.get(provider.key_variable, "").strip()])
+        secrets = [os.environ.get(provider.key_variable, "").strip()]
+        model = RecordingModel(model, settings.record, secrets=secrets, answers=settings.cache)
     if settings.privacy != "off":
         try:
             model = WRAPPERS.get("privacy")(model, settings.privacy)
@@ -82,11 +80,6 @@ def provider_of(kind: str) -> Provider:
 def is_rule_based(kind: str) -> bool:
     """Whether a kind is rule-based, no language model. A user's own kind isn't imported to find out."""
     return kind in PROVIDERS.entries and provider_of(kind).rule_based
-
-
-def kind_of(kind: str) -> Callable[[str, str], str] | None:
-    """How the true kinds of a model's subgoals are known (`Provider.kind_of`), None where they aren't."""
-    return provider_of(kind).kind_of if kind in PROVIDERS.entries else None
 
 
 def concurrency_of(settings: ModelSettings) -> int:

@@ -1,7 +1,6 @@
 """The rule-based planner as a provider: babylang itself reads prompts and knows nothing of settings."""
 
-from sdg.llm.babylang.grammar import true_kind
 from sdg.llm.babylang.model import BabyLang
 from sdg.llm.provider import Provider
 
-BABYLANG = Provider(lambda settings: BabyLang(), rule_based=True, kind_of=true_kind)
+BABYLANG = Provider(lambda settings: BabyLang(), rule_based=True)

@@ -16,7 +16,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from sdg.envs.files import MAX_LINE_BYTES, MAX_LINE_VALUES, count_values, lock_to_append, read_lines
+from sdg.envs.files import MAX_LINE_BYTES, MAX_LINE_VALUES, count_values, has_lines, lock_to_append, read_lines
 from sdg.llm import exchange
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, NotRecorded, Sampling
 from sdg.llm.provider import ModelSettings, Provider
@@ -31,30 +31,39 @@ class RecordingModel:
     """A model whose exchanges are appended to a file; each line is on disk before the reply is returned.
 
     Several threads and processes may append to one file. A torn last line, left by a kill, is removed before the next
-    one is written.
+    one is written. With `answers` no answered question is asked again: a question that the file held at first, or that
+    came since, gets its recorded reply (marked `cached`), which is recorded once more. Failures aren't remembered.
     """
 
-    def __init__(self, model: LanguageModel, path: Path, *, secrets: Sequence[str] = ()) -> None:
-        self.name, self._model, self._path = model.name, model, path
+    def __init__(self, model: LanguageModel, path: Path, *, secrets: Sequence[str] = (), answers: bool = False) -> None:
+        """Raises ModelError, with `answers`, for a transcript that can't be read."""
+        self.name, self._model, self._path, self._answers = model.name, model, path, answers
         self._hide = hider(secrets, mark="[redacted]")
+        recorded = entries(path) if answers and has_lines(path) else ()
+        self._known = {
+            entry["key"]: exchange.reply_of(entry["reply"], cached=True) for entry in recorded if "reply" in entry
+        }
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The model's reply; failures are recorded too. Raises ModelError where the model does or recording fails."""
+        key = exchange.key(self.name, messages, sampling)
         entry = {
             "schema": SCHEMA,
-            "key": exchange.key(self.name, messages, sampling),
+            "key": key,
             "model": self.name,
             "stage": sampling.stage,
             "sampling": exchange.plain_sampling(sampling),
             "messages": exchange.plain_messages(messages),
         }
         try:
-            completion = self._model.complete(messages, sampling=sampling)
+            completion = self._known.get(key) or self._model.complete(messages, sampling=sampling)
         except ModelError as error:
             self._append(entry | {"error": str(error)})
             raise
         completion = replace(completion, text=_redact(completion.text, self._hide))  # a replay gives no more
         self._append(entry | {"reply": asdict(completion)})
+        if self._answers:
+            self._known[key] = replace(completion, cached=True)
         return completion
 
     def _append(self, entry: Mapping[str, Any]) -> None:

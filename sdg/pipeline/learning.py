@@ -59,7 +59,6 @@ class Learning:
                 calls,
                 self.plan.induce,
                 seed=self.plan.seed_of(*self._names("cluster")),
-                kind_of=self.run.kind_of,
                 language=self.plan.domain.language,
             )
             stage.advance()

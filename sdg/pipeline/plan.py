@@ -17,7 +17,6 @@ from sdg.envs.instructions import seeds
 from sdg.induction.induce import InduceSettings
 from sdg.induction.skill_requests import Rehearse
 from sdg.llm.model import LanguageModel, Sampling
-from sdg.skills.clustering.embedding import ClusterItem
 from sdg.skills.practice.starts import Starts, restore
 from sdg.skills.search.trial import Search
 from sdg.storage import RunFolder
@@ -154,10 +153,7 @@ def _row_of(layouts: Layouts, seed: int) -> int:
 
 @dataclass(frozen=True)
 class Run:
-    """A plan, the folder of its run, and the objects that the stages share.
-
-    `kind_of` gives a subgoal's true kind if that is known: clusterings are then scored against it.
-    """
+    """A plan, the folder of its run, and the objects that the stages share."""
 
     plan: Plan
     folder: RunFolder
@@ -165,7 +161,6 @@ class Run:
     search: Search = field(kw_only=True)
     progress: Progress = field(kw_only=True)
     parallel: Parallel = field(kw_only=True, default=one_by_one)
-    kind_of: Callable[[ClusterItem], str] | None = field(kw_only=True, default=None)
     explorers: Explorers = field(kw_only=True, default=lambda library, search: search)
     rehearse: Rehearse | None = field(kw_only=True, default=None)
 

@@ -113,7 +113,7 @@ def _played(folder: Path, privacy: str, protector: Protector | None) -> dict[str
     settings = ModelSettings(
         kind,
         record=folder / "transcript.jsonl",
-        cache=folder / "replies.sqlite",
+        cache=True,
         ledger=folder / "spent.json",
         budget=BudgetSettings(tokens=10**9),
         retries=1,

@@ -20,7 +20,7 @@ from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import instructions
 from sdg.hypothesis.hypothesize import hypothesize, parse
 from sdg.induction import translate
-from sdg.llm.babylang.grammar import true_kind
+from sdg.llm.babylang.grammar import meaning
 from sdg.llm.babylang.model import BabyLang
 from sdg.llm.model import Sampling
 from sdg.skills.clustering.embedding import ClusterItem
@@ -89,6 +89,15 @@ def stand_in_corpus(*, n_items: int, seed: int) -> Corpus:
     calls = translate.translate([goal.description for goal in subgoals], model=model, domain=BABYAI)
     items = tuple(ClusterItem(call, goal) for call, goal in zip(calls, subgoals, strict=True))
     return Corpus(items, tuple(true_kind(item.subgoal.description, item.call.argument) for item in items))
+
+
+def true_kind(description: str, argument: str) -> str:
+    """The kind that the rule-based planner means by a subgoal; doors have kinds of their own."""
+    kind = meaning(description).kind
+    names = {"goto": "go next to", "unlock": "open"}
+    if argument.endswith("door"):
+        names |= {"discover": "discover door", "goto": "go to door"}
+    return names.get(kind, kind)
 
 
 def recorded_corpus() -> Corpus:

@@ -16,6 +16,14 @@ from sdg.experiments.cli.bench import JsonOption
 LOCAL = "local"
 
 
+def refuse_options(context: typer.Context, *names: str, why: str) -> None:
+    """Raises UserError for those of the command's parameters that were given and mean nothing here."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in names and source is not None and source.name == "COMMANDLINE":
+            raise UserError(f"{parameter.opts[0]} {why}")
+
+
 @contextlib.contextmanager
 def workers_of(address: str, *, shard: str | None = None, folder: Path) -> Iterator[None]:
     """In this context, the workers at an address (`local` or `dask://HOST:PORT`) run all jobs, or only a shard's.
@@ -120,6 +128,7 @@ def open_page(
 
 
 def skills(
+    context: typer.Context,
     run: Annotated[
         Path | None, typer.Argument(metavar="[RUN|export]", help="a run folder or a library folder; or export [RUN]")
     ] = None,
@@ -144,9 +153,13 @@ def skills(
 
     with output(as_json=as_json) as lines:
         if run == Path("export"):
+            if hub is not None:
+                refuse_options(context, "minari", "agent", why="is no part of an export to a --hub folder")
+            else:
+                refuse_options(context, "licence", why="belongs to --hub")
             lines.rows([_export(name, hub=hub, minari=minari, agent=agent, licence=licence)])
             return
-        cli_show.refuse_other_options({"--hub": hub, "--minari": minari}, why="belongs to `sdg skills export`")
+        refuse_options(context, "hub", "minari", "agent", "licence", why="belongs to `sdg skills export`")
         library, name = cli_show.library_and_skill(run, name)
         if name:
             lines.details([cli_show.skill(library, name)])

@@ -13,7 +13,7 @@ import typer
 from sdg.console import output, progress, run_guarded
 from sdg.errors import UserError
 from sdg.experiments.cli.bench import Benchmarks, JsonOption, QuietOption
-from sdg.experiments.cli.commands import merge, open_page, skills, sweep, workers_of
+from sdg.experiments.cli.commands import merge, open_page, refuse_options, skills, sweep, workers_of
 
 if TYPE_CHECKING:
     from sdg.experiments.config.config import RunConfig
@@ -84,6 +84,7 @@ _add_stage("induce", "Stages 1 to 3: cluster the subgoals, learn a skill from ea
 
 @app.command()
 def solve(
+    context: typer.Context,
     config: ConfigOption = None,
     out: OutOption = None,
     assignments: SetOption = None,
@@ -109,17 +110,15 @@ def solve(
     With --level, solve one instruction of a level (the first unseen one under --seed, the one of --layout, or your own
     words) with an existing library; no run folder is made.
     """
-    from sdg.experiments.cli.show import refuse_other_options, solve_one
+    from sdg.experiments.cli.show import solve_one
     from sdg.llm.registry import is_rule_based
 
     if level is None:
-        refuse_other_options(
-            {"--instruction": instruction, "--library": library, "--layout": layout}, why="needs --level"
-        )
+        refuse_options(context, "layout", "instruction", "library", "film", why="needs --level")
         run_config, folder = resolve(config, out, llm=llm, assignments=assignments, seed=seed)
         run_stages("solve", run_config, folder, fresh=fresh, as_json=as_json, quiet=quiet)
         return
-    refuse_other_options({"--out": out, "--fresh": fresh}, why="belongs to a run, and --level makes none")
+    refuse_options(context, "out", "fresh", why="belongs to a run, and --level makes none")
     run_config, _ = resolve(config, None, llm=llm, assignments=assignments)
     if is_rule_based(run_config.model.kind) and not quiet:
         print(f"sdg: {BABYLANG}", file=sys.stderr)
@@ -173,6 +172,7 @@ def doctor(as_json: JsonOption = False) -> int:
 
 @app.command()
 def show(
+    context: typer.Context,
     what: Annotated[str, typer.Argument(metavar="LEVEL|RUN", help="a level's name, or a run folder")],
     unit: Annotated[str | None, typer.Argument(metavar="[UNIT]", help="a unit of the run to show in full")] = None,
     split: Annotated[str, typer.Option(help="grounding, validation, evaluation or training")] = "evaluation",
@@ -190,7 +190,10 @@ def show(
     from sdg.experiments.cli import show as cli_show
 
     with output(as_json=as_json) as lines:
+        if Path(what).is_dir():
+            refuse_options(context, "split", "layout", "seed", why="belongs to a level")
         if Path(what).is_dir() and unit:
+            refuse_options(context, "count", "kind", "failed", why="chooses among units, and one is named")
             unit_rows = cli_show.unit(Path(what), unit)
             lines.details(unit_rows)
             for trace in cli_show.traces(Path(what), unit_rows):
@@ -204,6 +207,7 @@ def show(
         elif os.sep in what:
             raise UserError(f"there is no folder {what}: name a run folder, or a level such as GoToLocal")
         else:
+            refuse_options(context, "unit", "kind", "failed", why="belongs to a run folder")
             rows = cli_show.instructions_of(what, split=split, count=count, seed=seed, layout=layout)
             show = lines.rows if layout is None else lines.details
             show(rows)

@@ -4,7 +4,7 @@ import difflib
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -152,12 +152,6 @@ SHOWN = (
     *("steps", "max_steps", "interactions", "skill_calls", "llm_calls", "tokens", "film"),
 )
 """Columns that are printed for people, the verdict near the end, where it is read; JSON has everything."""
-
-
-def refuse_other_options(options: Mapping[str, object], *, why: str) -> None:
-    """Raises UserError for an option that was used and means nothing here."""
-    if names := [name for name, value in options.items() if value not in (None, False)]:
-        raise UserError(f"{' and '.join(names)} {why}")
 
 
 def solve_one(

@@ -1,7 +1,8 @@
 """`sdg compose`, step by step: read programs that solved practice instructions, distil skills, verify and keep them."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,7 +24,7 @@ from sdg.envs.instructions import SPLITS
 from sdg.errors import UserError
 from sdg.experiments.bench.models.recording import PERCEPTIONS, SKILLS, TRANSCRIPT, FigureKey
 from sdg.experiments.compose.verify import Judgement, judge, play
-from sdg.experiments.config.assembly import model_identity, model_settings
+from sdg.experiments.config.assembly import LIBRARY, REHEARSAL, model_identity, model_settings
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.report.data import text, value_of
 from sdg.experiments.results.comparison import find_library, open_folder
@@ -57,20 +58,16 @@ class Programs:
 
 
 def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
-    """The programs of a recording (those of `cell`'s interface and perception) or of a run's rehearsals.
+    """The programs of a recording (those of `cell`'s interface and perception) or of a run's last rehearsals.
 
     Raises UserError without such programs, RunFolderError for a folder that is no recording and no run.
     """
     config = read_description(folder)["config"]
+    agents = (cell.agent, f"{REHEARSAL}-{config.get('cycles', 1)}", "sdg")
     journals = filter(has_lines, (folder / f"{name}.jsonl" for name in JOURNALS))
     rows = [row for journal in journals for row in read_rows(journal, EpisodeResult)]
     solved_rows = [
-        row
-        for row in rows
-        if row.seed in PRACTICE
-        and row.success
-        and row.interactions == 1
-        and row.agent in (cell.agent, "rehearsals", "sdg")
+        row for row in rows if row.seed in PRACTICE and row.success and row.interactions == 1 and row.agent in agents
     ]
     transcript = next((path for path in (folder / "kept" / TRANSCRIPT, folder / TRANSCRIPT) if has_lines(path)), None)
     if not solved_rows or transcript is None:
@@ -78,7 +75,7 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
             f"there is nothing to compose of in {folder}: {len(rows)} episodes, none of them a practice instruction "
             f"that one program over {cell.interface} solved (record with --split training)"
         )
-    exchanges = _exchanges(transcript)
+    exchanges = _exchanges(transcript, stages=(cell.agent, "induce"))
     solutions, rules = list[SolvedEpisode](), set[str]()
     for row in solved_rows:
         line, prompt = exchanges.get(
@@ -96,23 +93,25 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
             )
         )
     model: Mapping[str, Any] = value_of(config, "model", dict)
+    has_library = (folder / LIBRARY / "library.json").is_file()
     return Programs(
         tuple(solutions),
         text(model, "kind"),
         text(model, "name") or text(model, "kind"),
-        config.get("library"),
+        library_checksum(folder / LIBRARY) if has_library else config.get("library"),
         PERCEPTIONS[cell.perception],
         frozenset(rules),
     )
 
 
-def _exchanges(path: Path) -> dict[tuple[int | None, str], tuple[int, str]]:
-    """By sampling seed and instruction: the line of the first exchange, and its prompt."""
+def _exchanges(path: Path, *, stages: Collection[str]) -> dict[tuple[int | None, str], tuple[int, str]]:
+    """Of these stages, by sampling seed and instruction: the line of the last exchange, and its prompt. Every cycle of
+    a run rehearses on the same layouts."""
     exchanges: dict[tuple[int | None, str], tuple[int, str]] = {}
-    for entry in entries(path):
+    for entry in (entry for entry in entries(path) if entry["stage"].partition("/")[0] in stages):
         prompt = str(entry["messages"][-1]["content"])
         instruction = prompt.partition(TASK_HEADING)[2].partition("```text\n")[2].partition("\n```")[0]
-        exchanges.setdefault((entry["sampling"].get("seed"), instruction), (int(entry["line"]), prompt))
+        exchanges[entry["sampling"].get("seed"), instruction] = (int(entry["line"]), prompt)
     return exchanges
 
 
@@ -231,12 +230,20 @@ def _require_same(config: RunConfig, source: Path, programs: Programs, *, librar
             "compose them: a stand-in's programs are never a language model's, nor the other way round"
         )
     if programs.library not in (None, library_checksum(library)):
-        raise UserError(f"the programs of {source} call other skills than those of {library}: record them again")
-    if programs.rules != {rules}:
+        raise UserError(
+            f"the programs of {source} call other skills than those of {library}: "
+            "name theirs with --library, or record them again"
+        )
+    if set(map(_without_figures, programs.rules)) != {_without_figures(rules)}:
         raise UserError(
             f"the prompts have changed since the programs of {source} were written: nothing is learned from "
             "them, record again"
         )
+
+
+def _without_figures(rules: str) -> str:
+    """Rules without their numbers, because a run measures its skills again after its rehearsals."""
+    return re.sub(r"\d+", "", rules)
 
 
 def _row(verdict: Judgement) -> dict[str, Any]:

@@ -20,6 +20,8 @@ from sdg.skills.search.trial import CountSearch, RandomSearch, Search
 from sdg.storage import RunSettings, json_values
 
 LIBRARY = "library"
+REHEARSAL = "rehearsal"
+"""The name of the planner that rehearses in a cycle is REHEARSAL-CYCLE."""
 
 
 def reserved_names(config: RunConfig) -> tuple[str, ...]:
@@ -65,8 +67,8 @@ def model_identity(config: RunConfig) -> dict[str, Any]:
 
 
 def model_settings(config: RunConfig, folder: Path | None) -> ModelSettings:
-    """The model that the config names, as a value that travels and holds no key: cache, budget ledger and transcript
-    lie in the run folder; without a folder nothing is kept."""
+    """The model that the config names, as a value that travels and holds no key: budget ledger and transcript lie in
+    the run folder; without a folder nothing is kept."""
     model = config.model
     return ModelSettings(
         kind=model.kind,
@@ -79,7 +81,7 @@ def model_settings(config: RunConfig, folder: Path | None) -> ModelSettings:
         retries=model.retries,
         transcript=_transcript(model.transcript) if model.transcript else None,
         record=folder / "transcript.jsonl" if folder else None,
-        cache=folder / "replies.sqlite" if folder and model.cache and provider_of(model.kind).network else None,
+        cache=model.cache and provider_of(model.kind).network,
         ledger=folder / "spent.json" if folder else None,
         privacy=config.privacy,
         budget=config.budget,

@@ -69,7 +69,7 @@ class ModelConfig:
     retries: Natural = 4
     """how often a failed request is sent again"""
     cache: bool = True
-    """answer repeated requests from a cache in the run folder"""
+    """answer repeated requests from the transcript in the run folder"""
 
     def __post_init__(self) -> None:
         if missing := [need for need in provider_of(self.kind).needs if not getattr(self, need)]:

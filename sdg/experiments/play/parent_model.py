@@ -1,6 +1,6 @@
 """Only an unconfined process asks the language model; a worker sends its question to its parent, as plain data.
 
-So only a process that runs no generated code has network, key, transcript and cache.
+So only a process that runs no generated code has network, key and transcript.
 """
 
 import contextlib
@@ -70,7 +70,7 @@ _lent_models: dict[ModelSettings, LanguageModel] = {}
 
 
 def _model_here(settings: ModelSettings) -> LanguageModel:
-    """One model a process, so that all threads that ask it share a connection, a cache and a budget."""
+    """One model a process, so that all threads that ask it share a connection, known replies and a budget."""
     if settings in _lent_models:
         return _lent_models[settings]
     with _building:

@@ -81,7 +81,7 @@ def _content(data: RunData) -> dict[str, Any]:
         "verified": data_of.verification_rows(data),
         "verify_causes": data_of.causes(data.verifications),
         "examples": data_of.examples(data),
-        "induction": {key: number(data.induction, key) for key in ("stability", "adjusted_rand")},
+        "stability": number(data.induction, "stability"),
         "chosen_k": _chosen_k(data),
         "degenerate": bool(data.induction.get("degenerate")),
         "decisions": rows_of(data.induction, "decisions"),

@@ -81,15 +81,15 @@ MAY_CHANGE = ("levels", "agents", "instructions", "repeats")
 def named_model(
     llm: str, base_url: str = "", *, folder: Path, budget: BudgetSettings = BudgetSettings()
 ) -> ModelSettings:
-    """The model that options name; `llm` is KIND or KIND:NAME, as in `sdg run --llm`. A real one keeps its transcript,
-    cache and ledger in the folder.
+    """The model that options name; `llm` is KIND or KIND:NAME, as in `sdg run --llm`. A real one keeps its
+    transcript, which answers repeated questions, and its ledger in the folder.
 
     Raises RegistryError for an unknown kind.
     """
     values = parse_llm(llm)
     files: dict[str, Any] = {
         "record": folder / "transcript.jsonl",
-        "cache": folder / "replies.sqlite",
+        "cache": True,
         "ledger": folder / "spent.json",
     }
     return ModelSettings(

@@ -20,6 +20,7 @@ from sdg.envs.files import has_lines
 from sdg.envs.instructions import seeds
 from sdg.experiments.config.assembly import (
     LIBRARY,
+    REHEARSAL,
     explorers_of,
     library_of,
     model_settings,
@@ -36,7 +37,7 @@ from sdg.experiments.workers import compiled
 from sdg.experiments.workers.workers import BANNED, Workers
 from sdg.induction.skill_requests import calls_until
 from sdg.llm.model import token_count
-from sdg.llm.registry import build, kind_of
+from sdg.llm.registry import build
 from sdg.llm.transcript import entries
 from sdg.pipeline.pipeline import Pipeline
 from sdg.pipeline.plan import Progress
@@ -122,7 +123,7 @@ def rehearse(
     library_folder = folder.path / f"{LIBRARY}-rehearsed-{cycle}"
     if not (library_folder / "library.json").exists():
         save_library(library, library_folder)
-    planner = planner_of(config, folder.path, library_folder, agent=f"rehearsal-{cycle}", stage="induce")
+    planner = planner_of(config, folder.path, library_folder, agent=f"{REHEARSAL}-{cycle}", stage="induce")
     first = config.induce.training_layouts
     layouts = seeds("training", count=first + config.induce.rehearsals, seed=config.seed)
     # The layouts before these are practised on, so requests on them couldn't be held out as unseen.
@@ -168,7 +169,6 @@ class _Run:
         self.stages = of_file(dict[str, dict[str, dict[str, float]]], before, path=folder.path / "results.json")[
             "stages"
         ]
-        find_kind = kind_of(config.model.kind)
         self.pipeline = Pipeline(
             plan_of(config),
             folder,
@@ -176,7 +176,6 @@ class _Run:
             search=search_of(config),
             progress=progress,
             parallel=Workers(config.processes, folder=folder.path),
-            kind_of=(lambda item: find_kind(item.subgoal.description, item.call.argument)) if find_kind else None,
             explorers=explorers_of(config),
             rehearse=partial(rehearse, config, folder, progress) if config.induce.rehearsals else None,
         )

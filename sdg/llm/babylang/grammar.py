@@ -6,7 +6,6 @@ The grammar is BabyAI's (Chevalier-Boisvert et al. 2019, section 3.2): go to, pi
 
 import re
 from dataclasses import dataclass
-from functools import cache
 from random import Random
 
 from sdg.errors import SDGError
@@ -144,19 +143,6 @@ def meaning(text: str) -> Meaning:
     parts = re.fullmatch(r"(.+?) (?:the|an|a) (.+)", words)
     verb, thing = parts.groups() if parts else (words, "")
     return Meaning("", "_".join(verb.split()[:6]) or "do_nothing", thing)
-
-
-@cache
-def true_kind(description: str, argument: str) -> str:
-    """The kind that the rule-based planner means by a subgoal; it is only used to score clusterings."""
-    kind = meaning(description).kind
-    names = _NAMES_ON_DOORS if argument.endswith("door") else _NAMES
-    return names.get(kind, kind)
-
-
-_NAMES = {"goto": "go next to", "unlock": "open"}
-_NAMES_ON_DOORS = _NAMES | {"discover": "discover door", "goto": "go to door"}
-"""What true kinds are called where a phrase's own kind says too little."""
 
 
 def _patterns() -> tuple[tuple[str, str, re.Pattern[str]], ...]:

@@ -1,8 +1,7 @@
 """k-means over subgoals, k by the Calinski-Harabasz score (SDG, section 4.4 and Figs 8, 9).
 
 Only distinct texts (API names) are clustered and scored, because equal texts would make the within-cluster variance
-vanish and the score meaningless. Measures of trust are recorded with a clustering: its stability over restarts, and
-the adjusted Rand index against the true kinds where they are known.
+vanish and the score meaningless. A clustering's stability over restarts is recorded with it.
 """
 
 import warnings
@@ -36,7 +35,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
-    """Which cluster each item is in (0 to k - 1 by first appearance, -1 rejected), with measures of trust.
+    """Which cluster each item is in (0 to k - 1 by first appearance, -1 rejected), with a measure of trust.
 
     `points` are 2-d positions of the items for a figure, `reason` says why this k.
     """
@@ -47,7 +46,6 @@ class Clustering:
     scores: tuple[Score, ...]
     n_texts: int
     stability: float
-    adjusted_rand: float | None
     points: tuple[tuple[float, float], ...]
     seed: int
 
@@ -58,12 +56,11 @@ def cluster(
     seed: int,
     parts: Sequence[View] | None = None,
     max_k: int = 16,
-    kinds: Sequence[str] | None = None,
 ) -> Clustering:
     """Cluster items with the k of the best score, in 2..max_k and below the number of distinct texts.
 
     With fewer than three distinct texts, or when every k is degenerate, each text is a cluster (max_k at most).
-    `kinds` are the true kinds of the items, if they are known. Raises ValueError without items.
+    Raises ValueError without items.
     """
     if not items:
         raise ValueError("nothing to cluster: no subgoal was verified")
@@ -78,7 +75,6 @@ def cluster(
         scores=scores,
         n_texts=len(rows),
         stability=_restart_stability(rows, k, seed=seed),
-        adjusted_rand=None if kinds is None else adjusted_rand(kinds, labels),
         points=tuple((float(x), float(y)) for x, y in project(rows, seed=seed)[members]),
         seed=seed,
     )

@@ -13,14 +13,17 @@ from typing import Any
 
 import pytest
 
+from sdg.console import progress
 from sdg.errors import UserError
 from sdg.experiments.bench.models.command import rows
 from sdg.experiments.bench.models.recording import SKILLS, FigureKey
 from sdg.experiments.compose.command import compose, read_programs
 from sdg.experiments.compose.verify import _no_help, _own_fault
+from sdg.experiments.config.assembly import run_settings
 from sdg.experiments.config.config import find_config, load
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.results.comparison import SHIPPED
+from sdg.experiments.run.runs import rehearse
 from sdg.llm.provider import ModelSettings
 from sdg.skills.library.composed import Figures, load_composed, save_composed
 from sdg.skills.library.library import LibraryError
@@ -146,12 +149,34 @@ def test_what_recurs_is_composed_verified_and_used(model: str, tmp_path: Path) -
         list(compose(stand_in, **options, folder=tmp_path / "f", to=tmp_path / "e.json"))
 
 
+def test_a_run_s_last_rehearsals_are_composed_with_its_own_library(model: str, tmp_path: Path) -> None:
+    overlay = [f"model.kind={model}", "levels=[PickupLoc]", "induce.rehearsals=3", "processes=1", "cycles=2"]
+    config, learned = load(find_config("models"), overlay=overlay), load_library(SHIPPED)
+    with RunFolder.start(tmp_path / "run", run_settings(config)) as folder:
+        other_words = tuple(replace(skill, members=("go on",)) for skill in learned.skills)
+        rehearse(config, folder, progress(quiet=True), replace(learned, skills=other_words), 1)
+        played = rehearse(config, folder, progress(quiet=True), learned, 2)
+    solved = sum(bool(row["success"]) for row in played)
+    assert solved, "or nothing is tested"
+    measured_again = tuple(replace(skill, success_rate=0.5, success_interval=(0.1, 0.9)) for skill in learned.skills)
+    save_library(replace(learned, skills=measured_again), tmp_path / "run/library")
+    programs = read_programs(tmp_path / "run", cell=FigureKey(SKILLS, "map", ""))
+    assert (len(programs.solved), len(programs.rules)) == (solved, 1), "programs of the first cycle have other skills"
+
+    options: dict[str, Any] = {"folder": tmp_path / "c", "to": tmp_path / "composed.json", "processes": 1}
+    own = list(compose(config, tmp_path / "run", **options, library=str(tmp_path / "run"), count=1, layouts=1))
+    assert {row["skill"]: row["played"] for row in own}["obtain(what: thing)"] == 1
+    with pytest.raises(UserError, match=r"other skills than those of .*shipped: name theirs with --library"):
+        list(compose(config, tmp_path / "run", **options))
+
+
 def test_programs_of_a_folder_from_anybody_are_read_or_refused_by_file(tmp_path: Path) -> None:
     row = {"unit": "e", "agent": "sdg", "level": "L", "seed": 3_000_007, "success": True, "steps": 4, "max_steps": 9}
     cell = FigureKey(SKILLS, "map", "")
     with RunFolder.start(tmp_path / "run", RunSettings({"model": 5}, "", 0)) as folder:
         folder.journal("episodes").append(row | {"interactions": 1, "trace": []})
-    exchange = {"schema": 3, "key": "k", "model": "m", "stage": "solve", "messages": [{"role": "user", "content": "x"}]}
+    exchange = {"schema": 3, "key": "k", "model": "m", "stage": "induce"}
+    exchange |= {"messages": [{"role": "user", "content": "x"}]}
     lines = [exchange | {"sampling": sampling, "error": "e"} for sampling in ({}, {"seed": None})]
     (tmp_path / "run/transcript.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     programs = read_programs(tmp_path / "run", cell=cell)

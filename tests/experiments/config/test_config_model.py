@@ -20,10 +20,10 @@ def config(**sections: object) -> RunConfig:
     return validate(RunConfig, {"name": "a", "levels": ["Open", "GoToLocal"], **sections})
 
 
-def test_a_server_s_model_is_cached_and_asked_many_at_a_time(tmp_path: Path) -> None:
+def test_a_server_s_replies_are_remembered_and_it_is_asked_many_at_a_time(tmp_path: Path) -> None:
     remote, local = config(model={"kind": "openai", "name": "x", "concurrency": 5}), config()
-    assert model_settings(remote, tmp_path).cache == tmp_path / "replies.sqlite"
-    assert model_settings(local, tmp_path).cache is None
+    assert (model_settings(remote, tmp_path).cache, model_settings(local, tmp_path).cache) == (True, False)
+    assert not model_settings(config(model={"kind": "openai", "name": "x", "cache": False}), tmp_path).cache
     assert (plan_of(remote).concurrency, plan_of(local).concurrency) == (5, 1)
 
 

@@ -131,6 +131,8 @@ def test_words_that_no_program_came_of_are_asked_wrongly(library: Path, capsys: 
         ),
         (["--level", "GoToLocal", "--seed", "-1", "--library", "STORED"], "a seed is 0 or more"),
         (["--layout", "5"], "--layout needs --level"),
+        (["--layout", "0"], "--layout needs --level"),
+        (["--film", "f.gif"], "--film needs --level"),
         (["--instruction", "go to a ball"], "--instruction needs --level"),
         (["--library", "STORED"], "--library needs --level"),
     ],

@@ -15,7 +15,6 @@ from sdg.envs import files
 from sdg.envs.files import compress_lines
 from sdg.llm import transcript
 from sdg.llm.budget import BudgetedModel, BudgetSettings
-from sdg.llm.cache import CachedModel
 from sdg.llm.model import Message, ModelError, Sampling
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build
@@ -94,7 +93,7 @@ def test_processes_that_write_at_once_tear_no_line(tmp_path: Path) -> None:
 
 def test_who_asked_is_told_and_is_no_part_of_the_question(tmp_path: Path) -> None:
     path = tmp_path / "transcript.jsonl"
-    recorded = RecordingModel(CachedModel(Scripted("one", "two"), tmp_path / "replies.sqlite"), path)
+    recorded = RecordingModel(Scripted("one", "two"), path, answers=True)
     message = (Message("user", "hi"),)
     for stage in ("hypothesize", "solve"):
         assert recorded.complete(message, sampling=Sampling(stage=stage)).text == "one"
@@ -126,13 +125,14 @@ def test_a_compressed_transcript_is_read_and_gone_on_with(tmp_path: Path) -> Non
     path.write_bytes(path.read_bytes() + b'{"schema":3,"torn')
     compress_lines(path)
     assert not path.exists()
-    ask(RecordingModel(Scripted("two"), path), texts[1])
+    continued = RecordingModel(Scripted("two"), path, answers=True)
+    assert ask(continued, texts[1]) == "two"
     assert [entry["messages"][0]["content"] for entry in entries(path)] == texts[:2]
     plain = path.read_bytes()
     compress_lines(path)
     path.write_bytes(plain)  # as a kill leaves it that came before the file was removed
     compress_lines(path)
-    ask(RecordingModel(Scripted("three"), path), texts[2])
+    assert ask(RecordingModel(Scripted("three"), path, answers=True), texts[2]) == "three"
     for place in (path, path.with_name("transcript.jsonl.xz")):
         replayed = ReplayModel(place)
         assert [ask(replayed, text) for text in texts[:2]] == ["one", "two"]
@@ -235,6 +235,8 @@ def test_a_broken_line_in_the_middle_is_an_error(tmp_path: Path, line: str) -> N
     path.write_bytes(line.encode() + b"\n" + path.read_bytes())
     with pytest.raises(ModelError, match="Line 1"):
         ReplayModel(path)
+    with pytest.raises(ModelError, match="Line 1"):
+        RecordingModel(Scripted("one"), path, answers=True)
     with pytest.raises(ModelError, match="can't be read"):
         ReplayModel(tmp_path / "missing.jsonl")
 
@@ -318,7 +320,7 @@ def test_a_transcript_that_cant_be_written_is_one_clear_error(tmp_path: Path) ->
 
 def test_a_recorded_run_is_replayed_word_for_word(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    recorded = RecordingModel(Faulty(build(ModelSettings(cache=tmp_path / "c.sqlite")), rate=0.5), path)
+    recorded = RecordingModel(Faulty(build(ModelSettings()), rate=0.5), path)
     texts = [ask(recorded, f"## Subgoals to translate\n```\n1. find the red ball number {n}\n```") for n in range(10)]
     replayed = build(ModelSettings("replay", transcript=path))
     assert [

@@ -1,4 +1,4 @@
-"""Retries, cache, budget and faults."""
+"""Retries, remembered replies, budget and faults."""
 
 from __future__ import annotations
 
@@ -13,49 +13,41 @@ import pytest
 
 from sdg.llm.asking import RetryingModel, in_order
 from sdg.llm.budget import BudgetedModel, BudgetSettings, Spent
-from sdg.llm.cache import CachedModel
 from sdg.llm.exchange import IMAGE_CHARS, reply_of, tokens_of
 from sdg.llm.model import BudgetExceeded, Completion, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build
+from sdg.llm.transcript import RecordingModel, entries
 from tests.sdg.llm.faulty import MISTAKES, Faulty
 from tests.sdg.llm.scripted import Scripted, ask
 
 
-def test_the_cache_answers_equal_questions_and_only_those(tmp_path: Path) -> None:
-    inner = Scripted("one", "two", "three")
-    cached = CachedModel(inner, tmp_path / "cache.sqlite")
-    first = cached.complete((Message("user", "hi"),))
-    second = CachedModel(inner, tmp_path / "cache.sqlite").complete((Message("user", "hi"),))
-    assert (first.text, first.cached, second.text, second.cached) == ("one", False, "one", True)
-    assert ask(cached, "hi", seed=1) == "two"
-    assert ask(cached, "ho") == "three"
+def test_the_transcript_answers_equal_questions_and_only_those(tmp_path: Path) -> None:
+    inner, path = Scripted("one", "two", "three"), tmp_path / "transcript.jsonl"
+    knowing = RecordingModel(inner, path, answers=True)
+    first = knowing.complete((Message("user", "hi"),))
+    for model in (knowing, RecordingModel(inner, path, answers=True)):
+        again = model.complete((Message("user", "hi"),))
+        assert (first.text, first.cached, again.text, again.cached) == ("one", False, "one", True)
+        assert again.prompt_tokens == first.prompt_tokens
+    assert ask(knowing, "hi", seed=1) == "two"
+    assert ask(knowing, "ho") == "three"
     assert inner.calls == 3
+    assert [entry["reply"]["cached"] for entry in entries(path)] == [False, True, True, False, False]
+    assert ask(RecordingModel(inner, path)) == "three", "without answers it asks"
 
 
-def test_failures_are_not_cached(tmp_path: Path) -> None:
-    cached = CachedModel(Scripted(ModelError("down"), "up"), tmp_path / "cache.sqlite")
-    with pytest.raises(ModelError, match="down"):
-        ask(cached)
-    assert ask(cached) == "up"
+def test_failures_are_not_remembered(tmp_path: Path) -> None:
+    inner, path = Scripted(ModelError("down"), ModelError("down"), "up"), tmp_path / "transcript.jsonl"
+    for _ in range(2):
+        with pytest.raises(ModelError, match="down"):
+            ask(RecordingModel(inner, path, answers=True))
+    assert ask(RecordingModel(inner, path, answers=True)) == "up"
 
 
-def test_a_damaged_cache_says_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / "cache.sqlite").write_bytes(b"this is no database" * 100)
-    with pytest.raises(ModelError, match="delete it"):
-        CachedModel(Scripted("one"), tmp_path / "cache.sqlite")
-
-
-def test_a_damaged_entry_is_asked_again(tmp_path: Path) -> None:
-    import sqlite3
-
-    path = tmp_path / "cache.sqlite"
-    ask(CachedModel(Scripted("one"), path))
-    connection = sqlite3.connect(path)
-    connection.execute("UPDATE replies SET reply = '[1'")
-    connection.commit()
-    connection.close()
-    assert ask(CachedModel(Scripted("two"), path)) == "two"
+def test_a_reply_with_a_key_is_remembered_without_it(tmp_path: Path) -> None:
+    knowing = RecordingModel(Scripted("it is my-own-key"), tmp_path / "t.jsonl", secrets=["my-own-key"], answers=True)
+    assert ask(knowing) == ask(knowing) == "it is [redacted]"
 
 
 def test_the_budget_stops_before_the_call_that_would_overdraw_it_further(tmp_path: Path) -> None:
@@ -206,7 +198,7 @@ def test_a_ledger_is_read_on_from_where_it_was_left(tmp_path: Path) -> None:
 
 
 def test_cached_replies_cost_nothing(tmp_path: Path) -> None:
-    settings = ModelSettings(cache=tmp_path / "c.sqlite", budget=BudgetSettings(tokens=1))
+    settings = ModelSettings(record=tmp_path / "t.jsonl", cache=True, budget=BudgetSettings(tokens=1))
     model = build(settings)
     ask(model)
     ask(model)

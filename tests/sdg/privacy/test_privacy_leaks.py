@@ -32,7 +32,7 @@ def no_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_canary_is_found_on_any_path(tmp_path: Path) -> None:
     leaks_by_path = {row["path"]: row["leaks"] for row in leaks.rows(tmp_path)}
     assert set(leaks_by_path.values()) == {0}
-    paths = {"prompts", "logs", "tracebacks with locals", "file transcript.jsonl", "file replies.sqlite"}
+    paths = {"prompts", "logs", "tracebacks with locals", "file transcript.jsonl"}
     assert paths <= leaks_by_path.keys()
 
 
@@ -43,7 +43,6 @@ def test_the_same_paths_show_canaries_that_nobody_hides(tmp_path: Path) -> None:
         "commands and outcomes",
         "tracebacks with locals",
         "file transcript.jsonl",
-        "file replies.sqlite",
     )
     assert all(leaks_by_path[path] == len(leaks.CANARIES) for path in leaking)
     assert leaks_by_path["logs"]

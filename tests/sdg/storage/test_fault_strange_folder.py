@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from sdg.llm.budget import BudgetedModel, BudgetSettings
-from sdg.llm.cache import CachedModel
 from sdg.llm.model import Completion, Message, ModelError, Sampling
 from sdg.llm.transcript import RecordingModel
 from sdg.skills.library.library import LibraryError
@@ -26,7 +23,7 @@ from tests.shared.library_samples import a_library
 NAMES = (
     *("run.json", "run.lock", "config.yaml", "results.json", "induction.json", "banned.json", "spent.json"),
     *("hypotheses.jsonl", "verifications.jsonl", "skills.jsonl", "episodes.jsonl", "metrics.jsonl", "transcript.jsonl"),
-    *("replies.sqlite", "skills", "tensorboard", "library", "skills/1-0.safetensors", "library/library.json"),
+    *("skills", "tensorboard", "library", "skills/1-0.safetensors", "library/library.json"),
 )
 SETTINGS = RunSettings({"name": "t"}, "name: t\n", 1, ("sdg", "run"))
 
@@ -114,8 +111,6 @@ def test_each_writer_refuses_by_itself(tmp_path: Path, victim: Path, how: str) -
         Journal(place)
     with pytest.raises(ModelError, match=r"link|regular"):
         ask(RecordingModel(Echo(), place))
-    with pytest.raises(ModelError, match=r"link|regular"):
-        CachedModel(Echo(), place)
     assert read_holder(place) is None
 
 
@@ -136,55 +131,6 @@ def test_what_is_torn_behind_a_finished_stage_is_told(run: Path) -> None:
         assert "induction.json" in notices
         folder.journal("skills")
         assert "\n".join(folder.notices).count("skills.jsonl line 2 was torn") == 1
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "CREATE VIEW replies (key, reply) AS "
-        "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT n, n FROM t",
-        "CREATE TABLE replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL); "
-        "CREATE TRIGGER t BEFORE INSERT ON replies BEGIN DELETE FROM replies; END",
-        "CREATE TABLE other (a TEXT)",
-        "CREATE TABLE replies (key TEXT PRIMARY KEY, reply TEXT AS (hex(zeroblob(100000000))) VIRTUAL)",
-        "CREATE TABLE replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL CHECK (length(hex(zeroblob(400000000))) > 0))",
-    ],
-)
-def test_a_cache_that_holds_more_than_replies_is_refused(tmp_path: Path, sql: str) -> None:
-    connection = sqlite3.connect(tmp_path / "replies.sqlite")
-    connection.executescript(sql)
-    connection.close()
-    began = time.monotonic()
-    with pytest.raises(ModelError, match="delete it"):
-        CachedModel(Echo(), tmp_path / "replies.sqlite")
-    assert time.monotonic() - began < 5
-
-
-def test_a_journal_beside_the_cache_deletes_no_file(tmp_path: Path, victim: Path) -> None:
-    """sqlite deletes the file that a journal names, once it has rolled the journal back."""
-    cache, name = tmp_path / "replies.sqlite", str(victim / "diary").encode()
-    assert ask(CachedModel(Echo(), cache)) == "said"
-    magic, end = bytes.fromhex("d9d505f920a163d7"), (len(name).to_bytes(4), sum(name).to_bytes(4))
-    header = magic + b"".join(number.to_bytes(4) for number in (0, 0, cache.stat().st_size // 4096, 512, 4096))
-    Path(f"{cache}-journal").write_bytes(
-        header.ljust(512, b"\0") + bytes.fromhex("00040001") + name + b"".join(end) + magic
-    )
-    with pytest.raises(ModelError, match="names another file"):
-        CachedModel(Echo(), cache)
-    Path(f"{cache}-journal").unlink()
-    Path(f"{cache}-wal").symlink_to(victim / "diary")
-    with pytest.raises(ModelError, match="delete it"):
-        CachedModel(Echo(), cache)
-
-
-@pytest.mark.parametrize("content", [b"", b"SQLite format 3\x00" + bytes(200), b"[" * 9000, os.urandom(9000)])
-def test_a_cache_that_is_none_is_refused_or_begun(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "replies.sqlite").write_bytes(content)
-    if content:
-        with pytest.raises(ModelError, match="delete it"):
-            CachedModel(Echo(), tmp_path / "replies.sqlite")
-    else:
-        assert ask(CachedModel(Echo(), tmp_path / "replies.sqlite")) == "said"
 
 
 def test_a_ledger_of_nonsense_counts_nothing(tmp_path: Path) -> None:
