@@ -208,6 +208,11 @@ def test_another_model_is_asked_at_its_own_address_and_not_the_recording(tmp_pat
     assert (model.timeout_seconds, words.config.processes, words.agent) == (7, 1, "words-of-other")
 
 
+def test_a_recording_is_asked_in_place_of_the_run_s_model(tmp_path: Path) -> None:
+    words = RunWords.open(run_folder(tmp_path / "run"), tmp_path / "words", llm="replay:other.jsonl")
+    assert (words.config.model.kind, words.config.model.transcript) == ("replay", "other.jsonl")
+
+
 def test_a_program_that_did_it_comes_before_the_first() -> None:
     failed = EpisodeResult.from_json(episode_row(instruction="touch it", program="last", first="first"))
     assert programs_of([failed, replace(failed, success=True)]) == {"touch it": "last"}

@@ -43,7 +43,7 @@ class RunWords:
         """Open a finished run; `llm` is asked in place of its model. Raises UserError for a folder without a run."""
         if not (run / "config.yaml").is_file() or not (run / "library" / "library.json").is_file():
             raise UserError(f"{run} is no run folder with a library: `sdg run --out {run}` makes one")
-        model_settings = parse_llm(llm) | {"base_url": base_url or "null", "transcript": "null"} if llm else {}
+        model_settings = {"base_url": base_url or "null", "transcript": "null"} | parse_llm(llm) if llm else {}
         overlay = [*(f"model.{key}={value}" for key, value in model_settings.items()), *assignments]
         return cls(run, load(run / "config.yaml", overlay=overlay), folder)
 
