@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.ui.access import Access
-from sdg.experiments.play.desktop import check_mode
-from sdg.experiments.play.pages import COMPLETIONS, GUARDS, do_task
+from sdg.experiments.play.pages import COMPLETIONS, GUARDS, PageTaskSettings, do_task
 from sdg.experiments.play.trace import PageTaskResult
 from sdg.llm.registry import as_model
 
@@ -44,16 +43,13 @@ class Desktop:
         Raises UserError for a mode that there isn't, RegistryError for unknown guards, ModelError for an object that is
         no model.
         """
-        check_mode(mode)
+        place = Path(folder) if folder else None
+        settings = PageTaskSettings(guards=guards, mode=mode, answers=answers, folder=place, private=private)
         return do_task(
             self._page,
             task,
             model=as_model(model),
             agrees=confirm,
             access=Access(str(self._page.url), self._allow),
-            guards=guards,
-            mode=mode,
-            answers=answers,
-            folder=Path(folder) if folder else None,
-            private=private,
+            settings=settings,
         )
