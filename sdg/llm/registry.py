@@ -32,14 +32,10 @@ PROVIDERS = Registry[object](
     },
 )
 
-WRAPPERS = Registry[Callable[[LanguageModel, str], LanguageModel]](
-    "wrapper", {"privacy": "sdg.privacy.protector:protect"}
-)
-"""Named as text, because models may not import the gate."""
 
-
-def build(settings: ModelSettings) -> LanguageModel:
-    """The model with its wrappers, from the inside out: budget, retries, cache, transcript, privacy.
+def build_unprotected(settings: ModelSettings) -> LanguageModel:
+    """The model with its wrappers, from the inside out: budget, retries, cache, transcript. It sees private values:
+    `sdg.privacy.protector.build_model` puts the last wrapper around it.
 
     The budget counts each attempt that reaches the model, so cached replies are free; the transcript has what callers
     received. Raises ModelError for a kind that doesn't exist or settings that don't fit it.
@@ -60,11 +56,6 @@ def build(settings: ModelSettings) -> LanguageModel:
         model = CachedModel(model, settings.cache)
     if settings.record is not None:
         model = RecordingModel(model, settings.record, secrets=[os.environ.get(provider.key_variable, "").strip()])
-    if settings.privacy != "off":
-        try:
-            model = WRAPPERS.get("privacy")(model, settings.privacy)
-        except ValueError as error:
-            raise ModelError(f"The model isn't asked: {error}.") from None
     return model
 
 

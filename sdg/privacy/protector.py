@@ -20,6 +20,8 @@ from typing import Any
 from sdg.envs.world import Observation
 from sdg.gate.executor import Body, Command, GateGuard, IllegalCommand, SkillResult, Verdict
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import build_unprotected
 from sdg.privacy.memory import PLACEHOLDER, Placeholders
 from sdg.privacy.recognisers import PrivacyError, Recogniser, find, recognisers_of
 
@@ -199,9 +201,16 @@ def _mask_element(element: Any, mask: Callable[[str], str]) -> Any:
     return copied
 
 
-def protect(model: LanguageModel, privacy: str) -> LanguageModel:
-    """The model behind the protector that a config names. Raises PrivacyError."""
-    protector = protector_of(privacy)
+def build_model(settings: ModelSettings) -> LanguageModel:
+    """The model of these settings behind the protector that they name.
+
+    Raises ModelError as `build_unprotected` does, and for a protector that can't be had.
+    """
+    model = build_unprotected(settings)
+    try:
+        protector = protector_of(settings.privacy)
+    except ValueError as error:
+        raise ModelError(f"The model isn't asked: {error}.") from None
     return ProtectedModel(model, protector.mask) if protector else model
 
 

@@ -10,7 +10,8 @@ from sdg.errors import SDGError, UserError
 from sdg.experiments.config.assembly import model_settings
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.play.pages import PageTaskSettings, do_task, open_page
-from sdg.llm.registry import build, is_rule_based
+from sdg.llm.registry import is_rule_based
+from sdg.privacy.protector import build_model
 
 
 class Interrupted(SDGError):
@@ -47,7 +48,7 @@ def do_on_page(
             result = do_task(
                 page,
                 task,
-                model=build(model_settings(config, None)),
+                model=build_model(model_settings(config, None)),
                 agrees=(lambda _: True) if yes else _ask,
                 access=Access(url or str(page.url), allow),
                 owned=not running,

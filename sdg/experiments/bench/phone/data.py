@@ -33,7 +33,7 @@ from sdg.experiments.results.comparison import named_model, open_folder
 from sdg.gate.executor import Command
 from sdg.gate.phones import JUDGED, LearnedPhoneGuard
 from sdg.llm.model import LanguageModel
-from sdg.llm.registry import build
+from sdg.privacy.protector import build_model
 from sdg.prompts.fill import conversation, fence, one_line
 from sdg.storage import atomic_write
 
@@ -207,7 +207,9 @@ def walk_rows(
             actions[app] += 1
             command = Command(transition.name, transition.argument)
             accepted[app] += guard.complete(command, before, observe_dump(transition.after)).passed
-        derived = _derive_all(build(named_model(llm, base_url, folder=folder, budget=budget)), folder) if llm else []
+        derived = (
+            _derive_all(build_model(named_model(llm, base_url, folder=folder, budget=budget)), folder) if llm else []
+        )
     tasks = Counter(task.app for task in derived)
     apps = sorted(actions.keys() | tasks.keys())
     return [{"app": app, "actions": actions[app], "accepted": accepted[app], "tasks": tasks[app]} for app in apps]

@@ -37,7 +37,8 @@ from sdg.gate.confirm import final_press
 from sdg.gate.executor import OpenGate
 from sdg.llm.fakes import FakeModel
 from sdg.llm.model import LanguageModel, Message
-from sdg.llm.registry import build, is_rule_based
+from sdg.llm.registry import is_rule_based
+from sdg.privacy.protector import build_model
 from sdg.prompts.fill import one_line
 from sdg.screen_agent.agent import NoCommands, Work, is_called_final, read_answer
 from sdg.screen_agent.modes import MODES
@@ -73,7 +74,7 @@ def rows(
     folder = Path(out or "runs/pages")
     folder.mkdir(parents=True, exist_ok=True)
     settings = with_patience(named_model(llm, base_url, folder=folder), assignments or ())
-    model = build(settings)
+    model = build_model(settings)
     about = {"model": llm, "rule_based": is_rule_based(settings.kind), "mode": mode}
     if "tasks" in parts:
         tasks = json.loads((PAGES / "tasks.json").read_text("utf-8"))[:count]
