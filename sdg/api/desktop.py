@@ -43,13 +43,17 @@ class Desktop:
         Raises UserError for a mode that there isn't, RegistryError for unknown guards, ModelError for an object that is
         no model.
         """
-        place = Path(folder) if folder else None
-        settings = PageTaskSettings(guards=guards, mode=mode, answers=answers, folder=place, private=private)
         return do_task(
             self._page,
             task,
             model=as_model(model),
             agrees=confirm,
             access=Access(str(self._page.url), self._allow),
-            settings=settings,
+            settings=PageTaskSettings(
+                guards=guards,
+                mode=mode,
+                answers=answers,
+                folder=Path(folder) if folder else None,
+                private=private,
+            ),
         )

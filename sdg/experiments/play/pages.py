@@ -26,7 +26,7 @@ from sdg.envs.ui.keys import PAGE_KEYS
 from sdg.envs.ui.page import PAGE_ARGUMENTS, PageCommand, PageWorld
 from sdg.envs.ui.parser.screen import draw_caption, picture_of, png_of
 from sdg.envs.ui.presses import Press
-from sdg.envs.world import Observation
+from sdg.envs.world import Observation, PlainObservation
 from sdg.errors import SDGError
 from sdg.experiments.play.desktop import (
     COMMANDS,
@@ -108,7 +108,7 @@ class PageDesktop(ScreenDesktop):
         if not self._page.notices:
             return observation
         notices = "\n".join(f"(Notice: {one_line(whole_letters(notice))})" for notice in self._page.notices)
-        return Observation(f"{notices}\n\n{observation.text}", observation.image, observation.elements)
+        return PlainObservation(f"{notices}\n\n{observation.text}", observation.image, observation.elements)
 
     def press_of(self, command: Command) -> Press:
         """What a command presses; nothing else will be pressed by it. Raises BrokenDesktop."""
@@ -215,9 +215,8 @@ def do_task(
         presses=lambda command: filmed.press_of(command),
     )
     protector = Protector(recognisers_of(""), Placeholders()) if settings.private else None
-    folder = settings.folder
-    if folder is not None:
-        empty_trace(folder)
+    if settings.folder is not None:
+        empty_trace(settings.folder)
     world = PageWorld(page, task, access=access, agrees=ask, owned=owned)
 
     def tell(words: str) -> str:
@@ -235,7 +234,7 @@ def do_task(
         except Exception as error:
             task = one_line(protector.admit(world.mission) if protector else task)
             result = _task_played(UIEpisode(task, "page", (), 0, detail=_cause(error)), questions, tell)
-            return keep_trace(result, (), folder, started_at)
+            return keep_trace(result, (), settings.folder, started_at)
         work = Work(
             cast(Any, filmed), ProtectedGate(gate, tell), mode=MODES[settings.mode], completions=settings.answers,
             replans=REPLANS, ends=ENDS, changes=what_changed,
@@ -246,7 +245,7 @@ def do_task(
         filmed.keep(f"{RESULT_NAMES.get(played.end, played.end)}: {one_line(last_words or tell(played.detail), 200)}")
         address = "" if played.end == "page" else str(page.url)
         result = _task_played(played, questions, tell, last_words=last_words, address=_mask_address(address, tell))
-        result = keep_trace(result, filmed.frames, folder, started_at)
+        result = keep_trace(result, filmed.frames, settings.folder, started_at)
         if played.end == "interrupted":
             raise KeyboardInterrupt
     return result

@@ -17,7 +17,7 @@ from sdg.envs.ui.commands import SCREEN
 from sdg.envs.ui.page import PageWorld
 from sdg.envs.ui.parser.screen import PAINT, Screen, ScreenElement, picture_of, png_of
 from sdg.envs.ui.texts import EVERYWHERE, MOST_TEXT, Placed
-from sdg.envs.world import Observation
+from sdg.envs.world import Observation, PlainObservation
 from sdg.experiments.play.desktop import ProtectedDesktop, ScreenDesktop
 from sdg.experiments.play.pages import PageDesktop, PageTaskSettings, do_task, open_page
 from sdg.experiments.play.trace import PageTaskResult
@@ -36,6 +36,7 @@ class Fake:
 
     size, prompt, max_completions, ending = (200, 100), "screen", 5, None
     instruction = f"write {{note={NOTE}}} and {{pin=4711}}"
+    texts: Sequence[Placed] = ()
 
     def __init__(self, *elements: ScreenElement) -> None:
         self.elements = elements
@@ -44,7 +45,7 @@ class Fake:
         """The elements, with a notice."""
         notices = [f"(Notice: the page said '{words}')" for words in ("walrus or", "4711EUR")]
         text = "\n".join([*notices, "", str(Screen(self.elements))])
-        return Observation(text, np.zeros((100, 200, 3), np.uint8), self.elements)
+        return PlainObservation(text, np.zeros((100, 200, 3), np.uint8), self.elements)
 
     def perform(self, command: Command) -> SkillResult:
         """Does nothing."""

@@ -27,7 +27,7 @@ from sdg.envs.phone.affordances import SeenPhone
 from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out, normal_words
 from sdg.envs.phone.tree import UiTree, read_dump
-from sdg.envs.world import Observation
+from sdg.envs.world import Observation, PlainObservation
 from sdg.experiments.config.config import BudgetConfig
 from sdg.experiments.results.comparison import named_model, open_folder
 from sdg.gate.executor import Command
@@ -91,7 +91,7 @@ def read_seen(dump: str) -> SeenPhone:
 def observe_dump(dump: str) -> Observation:
     """A dump as a gate observes it."""
     screen = read_seen(dump)
-    return Observation(screen.describe(), None, tuple(screen.elements()), screen)
+    return PlainObservation(screen.describe(), None, tuple(screen.elements()), screen)
 
 
 def _choose(tree: UiTree, rng: random.Random) -> tuple[PhoneAction, str]:
