@@ -25,8 +25,8 @@ from sdg.gate.executor import Command
 from sdg.gate.registry import gate_of
 from sdg.llm.model import LanguageModel
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import build
 from sdg.phone_agent.desktop import PhoneDesktop
+from sdg.privacy.protector import build_model
 from sdg.screen_agent.agent import Work
 from sdg.screen_agent.modes import MODES
 
@@ -50,7 +50,7 @@ class ScreenAgentArgs(AbstractAgentArgs):
 
     def make_agent(self) -> ScreenAgent:
         """The agent. Raises ModelError and RegistryError for settings that don't fit."""
-        return ScreenAgent(build(self.model), self.guards, self.mode)
+        return ScreenAgent(build_model(self.model), self.guards, self.mode)
 
 
 class ScreenAgent(Agent):

@@ -25,7 +25,8 @@ from sdg.experiments.bench.gate.rollouts import (
 )
 from sdg.experiments.results.comparison import cores, find_library
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import build, parse_llm
+from sdg.llm.registry import parse_llm
+from sdg.privacy.protector import build_model
 from sdg.storage import atomic_write
 
 PATIENCE_SECONDS = 3600.0
@@ -59,7 +60,7 @@ def ask(place: Path, *, llm: str, base_url: str) -> None:
         timeout_seconds=PATIENCE_SECONDS,
         record=place / TRANSCRIPT,
     )
-    judge_items(place, build(settings))
+    judge_items(place, build_model(settings))
     compress_lines(place / TRANSCRIPT)
 
 

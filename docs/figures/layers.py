@@ -8,12 +8,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ABOUT = {
-    "sdg.api": "what import sdg gives",
-    "sdg.experiments": "the sdg command, configs, runs, reports, benchmarks",
-    "sdg.pipeline": "a run: the four stages with resume",
-    "sdg.agents": "the stages, the gate, language models, privacy, agents",
-    "sdg.skills": "checks, practice, search, learning, clustering, the library",
-    "sdg.envs": "worlds and what they show; the sandbox for generated code",
+    "api": "what import sdg gives",
+    "experiments": "the sdg command, configs, runs, reports, benchmarks",
+    "pipeline": "a run: the four stages with resume",
+    "agents": "the stages, the gate, language models, privacy, agents",
+    "skills": "checks, practice, search, learning, clustering, the library",
+    "envs": "worlds and what they show; the sandbox for generated code",
 }
 WIDTH, LINE, GAP, COLUMNS = 760, 21, 12, 80
 
@@ -30,7 +30,7 @@ def svg() -> str:
     """The picture: a box for each layer, which imports only boxes below it."""
     boxes, top = [], 10
     for packages in layers():
-        names = textwrap.wrap(", ".join(name.removeprefix("sdg.") for name in sorted(packages)), COLUMNS)
+        names = textwrap.wrap(", ".join(sorted(packages)), COLUMNS)
         height = LINE * (len(names) + 1) + 16
         boxes.append(f'<rect x="10" y="{top}" width="{WIDTH - 60}" height="{height}" rx="6"/>')
         for number, line in enumerate([*names, ABOUT.get(packages[0], "")], 1):

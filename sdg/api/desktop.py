@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.ui.access import Access
-from sdg.experiments.play.desktop import check_mode
-from sdg.experiments.play.pages import COMPLETIONS, GUARDS, do_task
+from sdg.experiments.play.pages import COMPLETIONS, GUARDS, PageTaskSettings, do_task
 from sdg.experiments.play.trace import PageTaskResult
 from sdg.llm.registry import ModelAdapter
 
@@ -44,16 +43,17 @@ class Desktop:
         Raises UserError for a mode that there isn't, RegistryError for unknown guards, ModelError for an object that is
         no model.
         """
-        check_mode(mode)
         return do_task(
             self._page,
             task,
             model=ModelAdapter(model),
             agrees=confirm,
             access=Access(str(self._page.url), self._allow),
-            guards=guards,
-            mode=mode,
-            answers=answers,
-            folder=Path(folder) if folder else None,
-            private=private,
+            settings=PageTaskSettings(
+                guards=guards,
+                mode=mode,
+                answers=answers,
+                folder=Path(folder) if folder else None,
+                private=private,
+            ),
         )

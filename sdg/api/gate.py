@@ -4,13 +4,12 @@ import inspect
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, cast
 
 import numpy as np
 
 from sdg.envs.ui.presses import Press
-from sdg.envs.world import Observation
+from sdg.envs.world import Observation, PlainObservation
 from sdg.gate.confirm import ConfirmGuard, words_of
 from sdg.gate.executor import MAX_ERROR_CHARS, Command, GatedExecutor, Outcome, SkillResult, Verdict
 from sdg.gate.llm import LlmGuard
@@ -50,13 +49,13 @@ class Gate:
         model: object = None,
         about: str = "",
     ) -> None:
-        self._protector = Protector((), Placeholders())  # `admit` makes recognisers, which need an extra
-        self._protector.mask = self._protector.memory.mask_parts  # what an executor shows may be cut
+        # `admit` makes recognisers, which need an extra; what an executor shows may be cut.
+        self._protector = Protector((), Placeholders(), parts=True)
         self._lock = threading.RLock()
-        self._call = partial(
-            _Call, executor, *((names,) if isinstance(names, str) else tuple(names) for names in (commands, reads))
-        )
-        self._last = self._call()
+        self._executor = executor
+        self._commands = _names(commands)
+        self._reads = _names(reads)
+        self._last = _Call(executor, self._commands, self._reads)
         models = {} if model is None else {"model": ModelAdapter(model)}
         settings = {"confirm": confirm, "about": about} | models
         self._confirm = confirm
@@ -80,7 +79,8 @@ class Gate:
 
         `final`: your planner says that it can't be undone, so `confirm` is asked whatever its name is.
         """
-        command, call = Command(name, argument, final), self._call()
+        command = Command(name, argument, final)
+        call = _Call(self._executor, self._commands, self._reads)
         with self._lock:
             try:
                 chain = chain_of([call, ConfirmGuard(self._confirm, call.press_of), *self._guards])
@@ -109,13 +109,13 @@ class _Call:
         self.result = ""
         self.acted = False
         self._held_already = False
-        self._last_two = (Observation(""), Observation(""))
+        self._last_two: tuple[Observation, Observation] = (PlainObservation(""), PlainObservation(""))
 
     def observe(self) -> Observation:
-        """What the executor observes; text becomes an Observation."""
-        observation = _finished(self._executor.observe())
-        shown = observation if isinstance(observation, Observation) else Observation(str(observation))
-        if type(shown) is Observation:  # an executor may draw into the same picture again
+        """What the executor observes; text becomes an observation."""
+        observed = _finished(self._executor.observe())
+        shown: Observation = observed if hasattr(observed, "perception") else PlainObservation(str(observed))
+        if isinstance(shown, PlainObservation):  # an executor may draw into the same picture again
             shown = replace(shown, image=None if shown.image is None else np.array(shown.image))
         self._last_two = (self._last_two[1], shown)
         return shown
@@ -157,6 +157,11 @@ class _Call:
             cast(Any, first.image), cast(Any, last.image)
         )
         return Verdict(changed, "something changed" if changed else f"{command} changed nothing that can be seen")
+
+
+def _names(names: Sequence[str]) -> tuple[str, ...]:
+    """The names; a text is one name."""
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _finished(answer: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 
 from sdg.deduction.protocols import CalledSkill
 from sdg.envs.domain import Domain
-from sdg.envs.world import CodeView, Element, Observation, Perception, World, without_clock
+from sdg.envs.world import CodeView, Element, Observation, Perception, PlainObservation, World, without_clock
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.skills.checks.check import compile_check
 
@@ -91,7 +91,9 @@ class Robot:
     def observe(self) -> Observation:
         """This moment, as a guard is shown it."""
         snapshot = self.perception()
-        return Observation(text=self.code_view().describe(), elements=tuple(snapshot.elements()), perception=snapshot)
+        return PlainObservation(
+            text=self.code_view().describe(), elements=tuple(snapshot.elements()), perception=snapshot
+        )
 
     def forget(self) -> None:
         """Forget where it has been."""

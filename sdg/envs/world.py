@@ -64,12 +64,33 @@ class Perception(CodeView, Protocol):
         return ()
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """A guard's or a model's view: never the environment itself, and not the gymnasium observation.
+class Observation(Protocol):
+    """A guard's or a model's view: never the environment itself, and not the gymnasium observation."""
 
-    `perception` is the snapshot that all of it was read from, for guards that know the kind of world.
-    """
+    @property
+    def text(self) -> str:
+        """All of it in words, with the elements a line each."""
+        ...
+
+    @property
+    def image(self) -> object | None:
+        """The picture, if there is one: RGB u8 (height, width, 3)."""
+        ...
+
+    @property
+    def elements(self) -> tuple[Element, ...]:
+        """The elements in it."""
+        ...
+
+    @property
+    def perception(self) -> Perception | None:
+        """The snapshot that all of it was read from, for guards that know the kind of world."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PlainObservation:
+    """An `Observation` of values that are known when it is made."""
 
     text: str
     image: object | None = None

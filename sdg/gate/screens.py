@@ -20,7 +20,7 @@ from sdg.envs.ui.affordances import (
 )
 from sdg.envs.ui.commands import SCREEN
 from sdg.envs.ui.effects import changes
-from sdg.envs.world import Observation
+from sdg.envs.world import Observation, PlainObservation
 from sdg.gate.executor import Command, Verdict
 from sdg.gate.learned import SHIPPED, LearnedGuard, usages_of
 
@@ -44,7 +44,9 @@ class ScreenGuard(LearnedGuard):
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses a command that names nothing on the screen. Raises ValueError without a screenshot."""
         screen = _screen(observation)
-        return super().feasible(command, Observation(observation.text, screen.picture, observation.elements, screen))
+        return super().feasible(
+            command, PlainObservation(observation.text, screen.picture, observation.elements, screen)
+        )
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
         """Rejects a command that left no trace at its target. Raises ValueError without screenshots.
@@ -78,7 +80,7 @@ def screens_as_learned(command: Command, *moments: Observation) -> tuple[Command
     screens = [_screen(moment) for moment in moments]
     argument, screens = near({command.name} & set(JUDGED), command.argument, *screens)
     return Command(command.name, argument), [
-        Observation(moment.text, screen.picture, tuple(screen.parsed), screen)
+        PlainObservation(moment.text, screen.picture, tuple(screen.parsed), screen)
         for moment, screen in zip(moments, screens, strict=True)
     ]
 

@@ -31,14 +31,10 @@ PROVIDERS = Registry[object](
     },
 )
 
-WRAPPERS = Registry[Callable[[LanguageModel, str], LanguageModel]](
-    "wrapper", {"privacy": "sdg.privacy.protector:protect"}
-)
-"""Named as text, because models may not import the gate."""
 
-
-def build(settings: ModelSettings) -> LanguageModel:
-    """The model with its wrappers, from the inside out: budget, retries, transcript, privacy.
+def build_unprotected(settings: ModelSettings) -> LanguageModel:
+    """The model with its wrappers, from the inside out: budget, retries, transcript. It sees private values:
+    `sdg.privacy.protector.build_model` puts the last wrapper around it.
 
     The budget counts each attempt that reaches the model, so replies from the transcript (`cache`) are free; the
     transcript has what callers received. Raises ModelError for a kind that doesn't exist or settings that don't fit it.
@@ -59,11 +55,6 @@ def build(settings: ModelSettings) -> LanguageModel:
     if settings.record is not None:
         secrets = [os.environ.get(provider.key_variable, "").strip()]
         model = RecordingModel(model, settings.record, secrets=secrets, answers=settings.cache)
-    if settings.privacy != "off":
-        try:
-            model = WRAPPERS.get("privacy")(model, settings.privacy)
-        except ValueError as error:
-            raise ModelError(f"The model isn't asked: {error}.") from None
     return model
 
 

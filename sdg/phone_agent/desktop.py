@@ -24,7 +24,6 @@ from sdg.envs.phone.presses import press_on, reached_element
 from sdg.envs.phone.tree import DumpError, UiTree, read_dump
 from sdg.envs.ui.parser.screen import ScreenElement, draw_marks, png_of
 from sdg.envs.ui.presses import Press
-from sdg.envs.world import Observation
 from sdg.gate.confirm import final_label, final_press
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.prompts.fill import one_line
@@ -52,29 +51,39 @@ _ACTION_HELP = {
 }
 
 
-class PhoneObservation(Observation):
-    """A screen: its tree, its original dump, its picture as PNG (decoded when `image` is read) and that one's size."""
+@dataclass(frozen=True, slots=True)
+class PhoneObservation:
+    """A screen: its tree, its picture as PNG (decoded when `image` is read), its original dump, the picture's size; a
+    `note` stands in place of elements that can't be read."""
 
-    __slots__ = ("activity", "png", "size", "tree", "xml")
-    png: bytes
     tree: UiTree
-    xml: str
-    activity: str
-    size: Point
+    png: bytes
+    xml: str = ""
+    activity: str = ""
+    note: str = ""
+    size: Point = (0, 0)
 
-    def __init__(
-        self, tree: UiTree, png: bytes, *, xml: str = "", activity: str = "", note: str = "", size: Point = (0, 0)
-    ) -> None:
-        values = {"text": note or str(tree), "elements": tree.elements, "perception": SeenPhone(tree), "tree": tree}
-        for name, value in (values | {"png": png, "xml": xml, "activity": activity, "size": size}).items():
-            object.__setattr__(self, name, value)
+    @property
+    def text(self) -> str:
+        """The elements, a line each, or the note."""
+        return self.note or str(self.tree)
+
+    @property
+    def elements(self) -> tuple[ScreenElement, ...]:
+        """The elements."""
+        return self.tree.elements
+
+    @property
+    def perception(self) -> SeenPhone:
+        """The tree, for guards that know phones."""
+        return SeenPhone(self.tree)
 
     def press_of(self, command: Command) -> Press:
         """What a command presses on this screen, for guards that ask about it."""
         return press_on(read_command(command.name, command.argument), self.tree, self.size)
 
     @property
-    def image(self) -> np.ndarray:  # type: ignore[override]
+    def image(self) -> np.ndarray:
         """The picture, RGB u8 (h, w, 3)."""
         return pixels_of(self.png)
 

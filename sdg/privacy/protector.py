@@ -17,9 +17,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from sdg.envs.world import Observation
+from sdg.envs.world import Observation, PlainObservation
 from sdg.gate.executor import Body, Command, GateGuard, IllegalCommand, SkillResult, Verdict
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
+from sdg.llm.provider import ModelSettings
+from sdg.llm.registry import build_unprotected
 from sdg.privacy.memory import PLACEHOLDER, Placeholders
 from sdg.privacy.recognisers import PrivacyError, Recogniser, find, recognisers_of
 
@@ -32,10 +34,19 @@ _NAME_BEGINNING = re.compile(r"\{\s{0,9}[\w-]{1,41}\s{0,9}=")
 
 
 class Protector:
-    """Masks texts and fills placeholders with the values of one memory, which is saved whenever it learns one."""
+    """Masks texts and fills placeholders with the values of one memory, which is saved whenever it learns one. With
+    `parts`, parts of values are masked, too, for texts that may be cut."""
 
-    def __init__(self, recognisers: Sequence[Recogniser], memory: Placeholders, *, path: Path | None = None) -> None:
-        self.memory, self.mask, self.fill = memory, memory.mask, memory.fill
+    def __init__(
+        self,
+        recognisers: Sequence[Recogniser],
+        memory: Placeholders,
+        *,
+        path: Path | None = None,
+        parts: bool = False,
+    ) -> None:
+        self.memory, self.fill = memory, memory.fill
+        self.mask = memory.mask_parts if parts else memory.mask
         self._recognisers, self._path = tuple(recognisers), path
 
     def admit(self, instruction: str) -> str:
@@ -134,7 +145,7 @@ class ProtectedBody:
         if not any(self._protector.memory):
             return observation
         elements = tuple(_mask_element(element, self._protector.mask) for element in observation.elements)
-        return Observation(self._protector.mask(observation.text), None, elements)
+        return PlainObservation(self._protector.mask(observation.text), None, elements)
 
     def perform(self, command: Command) -> SkillResult:
         """Carry out a command with its values. Raises IllegalCommand for an unknown placeholder."""
@@ -199,9 +210,16 @@ def _mask_element(element: Any, mask: Callable[[str], str]) -> Any:
     return copied
 
 
-def protect(model: LanguageModel, privacy: str) -> LanguageModel:
-    """The model behind the protector that a config names. Raises PrivacyError."""
-    protector = protector_of(privacy)
+def build_model(settings: ModelSettings) -> LanguageModel:
+    """The model of these settings behind the protector that they name.
+
+    Raises ModelError as `build_unprotected` does, and for a protector that can't be had.
+    """
+    model = build_unprotected(settings)
+    try:
+        protector = protector_of(settings.privacy)
+    except ValueError as error:
+        raise ModelError(f"The model isn't asked: {error}.") from None
     return ProtectedModel(model, protector.mask) if protector else model
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sdg.envs.world import Element, Observation
+from sdg.envs.world import Element, Observation, PlainObservation
 from sdg.gate.executor import Body, Command, GatedExecutor, IllegalCommand, Outcome, SkillResult
 from sdg.gate.rules import RulesGuard, Usage
 from sdg.llm.model import LanguageModel, Message
@@ -50,7 +50,7 @@ class Form:
         """Every field with its content."""
         fields = [Field(n, name, self.contents.get(name, "")) for n, name in enumerate(self.wanted)]
         lines = [f"{field.name} = {field.content}" for field in fields]
-        return Observation("\n".join([*lines, f"chosen: {self.chosen}"]), elements=tuple(fields))
+        return PlainObservation("\n".join([*lines, f"chosen: {self.chosen}"]), elements=tuple(fields))
 
     def perform(self, command: Command) -> SkillResult:
         """One command, one step. IllegalCommand for a field that there isn't."""

@@ -21,8 +21,7 @@ from sdg.gate.executor import Command, Outcome, SkillResult
 from sdg.llm.budget import BudgetSettings
 from sdg.llm.model import Message, ModelError
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import build
-from sdg.privacy.protector import MEMORY_VARIABLE, ProtectedBody, Protector, protector_of
+from sdg.privacy.protector import MEMORY_VARIABLE, ProtectedBody, Protector, build_model, protector_of
 from sdg.storage import Journal
 from tests.adversarial.forms import Coordinator, Form, instruction_for, play
 
@@ -119,7 +118,7 @@ def _played(folder: Path, privacy: str, protector: Protector | None) -> dict[str
         retries=1,
         privacy=privacy,
     )
-    model, form, outcomes = build(settings), Form(CANARIES), list[Outcome]()
+    model, form, outcomes = build_model(settings), Form(CANARIES), list[Outcome]()
     wrap: Callable[[Form], Any] = lambda form: ProtectedBody(form, protector) if protector else form  # noqa: E731
     done = play(instruction, form, model, body=wrap(form), heard=outcomes.append)
     assert done, "the canaries have reached the form"

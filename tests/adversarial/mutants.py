@@ -23,12 +23,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sdg.experiments.bench.hostile import DATA, MEMORY_BYTES, read_json
+from sdg.experiments.bench.hostile import MEMORY_BYTES, read_json
 from sdg.experiments.bench.hostile_world import run_snippet
 from sdg.sandbox.guard.guard import BUDGET_STEPS
 from sdg.sandbox.process.confine import Limits
 from sdg.sandbox.process.pool import LostJob, Patience, Pool
 
+DATA = Path(__file__).parents[1] / "data"
 BATCH = 250
 SLOW_SECONDS = 1.0
 BATCH_SECONDS = 60.0

@@ -14,11 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sdg.experiments.bench.hostile import DATA, read_json
+from sdg.experiments.bench.hostile import read_json
 from sdg.experiments.bench.hostile_world import SnippetWorld, load
 from sdg.prompts.replies import extract_code
 from sdg.sandbox.guard import GuardError
 
+DATA = Path(__file__).parents[1] / "data"
 REPEATS = 15
 CALLS = 400
 

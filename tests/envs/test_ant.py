@@ -20,7 +20,7 @@ from sdg.envs.ant.domain import ANT
 from sdg.envs.ant.language import CELL, COLOURS, DIRECTION
 from sdg.envs.ant.world import NEAR, Ant, draw_task, stages_of
 from sdg.envs.instructions import seeds
-from sdg.envs.world import Observation
+from sdg.envs.world import PlainObservation
 from sdg.gate.executor import Command, GatedExecutor, OpenGate
 from sdg.gate.rules import RulesGuard, Usage
 
@@ -221,6 +221,6 @@ def test_a_skill_that_was_practised_with_spots_may_be_asked_for_any_place(place:
     world = ANT.open("AntMaze_UMaze-v5")
     world.reset(0)
     rules = RulesGuard({"walk": Usage(True, needs_seen_target=True)}, resolve=ANT.language.resolve)
-    observation = Observation("", world.perception().elements())
+    observation = PlainObservation("", world.perception().elements())
     assert rules.feasible(Command("walk", place), observation).passed
     assert not rules.feasible(Command("walk", "red spot"), observation).passed

@@ -16,6 +16,7 @@ from sdg.envs.ui.browser import Browser
 from sdg.envs.ui.commands import ARGUMENTS, ScreenCommand
 from sdg.envs.ui.parser.screen import Screen, ScreenElement, parse, picture_of
 from sdg.envs.ui.tasks import TASKS, task_name
+from sdg.envs.ui.texts import Placed
 from sdg.envs.world import Action, StepResult
 
 MAX_STEPS = 100
@@ -87,6 +88,10 @@ class UIWorld(PlainWorld):
     def screenshot(self) -> bytes:
         """The screen as PNG of `SCREEN` by `SCREEN` pixels; the last page's cover after the end."""
         return self.browser.screenshot()
+
+    def texts(self) -> list[Placed]:
+        """None: the pages of tasks aren't asked."""
+        return []
 
     def render(self) -> np.ndarray:
         """The screen as RGB u8 (320, 320, 3)."""

@@ -31,23 +31,29 @@ MAX_CORPUS_BYTES = 64 * MEGABYTE
 TIMEOUT_SECONDS = 1.2
 """Processor time that a check may take; a program's limit grows in proportion to its budget."""
 MEMORY_BYTES = 512 * MEGABYTE
-DATA = Path(__file__).resolve().parents[3] / "tests" / "data"
 
 
 def rows(
     corpus: Annotated[Path, typer.Argument(metavar="FILE", help="a JSON list of snippets: name, api, code")],
     *,
-    world: Annotated[Path | None, typer.Option(metavar="FILE", help="JSON data of the world they run in")] = None,
+    world: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="JSON data of their world (default: hostile-world.json beside FILE)"),
+    ] = None,
     wrong: Annotated[bool, typer.Option("--wrong", help="only rows that are not as expected")] = False,
 ) -> Iterator[Mapping[str, Any]]:
     """A row per snippet. Raises CheckFailed at the end if a worker had to be killed or a side effect was seen."""
     try:
-        snippets, data = read_json(corpus), world_of(corpus, world)
+        snippets = read_json(corpus)
         is_corpus = type(snippets) is list and all(
             type(snippet) is dict and {"name", "code"} <= snippet.keys() for snippet in snippets
         )
         if not is_corpus:
             raise ValueError(f"{corpus.name} is no list of snippets, each an object with name and code")
+        world = world or corpus.with_name("hostile-world.json")
+        if not world.exists():
+            raise ValueError(f"there is no {world}: name the data of the snippets' world with --world")
+        data = read_json(world)
     except (OSError, ValueError) as error:
         raise UserError(str(error)) from None
     bad_count = 0
@@ -143,9 +149,3 @@ def _traces(scratch: Path) -> list[str]:
 def read_json(path: Path) -> Any:
     """A JSON file of bounded size. Raises ValueError and OSError."""
     return json.loads(read_file(path, most=MAX_CORPUS_BYTES).decode(errors="surrogatepass"))
-
-
-def world_of(corpus: Path, world: Path | None) -> Mapping[str, Any]:
-    """The world's data: the file that was named, the one beside the corpus, or the one shipped with the tests."""
-    places = [world] if world else [corpus.with_name("hostile-world.json"), DATA / "hostile-world.json"]
-    return read_json(next((place for place in places if place.exists()), places[0]))

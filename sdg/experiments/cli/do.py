@@ -9,10 +9,9 @@ from sdg.envs.ui.access import Access
 from sdg.errors import SDGError, UserError
 from sdg.experiments.config.assembly import model_settings
 from sdg.experiments.config.config import RunConfig
-from sdg.experiments.play.desktop import check_mode
-from sdg.experiments.play.pages import do_task, open_page
-from sdg.gate.registry import check_guards
-from sdg.llm.registry import build, is_rule_based
+from sdg.experiments.play.pages import PageTaskSettings, do_task, open_page
+from sdg.llm.registry import is_rule_based
+from sdg.privacy.protector import build_model
 
 
 class Interrupted(SDGError):
@@ -29,10 +28,7 @@ def do_on_page(
     running: str,
     allow: tuple[str, ...],
     yes: bool,
-    mode: str,
-    guards: tuple[str, ...],
-    answers: int,
-    out: Path,
+    settings: PageTaskSettings,
     as_json: bool,
 ) -> int:
     """Do the task and print the result; returns 1 if it isn't done. Raises UserError for what can't be begun."""
@@ -41,28 +37,23 @@ def do_on_page(
         raise UserError("a task has words: sdg do 'find the price of the blue lamp' --url URL")
     if not url and not running:
         raise UserError("say where: --url URL or FILE, or --browser ADDRESS of a running browser")
-    check_mode(mode)
     if is_file and not Path(url).is_file():
         raise UserError(f"{url!r:.200} is no file, and no address such as https://example.org")
     if is_file:
         url = Path(url).resolve().as_uri()
     if is_rule_based(config.model.kind):
         print(f"sdg: model: {config.model.kind}, rules (no language model)", file=sys.stderr)
-    check_guards(guards)
     with output(as_json=as_json) as lines, open_page(Access(url, allow), running=running) as page:
         try:
             result = do_task(
                 page,
                 task,
-                model=build(model_settings(config, None)),
+                model=build_model(model_settings(config, None)),
                 agrees=(lambda _: True) if yes else _ask,
                 access=Access(url or str(page.url), allow),
                 owned=not running,
                 address=url,
-                guards=guards,
-                mode=mode,
-                answers=answers,
-                folder=out,
+                settings=settings,
             )
         except KeyboardInterrupt:
             raise Interrupted(

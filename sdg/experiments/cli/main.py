@@ -284,6 +284,7 @@ def do_on_page(
     You are asked before what can't be undone. Exit code 1: not done.
     """
     from sdg.experiments.cli.do import do_on_page as do_it
+    from sdg.experiments.play.pages import PageTaskSettings
 
     config, _ = resolve("models", None, llm=llm, assignments=assignments)
     return do_it(
@@ -293,10 +294,7 @@ def do_on_page(
         running=running,
         allow=tuple(allow or ()),
         yes=yes,
-        mode=mode,
-        guards=tuple(guards.split(",")),
-        answers=answers,
-        out=out,
+        settings=PageTaskSettings(guards=tuple(guards.split(",")), mode=mode, answers=answers, folder=out),
         as_json=as_json,
     )
 

@@ -29,8 +29,9 @@ from sdg.experiments.config.config import RunConfig
 from sdg.experiments.report.data import text, value_of
 from sdg.experiments.results.comparison import find_library, open_folder
 from sdg.llm.model import Sampling
-from sdg.llm.registry import build, is_rule_based
+from sdg.llm.registry import is_rule_based
 from sdg.llm.transcript import entries
+from sdg.privacy.protector import build_model
 from sdg.skills.library.composed import ComposedLibrary, ComposedSkill, Figures, save_composed
 from sdg.skills.library.store import library_checksum, load_library
 from sdg.storage import read_description, read_rows
@@ -180,7 +181,7 @@ def _author(config: RunConfig, folder: Path, world: Domain, options: Mapping[str
     """The config's model as an author whose replies pass the guard of programs."""
     guard = program_guard(options, world, {**world.perceivable.functions, **SIGNATURES}, budget=1, source_bytes=2**18)
     return Author(
-        build(model_settings(config, folder)),
+        build_model(model_settings(config, folder)),
         world,
         tuple(options.values()),
         lambda source: guard.load(source, entry=ENTRY),

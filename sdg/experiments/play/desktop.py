@@ -3,10 +3,10 @@
 import contextlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, zip_longest
-from typing import Any, cast
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from sdg.envs.ui.parser.screen import (
 )
 from sdg.envs.ui.presses import Press
 from sdg.envs.ui.texts import MOST_TEXT, Placed
-from sdg.envs.world import Observation
+from sdg.envs.world import Observation, PlainObservation
 from sdg.errors import UserError
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.privacy.memory import PLACEHOLDER
@@ -70,36 +70,47 @@ def translate_page_errors() -> Iterator[None]:
         raise BrokenDesktop(str(error)) from None
 
 
-class LazyObservation(Observation):
+@dataclass(frozen=True, eq=False)
+class LazyObservation:
     """A screenshot that is parsed on first use, so that gates that only look at pixels don't wait for the parser."""
 
-    def __init__(self, picture: np.ndarray, parser: Callable[[np.ndarray], Screen]) -> None:
-        object.__setattr__(self, "image", picture)
-        object.__setattr__(self, "perception", None)
-        object.__setattr__(self, "_parse", lambda: parser(picture))
+    image: np.ndarray
+    parser: Callable[[np.ndarray], Screen]
+    perception: None = None
 
     @cached_property
     def screen(self) -> Screen:
         """The parsed screenshot."""
-        return cast(Screen, self._parse())  # type: ignore[attr-defined]
+        return self.parser(self.image)
 
     @property
-    def text(self) -> str:  # type: ignore[override]
+    def text(self) -> str:
         """The screen as text, in the paper's lines."""
         return str(self.screen)
 
     @property
-    def elements(self) -> tuple[ScreenElement, ...]:  # type: ignore[override]
+    def elements(self) -> tuple[ScreenElement, ...]:
         """The elements."""
         return self.screen.elements
+
+
+class PageBody(ScreenBody, Protocol):
+    """A body that tells more of a page than its screen shows."""
+
+    tells_texts: bool
+    """Whether each new screen comes with `texts`."""
+    texts: list[Placed]
+    """The page's texts with their boxes, as they are laid out before or after the screenshot."""
+
+    def press_of(self, command: Command) -> Press:
+        """What a command presses on the page, as far as the page tells."""
+        ...
 
 
 class ScreenDesktop:
     """A world of the screen (`sdg.screen_agent.agent.ScreenBody`); each screen is parsed once, by pixels alone.
 
-    `screenshot` is the latest one, as PNG. `lazy` parses on first use, for parsers that need only the picture. With
-    `tells_texts`, `texts` are the page's texts with their boxes, as Chromium lays them out before or after the
-    screenshot; other browsers give none.
+    `screenshot` is the latest one, as PNG. `lazy` parses on first use, for parsers that need only the picture.
     """
 
     size: tuple[int, int] = (SCREEN, SCREEN)
@@ -151,23 +162,23 @@ class ScreenDesktop:
         """The screen now."""
         if self._seen is None or (self._stale and not self._world.done):
             with translate_page_errors():
-                texts_before, png = self._texts_with_places(), self._world.screenshot()
-                self.texts = [*dict.fromkeys(texts_before + self._texts_with_places())]
+                texts_before = self._texts_on_screen()
+                png = self._world.screenshot()
+                self.texts = [*dict.fromkeys(texts_before + self._texts_on_screen())]
             if self._seen is None or png != self.screenshot:
                 lazy = LazyObservation(picture_of(png), self._parser)
-                self._seen = lazy if self._lazy else Observation(lazy.text, lazy.image, lazy.elements)
+                self._seen = lazy if self._lazy else PlainObservation(lazy.text, lazy.image, lazy.elements)
                 self.screenshot = png
             self._stale = False
         return self._seen
 
-    def _texts_with_places(self) -> list[Placed]:
+    def press_of(self, command: Command) -> Press:
+        """Nothing: the pages of tasks aren't asked."""
+        return Press()
+
+    def _texts_on_screen(self) -> list[Placed]:
         """The texts on the screen now. Raises PageError."""
-        try:
-            texts = getattr(self._world, "texts", list[Placed])() if self.tells_texts else []
-        except PageError as error:
-            if "Chromium" not in str(error):  # alone tells of its layout
-                raise
-            return []
+        texts = self._world.texts() if self.tells_texts else []
         screen = Box(0, 0, *self.size)
         return [(text, box) for text, box in texts if screen.intersection(box).area]
 
@@ -198,13 +209,13 @@ class ProtectedDesktop:
     page reports, even when they are too small to read.
     """
 
-    def __init__(self, desktop: ScreenBody, protector: Protector) -> None:
+    def __init__(self, desktop: PageBody, protector: Protector) -> None:
         self._desktop, self._body, self._memory = desktop, ProtectedBody(desktop, protector), protector.memory
         self._typed: set[str] = set()
         self._placed, self._hidden = list[Placed](), list[tuple[int, int, int, int]]()
         self.instruction, self.size = protector.admit(desktop.instruction), desktop.size
         self.prompt, self.max_completions = desktop.prompt, desktop.max_completions
-        cast(Any, desktop).tells_texts = any(self._memory)
+        desktop.tells_texts = any(self._memory)
 
     @property
     def ending(self) -> bool | None:
@@ -223,7 +234,7 @@ class ProtectedDesktop:
         """What a command presses on a page, with values in place of placeholders."""
         with contextlib.suppress(PrivacyError):  # an unknown placeholder stays as it is
             command = replace(command, argument=self._memory.fill(command.argument))
-        return cast(Press, cast(Any, self._desktop).press_of(command))
+        return self._desktop.press_of(command)
 
     def observe(self) -> Observation:
         """The screen now, values masked in its texts and painted over in its picture."""
@@ -231,15 +242,19 @@ class ProtectedDesktop:
         elements = cast(tuple[ScreenElement, ...], observation.elements)
         masked = self._mask(elements)
         pairs = list(zip(elements, masked, strict=True))
-        lines = {str(element): str(masked_element) for element, masked_element in pairs}
-        # Other lines are notices and entries of a dropdown.
-        other_lines = [line for line in observation.text.split("\n") if not lines.get(line)]
-        lines |= dict(zip(other_lines, self._memory.mask_lines(other_lines), strict=True))
-        text = "\n".join(lines[line] for line in observation.text.split("\n"))
-        hidden = [_area_to_hide(element) for element, masked_element in pairs if element.text != masked_element.text]
+        text = self._mask_text(observation.text, {str(element): str(shown) for element, shown in pairs})
+        hidden = [_area_to_hide(element) for element, shown in pairs if element.text != shown.text]
         # The parser doesn't read faint letters, so the page's own texts are searched, too.
-        hidden += self._places_of_values(getattr(self._desktop, "texts", []))
-        return Observation(text, painted_over(cast(np.ndarray, observation.image), hidden), masked)
+        hidden += self._places_of_values(self._desktop.texts)
+        picture = painted_over(cast(np.ndarray, observation.image), hidden)
+        return PlainObservation(text, picture, masked)
+
+    def _mask_text(self, text: str, lines_of_elements: Mapping[str, str]) -> str:
+        """A screen's text with its elements' lines masked as they are; others are notices and a dropdown's entries."""
+        lines = text.split("\n")
+        others = [line for line in lines if not lines_of_elements.get(line)]
+        masked = dict(zip(others, self._memory.mask_lines(others), strict=True))
+        return "\n".join(masked[line] if line in masked else lines_of_elements[line] for line in lines)
 
     def _places_of_values(self, placed: list[Placed]) -> list[tuple[int, int, int, int]]:
         """Boxes of texts that hold values, once for each picture; texts that were cut, or exceed the limit, count."""

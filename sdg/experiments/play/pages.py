@@ -11,7 +11,7 @@ import contextlib
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import unquote_plus
@@ -26,12 +26,19 @@ from sdg.envs.ui.keys import PAGE_KEYS
 from sdg.envs.ui.page import PAGE_ARGUMENTS, PageCommand, PageWorld
 from sdg.envs.ui.parser.screen import draw_caption, picture_of, png_of
 from sdg.envs.ui.presses import Press
-from sdg.envs.world import Observation
+from sdg.envs.world import Observation, PlainObservation
 from sdg.errors import SDGError
-from sdg.experiments.play.desktop import COMMANDS, FORMS, ProtectedDesktop, ScreenDesktop, translate_page_errors
+from sdg.experiments.play.desktop import (
+    COMMANDS,
+    FORMS,
+    ProtectedDesktop,
+    ScreenDesktop,
+    check_mode,
+    translate_page_errors,
+)
 from sdg.experiments.play.trace import PageTaskResult, empty_trace, keep_trace
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
-from sdg.gate.registry import gate_of
+from sdg.gate.registry import check_guards, gate_of
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling, whole_letters
 from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import ProtectedGate, ProtectedModel, Protector
@@ -101,7 +108,7 @@ class PageDesktop(ScreenDesktop):
         if not self._page.notices:
             return observation
         notices = "\n".join(f"(Notice: {one_line(whole_letters(notice))})" for notice in self._page.notices)
-        return Observation(f"{notices}\n\n{observation.text}", observation.image, observation.elements)
+        return PlainObservation(f"{notices}\n\n{observation.text}", observation.image, observation.elements)
 
     def press_of(self, command: Command) -> Press:
         """What a command presses; nothing else will be pressed by it. Raises BrokenDesktop."""
@@ -161,6 +168,25 @@ class _FilmingDesktop:
             self.frames.append(png_of(np.asarray(frame), compression=1))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageTaskSettings:
+    """How tasks on pages are done: the gate's guards, how the model is asked and how many answers it may give, the
+    folder of film and trace, and whether sensitive values of the task reach only the page.
+
+    Raises UserError for a mode that there isn't, RegistryError for unknown guards.
+    """
+
+    guards: Sequence[str] = GUARDS
+    mode: str = "xml-react"
+    answers: int = COMPLETIONS
+    folder: Path | None = None
+    private: bool = True
+
+    def __post_init__(self) -> None:
+        check_mode(self.mode)
+        check_guards(self.guards)
+
+
 def do_task(
     page: Any,
     task: str,
@@ -170,25 +196,28 @@ def do_task(
     access: Access | None = None,
     owned: bool = False,
     address: str = "",
-    guards: Sequence[str] = GUARDS,
-    mode: str = "xml-react",
-    answers: int = COMPLETIONS,
-    folder: Path | None = None,
-    private: bool = True,
+    settings: PageTaskSettings = PageTaskSettings(),
 ) -> PageTaskResult:
     """Do a task on a page of Playwright's; `address`, if there is one, is opened first.
 
-    `agrees` is asked in words before anything that can't be undone. With `private`, sensitive values of the task reach
-    only the page. Faults of a page or a model aren't raised, they are an `end`. Raises PrivacyError for values that
-    can't be kept; before anything is done, RunError for a folder that can't be written, and UserError for one whose
-    files aren't of `sdg do`. An interrupt is raised again, once the trace is kept.
+    `agrees` is asked in words before anything that can't be undone. Faults of a page or a model aren't raised, they are
+    an `end`. Raises PrivacyError for values that can't be kept; before anything is done, RegistryError for a guard that
+    can't be made, RunError for a folder that can't be written, and UserError for one whose files aren't of `sdg do`. An
+    interrupt is raised again, once the trace is kept.
     """
-    if folder is not None:
-        empty_trace(folder)
     questions: list[str] = []
     ask, started_at = _record_questions(agrees, questions), time.monotonic()
+    gate = gate_of(
+        settings.guards,
+        usages={},
+        resolve=lambda *_: (),
+        confirm=ask,
+        presses=lambda command: filmed.press_of(command),
+    )
+    protector = Protector(recognisers_of(""), Placeholders()) if settings.private else None
+    if settings.folder is not None:
+        empty_trace(settings.folder)
     world = PageWorld(page, task, access=access, agrees=ask, owned=owned)
-    protector = Protector(recognisers_of(""), Placeholders()) if private else None
 
     def tell(words: str) -> str:
         return protector.memory.mask_parts(whole_letters(words)) if protector else whole_letters(words)
@@ -205,11 +234,10 @@ def do_task(
         except Exception as error:
             task = one_line(protector.admit(world.mission) if protector else task)
             result = _task_played(UIEpisode(task, "page", (), 0, detail=_cause(error)), questions, tell)
-            return keep_trace(result, (), folder, started_at)
-        gate = gate_of(guards, usages={}, resolve=lambda *_: (), confirm=ask, presses=filmed.press_of)
+            return keep_trace(result, (), settings.folder, started_at)
         work = Work(
-            cast(Any, filmed), ProtectedGate(gate, tell), mode=MODES[mode], completions=answers, replans=REPLANS,
-            ends=ENDS, changes=what_changed,
+            cast(Any, filmed), ProtectedGate(gate, tell), mode=MODES[settings.mode], completions=settings.answers,
+            replans=REPLANS, ends=ENDS, changes=what_changed,
         )  # fmt: skip
         masked_model = ProtectedModel(model, protector.mask) if protector else model
         played = _play(work, masked_model)
@@ -217,7 +245,7 @@ def do_task(
         filmed.keep(f"{RESULT_NAMES.get(played.end, played.end)}: {one_line(last_words or tell(played.detail), 200)}")
         address = "" if played.end == "page" else str(page.url)
         result = _task_played(played, questions, tell, last_words=last_words, address=_mask_address(address, tell))
-        result = keep_trace(result, filmed.frames, folder, started_at)
+        result = keep_trace(result, filmed.frames, settings.folder, started_at)
         if played.end == "interrupted":
             raise KeyboardInterrupt
     return result

@@ -14,7 +14,8 @@ from typing import Any
 from sdg.llm import exchange
 from sdg.llm.model import Completion, LanguageModel, Message, Sampling
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import ModelAdapter, build, parse_llm
+from sdg.llm.registry import ModelAdapter, parse_llm
+from sdg.privacy.protector import build_model
 from sdg.sandbox.process import line
 from sdg.skills.strict_json import decode
 
@@ -78,7 +79,7 @@ def _model_here(settings: ModelSettings) -> LanguageModel:
 
 
 _building = threading.Lock()
-_build_once = lru_cache(maxsize=4)(build)
+_build_once = lru_cache(maxsize=4)(build_model)
 
 
 def answer(settings: ModelSettings, request: Any) -> dict[str, Any]:

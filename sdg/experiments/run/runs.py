@@ -37,11 +37,11 @@ from sdg.experiments.workers import compiled
 from sdg.experiments.workers.workers import BANNED, Workers
 from sdg.induction.skill_requests import calls_until
 from sdg.llm.model import token_count
-from sdg.llm.registry import build
 from sdg.llm.transcript import entries
 from sdg.pipeline.pipeline import Pipeline
 from sdg.pipeline.plan import Progress
 from sdg.pipeline.records import SkillRow, Verification, verifications
+from sdg.privacy.protector import build_model
 from sdg.sandbox.process.bans import Bans
 from sdg.skills.library.card import skill_rows
 from sdg.skills.library.library import SkillLibrary
@@ -172,7 +172,7 @@ class _Run:
         self.pipeline = Pipeline(
             plan_of(config),
             folder,
-            model=build(model_settings(config, folder.path)),
+            model=build_model(model_settings(config, folder.path)),
             search=search_of(config),
             progress=progress,
             parallel=Workers(config.processes, folder=folder.path),

@@ -9,7 +9,7 @@ import pytest
 
 from sdg.envs.ui.changes import what_changed
 from sdg.envs.ui.parser.screen import ScreenElement
-from sdg.envs.world import Observation
+from sdg.envs.world import Observation, PlainObservation
 from sdg.gate.executor import OpenGate
 from sdg.llm.model import Completion, Message, Sampling
 from sdg.screen_agent.agent import MAX_THOUGHT_CHARS, Work
@@ -26,7 +26,7 @@ def screen(*elements: ScreenElement, inked: tuple[ScreenElement, ...] = ()) -> O
     picture = BLANK.copy()
     for x0, y0, x1, y1 in (element.box for element in inked):
         picture[y0:y1, x0:x1] = 0
-    return Observation("", picture, elements)
+    return PlainObservation("", picture, elements)
 
 
 @pytest.mark.parametrize(

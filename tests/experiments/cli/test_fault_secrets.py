@@ -24,8 +24,8 @@ from sdg.experiments.play.parent_model import answer
 from sdg.experiments.play.players import ChatRecipe
 from sdg.llm.model import ModelError
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import build
 from sdg.llm.transcript import entries
+from sdg.privacy.protector import build_model
 from sdg.storage import Journal
 
 CANARY = "canary.4711/NOT-a+usual=shape"
@@ -107,7 +107,7 @@ def test_an_address_with_a_key_is_refused_without_repeating_it(address: str, tmp
     plain = tmp_path / "b.yaml"
     plain.write_text("name: a\nmodel: {kind: openai, name: x}\n")
     for read in (
-        lambda: build(ModelSettings(kind="openai", name="x", base_url=address)),
+        lambda: build_model(ModelSettings(kind="openai", name="x", base_url=address)),
         lambda: load(config),
         lambda: load(plain, overlay=[f"model.base_url={address}"]),
     ):
@@ -121,7 +121,7 @@ def test_an_address_with_a_key_is_refused_without_repeating_it(address: str, tmp
 )
 def test_an_address_that_is_none_is_refused(address: str) -> None:
     with pytest.raises(ModelError, match="base_url is an address such as"):
-        build(ModelSettings(kind="openai", name="x", base_url=address))
+        build_model(ModelSettings(kind="openai", name="x", base_url=address))
 
 
 ELSEWHERE = "https://elsewhere.example/v1"
@@ -139,7 +139,7 @@ def test_a_key_goes_to_no_address_that_a_config_file_alone_names(
     monkeypatch.setenv("OPENAI_API_KEY", CANARY)
     monkeypatch.delenv("SDG_TRUST_URL", raising=False)
     with pytest.raises(ModelError, match=r"SDG_TRUST_URL=https://elsewhere.example/v1") as caught:
-        build(settings_of(tmp_path, ELSEWHERE))
+        build_model(settings_of(tmp_path, ELSEWHERE))
     assert CANARY not in str(caught.value)
     for address in ("http://localhost.elsewhere.example/v1", "http://127.0.0.1.elsewhere.example/v1"):
         assert not settings_of(tmp_path, address).trusted
@@ -149,12 +149,12 @@ def test_a_key_goes_to_no_address_that_a_config_file_alone_names(
 
 def test_the_user_s_own_word_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", CANARY)
-    build(settings_of(tmp_path, "http://other.example/v1", overlay=(f"model.base_url={ELSEWHERE}",)))
+    build_model(settings_of(tmp_path, "http://other.example/v1", overlay=(f"model.base_url={ELSEWHERE}",)))
     monkeypatch.setenv("SDG_TRUST_URL", f"http://a.example {ELSEWHERE}")
-    build(settings_of(tmp_path, ELSEWHERE))
+    build_model(settings_of(tmp_path, ELSEWHERE))
     monkeypatch.delenv("SDG_TRUST_URL")
     monkeypatch.delenv("OPENAI_API_KEY")
-    build(settings_of(tmp_path, ELSEWHERE))  # there is nothing to send
+    build_model(settings_of(tmp_path, ELSEWHERE))  # there is nothing to send
 
 
 def test_no_job_holds_the_key_and_its_worker_asks_the_parent(

@@ -12,7 +12,7 @@ import pytest
 from sdg.envs.ui import watch
 from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.page import PageWorld
-from sdg.experiments.play.pages import do_task
+from sdg.experiments.play.pages import PageTaskSettings, do_task
 from tests.shared.screens.task_pages import (
     BIG,
     CLICK,
@@ -133,7 +133,7 @@ def test_a_redirect_to_another_host_is_led_back(site: tuple[str, Path]) -> None:
         access,
     ):
         do_task(page, "go on", model=model, agrees=lambda _: True, access=access, owned=True, address=at,
-                guards=("open",), private=False)  # fmt: skip
+                settings=PageTaskSettings(guards=("open",), private=False))  # fmt: skip
         assert page.url.startswith((site[0], "chrome-error"))
     assert "localhost" not in page.url
 
@@ -146,7 +146,7 @@ def test_what_moved_while_the_model_thought_is_not_pressed(site: tuple[str, Path
     with page_with(site, body) as (page, address, access):
         model = Scripted([CLICK], [FINISH], sees=lambda text: page.wait_for_timeout(4000))
         outcome = do_task(page, "keep it", model=model, agrees=lambda _: True, access=access, owned=True,
-                        address=address, guards=("open",), private=False)  # fmt: skip
+                        address=address, settings=PageTaskSettings(guards=("open",), private=False))  # fmt: skip
         assert page.title() == "t"
     assert "changed since it was looked at" in outcome.steps[0]["outcome"]
 
@@ -179,7 +179,7 @@ def test_what_was_confirmed_is_pressed_in_its_own_row_alone(site: tuple[str, Pat
         outcome = do_task(
             page, "do it", model=Scripted([CLICK], [FINISH]), access=access,
             agrees=lambda _: page.evaluate(f"() => {{{change}}}") is None,
-            owned=True, address=address, guards=("confirm",), private=False,
+            owned=True, address=address, settings=PageTaskSettings(guards=("confirm",), private=False),
         )  # fmt: skip
         assert (outcome.end, page.title()) == ("finished", "t" if name in ROWS else "t!")
         assert (len(outcome.asked), "look again" in outcome.steps[0]["outcome"]) == (1, name in ROWS)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -23,7 +24,7 @@ from sdg.errors import UserError
 from sdg.experiments.cli.do import _ask
 from sdg.experiments.cli.main import main
 from sdg.experiments.play import pages
-from sdg.experiments.play.pages import do_task
+from sdg.experiments.play.pages import PageTaskSettings, do_task
 from sdg.llm.model import Completion, Message, ModelError, Sampling
 from sdg.storage import RunError
 from tests.shared.screens.task_pages import BIG, CLICK, FINISH, FORM, INTO, PRESSED, Scripted, page_with, play_on_page
@@ -98,11 +99,34 @@ def test_a_task_that_never_began_keeps_nothing_of_the_one_before(site: tuple[str
     assert (tmp_path / "film.gif").exists()
     with page_with(site, "<p>hello") as (page, _, access):
         outcome = do_task(page, "another", model=Scripted([FINISH]), agrees=lambda _: True, access=access, owned=True,
-                        address="http://127.0.0.1:1/", folder=tmp_path)  # fmt: skip
+                        address="http://127.0.0.1:1/", settings=PageTaskSettings(folder=tmp_path))  # fmt: skip
     trace = json.loads((tmp_path / "trace.json").read_text("utf-8"))
     assert (outcome.end, outcome.folder, trace["task"], trace["end"]) == ("page", str(tmp_path), "another", "page")
     assert "End: page" in (tmp_path / "trace.txt").read_text("utf-8")
     assert not (tmp_path / "film.gif").exists()
+
+
+class Broken:
+    """A guard that can't be made."""
+
+    def __init__(self) -> None:
+        raise ValueError("no network")
+
+    def feasible(self, *_: object) -> None: ...
+
+    def complete(self, *_: object) -> None: ...
+
+
+@pytest.mark.parametrize("settings", [{"guards": ("none",)}, {"guards": (f"{__name__}:Broken",)}, {"mode": "none"}],
+                         ids=["an unknown guard", "a guard that fails", "an unknown mode"])  # fmt: skip
+def test_what_can_not_be_begun_leaves_the_trace_of_the_task_before(settings: dict[str, Any], tmp_path: Path) -> None:
+    before = {"trace.txt": "Task: one\n", "trace.json": '{\n "task": "one"}\n', "film.gif": "GIF"}
+    for name, text in before.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    with pytest.raises(UserError):
+        do_task(None, "another", model=Scripted([FINISH]), agrees=lambda _: True,
+                settings=PageTaskSettings(folder=tmp_path, **settings))  # fmt: skip
+    assert {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()} == before
 
 
 def test_a_browser_that_dies_and_a_model_that_fails_are_ends(site: tuple[str, Path]) -> None:
@@ -115,7 +139,7 @@ def test_a_browser_that_dies_and_a_model_that_fails_are_ends(site: tuple[str, Pa
     with page_with(site, "<p>hello") as (page, address, access):
         model = Scripted([CLICK], sees=end_renderers)
         outcome = do_task(page, "do it", model=model, agrees=lambda _: True, access=access, owned=True,
-                        address=address, guards=("open",), private=False)  # fmt: skip
+                        address=address, settings=PageTaskSettings(guards=("open",), private=False))  # fmt: skip
     assert (outcome.done, outcome.end) == (False, "page")
 
     class Slow(Scripted):
@@ -139,8 +163,9 @@ def test_a_driver_that_dies_is_an_end_that_is_kept(site: tuple[str, Path], tmp_p
         model = Scripted([CLICK], sees=end_driver)
         with page_with(site, "<p>hello") as (page, address, access):
             for folder in (tmp_path, None):  # the second task finds it dead
+                settings = PageTaskSettings(guards=("open",), private=False, folder=folder)
                 outcome = do_task(page, "do it", model=model, agrees=lambda _: True, access=access, owned=True,
-                                address=address, guards=("open",), private=False, folder=folder)  # fmt: skip
+                                address=address, settings=settings)  # fmt: skip
                 assert (outcome.end, outcome.detail[:8]) == ("page", "the page")
         assert len(model.asked) == 1
         assert "End: page" in (tmp_path / "trace.txt").read_text()
@@ -175,7 +200,8 @@ def test_values_of_a_task_reach_the_page_and_nobody_else(site: tuple[str, Path],
     model = Scripted(way)
     with page_with(site, FORM) as (page, address, access):
         outcome = do_task(page, "type {card=4111 1111 1111 1111} into the field", model=model, agrees=lambda _: False,
-                        access=access, owned=True, address=address, guards=("open",), folder=tmp_path)  # fmt: skip
+                        access=access, owned=True, address=address,
+                        settings=PageTaskSettings(guards=("open",), folder=tmp_path))  # fmt: skip
         assert page.evaluate("document.querySelector('input').value") == "4111 1111 1111 1111"
     assert outcome.done
     everything = "".join([*model.asked, *(path.read_text("utf-8") for path in tmp_path.glob("trace.*")), repr(outcome)])
@@ -217,7 +243,7 @@ def test_an_interrupt_is_raised_again_and_the_trace_has_what_was_done(
     body = f"<button style='{BIG}' {PRESSED}>Delete</button>"
     with page_with(site, body) as (page, address, access), pytest.raises(KeyboardInterrupt):
         do_task(page, "do it", model=model, agrees=lambda _: not was_asked or interrupt(), access=access, owned=True,
-                address=address, guards=("confirm",), folder=tmp_path)  # fmt: skip
+                address=address, settings=PageTaskSettings(guards=("confirm",), folder=tmp_path))  # fmt: skip
     trace = json.loads((tmp_path / "trace.json").read_text("utf-8"))
     [step] = trace["steps"]
     assert (trace["end"], step["command"], len(trace["asked"])) == ("interrupted", "CLICK_COORDS('120,70')", 1)

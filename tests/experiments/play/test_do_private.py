@@ -17,9 +17,9 @@ from sdg.envs.ui.commands import SCREEN
 from sdg.envs.ui.page import PageWorld
 from sdg.envs.ui.parser.screen import PAINT, Screen, ScreenElement, picture_of, png_of
 from sdg.envs.ui.texts import EVERYWHERE, MOST_TEXT, Placed
-from sdg.envs.world import Observation
+from sdg.envs.world import Observation, PlainObservation
 from sdg.experiments.play.desktop import ProtectedDesktop, ScreenDesktop
-from sdg.experiments.play.pages import PageDesktop, do_task, open_page
+from sdg.experiments.play.pages import PageDesktop, PageTaskSettings, do_task, open_page
 from sdg.experiments.play.trace import PageTaskResult
 from sdg.gate.executor import Command, SkillResult
 from sdg.llm.model import Completion, Message, Sampling
@@ -36,6 +36,7 @@ class Fake:
 
     size, prompt, max_completions, ending = (200, 100), "screen", 5, None
     instruction = f"write {{note={NOTE}}} and {{pin=4711}}"
+    texts: Sequence[Placed] = ()
 
     def __init__(self, *elements: ScreenElement) -> None:
         self.elements = elements
@@ -44,7 +45,7 @@ class Fake:
         """The elements, with a notice."""
         notices = [f"(Notice: the page said '{words}')" for words in ("walrus or", "4711EUR")]
         text = "\n".join([*notices, "", str(Screen(self.elements))])
-        return Observation(text, np.zeros((100, 200, 3), np.uint8), self.elements)
+        return PlainObservation(text, np.zeros((100, 200, 3), np.uint8), self.elements)
 
     def perform(self, command: Command) -> SkillResult:
         """Does nothing."""
@@ -141,7 +142,7 @@ def done(body: str, task: str, *replies: Any, folder: Path, agrees: bool = True)
     with open_page(access) as page:
         page.set_viewport_size({"width": 500, "height": 300})
         outcome = do_task(page, task, model=model, agrees=lambda _: agrees, access=access, owned=True,
-                        address=access.start, folder=folder / "out")  # fmt: skip
+                        address=access.start, settings=PageTaskSettings(folder=folder / "out"))  # fmt: skip
         return outcome, model.asked, str(page.url)
 
 
@@ -259,7 +260,8 @@ def test_whatever_raises_is_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     model = Says(*(json.dumps({"commands": [command]}) for command in commands))
     with open_page(access) as page:
         outcome = do_task(page, f"write {{note={NOTE}}}", model=model, agrees=nobody, access=access, owned=True,
-                       address=access.start, guards=("open",), folder=tmp_path / "out")  # fmt: skip
+                       address=access.start,
+                       settings=PageTaskSettings(guards=("open",), folder=tmp_path / "out"))  # fmt: skip
     assert outcome.end == {"nothing": "finished"}.get(fails, fails)
     assert "walrus" not in (tmp_path / "out" / "trace.txt").read_text("utf-8")
 
@@ -361,5 +363,5 @@ def test_a_private_entry_is_chosen_by_its_value(tmp_path: Path) -> None:
     with open_page(access) as page:
         says = Says(*(json.dumps({"commands": [command]}) for command in (typed, FINISH)))
         do_task(page, "choose {country=Poland}", model=says, agrees=lambda _: False, access=access, owned=True,
-                address=access.start, guards=("open",))  # fmt: skip
+                address=access.start, settings=PageTaskSettings(guards=("open",)))  # fmt: skip
         assert page.evaluate("document.querySelector('select').value") == "Poland"

@@ -12,7 +12,7 @@ import pytest
 import sdg
 from sdg.api import gate as module
 from sdg.envs.registry import RegistryError
-from sdg.envs.world import Observation
+from sdg.envs.world import Observation, PlainObservation
 from sdg.gate.executor import MAX_ERROR_CHARS, Command, IllegalCommand, SkillResult, Verdict
 from sdg.phone_agent.desktop import PhoneDesktop
 from sdg.privacy.recognisers import PrivacyError
@@ -195,7 +195,7 @@ def test_a_call_within_a_call_takes_nothing_from_it() -> None:
 def test_elements_of_any_kind_are_masked() -> None:
     class Shows(Bank):
         def observe(self) -> Observation:  # type: ignore[override]
-            return Observation("x", None, (self.said, {"v": [self.said]}))
+            return PlainObservation("x", None, (self.said, {"v": [self.said]}))
 
     listens = Listens()
     gate = sdg.Gate(Shows(), guards=[listens])
@@ -207,7 +207,7 @@ def test_elements_of_any_kind_are_masked() -> None:
 def test_a_picture_that_changed_is_a_change_and_guards_see_it() -> None:
     class Painted(Bank):
         def observe(self) -> Observation:  # type: ignore[override]
-            return Observation("screen", np.full((4, 4, 3), 9 * bool(self.said), np.uint8))
+            return PlainObservation("screen", np.full((4, 4, 3), 9 * bool(self.said), np.uint8))
 
     listens = Listens()
     assert sdg.Gate(Painted(), guards=[listens]).execute("see", "it").success
@@ -288,7 +288,7 @@ class Diary:
 
     def observe(self) -> Observation:
         self.picture[:] = len(self.notes)
-        return Observation("a diary", self.picture)
+        return PlainObservation("a diary", self.picture)
 
     def perform(self, command: Command) -> str:
         return self.notes.pop()

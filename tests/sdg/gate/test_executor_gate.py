@@ -11,7 +11,7 @@ from sdg.agents.agents import rules_gate
 from sdg.deduction.robot import Robot
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.envs.world import Observation
+from sdg.envs.world import Observation, PlainObservation
 from sdg.gate.executor import Command, GatedExecutor, IllegalCommand, OpenGate, Outcome, SkillResult, Verdict
 from sdg.llm.model import BudgetExceeded
 from tests.shared.scripted_skills import scripted_skills
@@ -28,7 +28,7 @@ class Body:
 
     def observe(self) -> Observation:
         self.log.append("observe")
-        return Observation(f"view {len(self.log)}")
+        return PlainObservation(f"view {len(self.log)}")
 
     def perform(self, command: Command) -> SkillResult:
         self.log.append("perform")

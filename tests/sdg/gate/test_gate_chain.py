@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from sdg.envs.world import Observation
+from sdg.envs.world import Observation, PlainObservation
 from sdg.gate.executor import Command, GuardChain, OpenGate, Verdict
 from sdg.llm.model import BudgetExceeded
 
@@ -25,7 +25,7 @@ class Unspeakable:
         raise ValueError("no words")
 
 
-COMMAND, SEEN = Command("pick", "the red ball"), Observation("a room")
+COMMAND, SEEN = Command("pick", "the red ball"), PlainObservation("a room")
 
 
 @dataclass

@@ -12,7 +12,7 @@ import pytest
 
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.envs.world import Observation
+from sdg.envs.world import Observation, PlainObservation
 from sdg.gate.executor import Command, GuardChain
 from sdg.gate.learned import COMPLETENESS, FEASIBILITY, GuardNetwork, LearnedGuard, load
 from sdg.gate.rules import Usage
@@ -24,7 +24,7 @@ def observe_level(level: str = "GoToLocal", seed: int = 3_000_777) -> Observatio
     world = BabyAIWorld(level)
     world.reset(seed)
     perception = world.perception()
-    return Observation(perception.describe(), elements=tuple(perception.elements()), perception=perception)
+    return PlainObservation(perception.describe(), elements=tuple(perception.elements()), perception=perception)
 
 
 def test_the_shipped_guards_judge_a_thing_in_view_and_one_that_there_is_not() -> None:
@@ -51,7 +51,7 @@ def test_what_it_cannot_judge_is_refused(command: Command) -> None:
     guard = GuardChain(rules=[LearnedGuard(USAGES, BABYAI.affordances)])
     assert not guard.feasible(command, observe_level()).passed
     assert not guard.complete(command, observe_level(), observe_level()).passed
-    assert not guard.feasible(Command("go", "red ball"), Observation("a text alone")).passed
+    assert not guard.feasible(Command("go", "red ball"), PlainObservation("a text alone")).passed
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"feasibility": 3}', "x" * 100])

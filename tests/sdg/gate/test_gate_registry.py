@@ -12,7 +12,7 @@ from sdg.agents.agents import Task
 from sdg.deduction.deduce import DeductionSettings
 from sdg.envs.babyai.perception.snapshot import Object
 from sdg.envs.registry import RegistryError
-from sdg.envs.world import Observation
+from sdg.envs.world import PlainObservation
 from sdg.experiments.play.episodes import EpisodeJob, run_jobs
 from sdg.experiments.play.players import PRIMITIVES, PlannerRecipe
 from sdg.gate.executor import Command
@@ -73,7 +73,7 @@ def nothing(argument: str, elements: Sequence[Object]) -> Sequence[Object]:
 
 def feasible(names: Sequence[str], command: Command) -> tuple[bool, str]:
     gate = gate_of(names, usages={"pick": Usage(), "go": Usage(takes_argument=False)}, resolve=nothing)
-    verdict = gate.feasible(command, Observation("a room"))
+    verdict = gate.feasible(command, PlainObservation("a room"))
     return verdict.passed, verdict.source
 
 

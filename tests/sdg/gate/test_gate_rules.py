@@ -8,7 +8,7 @@ import pytest
 
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.snapshot import Object
-from sdg.envs.world import Observation
+from sdg.envs.world import PlainObservation
 from sdg.gate.executor import Command, Verdict
 from sdg.gate.rules import RulesGuard, Usage
 
@@ -29,7 +29,7 @@ USAGES = {
 
 def verdict_on(name: str, argument: str = "", *elements: Object) -> Verdict:
     guard = RulesGuard(USAGES, resolve=BABYAI.language.resolve)
-    return guard.feasible(Command(name, argument), Observation("Step 4.", elements=elements))
+    return guard.feasible(Command(name, argument), PlainObservation("Step 4.", elements=elements))
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,12 @@ def test_hostile_arguments_are_refused_and_cut_short() -> None:
 
 def test_nothing_changed_is_incomplete_however_much_time_passed() -> None:
     guard, command = RulesGuard(USAGES, resolve=BABYAI.language.resolve), Command("approach", "the red ball")
-    before = Observation("Step 4. The robot is at (0, 0).", elements=(BALL,))
-    assert not guard.complete(command, before, Observation("Step 9. The robot is at (0, 0).", elements=(BALL,))).passed
-    assert guard.complete(command, before, Observation("Step 9. The robot is at (0, 1).", elements=(BALL,))).passed
+    before = PlainObservation("Step 4. The robot is at (0, 0).", elements=(BALL,))
+    assert not guard.complete(
+        command, before, PlainObservation("Step 9. The robot is at (0, 0).", elements=(BALL,))
+    ).passed
+    assert guard.complete(command, before, PlainObservation("Step 9. The robot is at (0, 1).", elements=(BALL,))).passed
     moved = replace(BALL, facing=True)
-    assert guard.complete(command, before, Observation("Step 4. The robot is at (0, 0).", elements=(moved,))).passed
+    assert guard.complete(
+        command, before, PlainObservation("Step 4. The robot is at (0, 0).", elements=(moved,))
+    ).passed

@@ -13,7 +13,7 @@ import pytest
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.ui.presses import Press
 from sdg.envs.ui.tasks import UNSEEN
-from sdg.envs.world import Observation
+from sdg.envs.world import Observation, PlainObservation
 from sdg.gate.confirm import ConfirmGuard, final_press
 from sdg.gate.executor import Command, GuardChain
 from sdg.gate.registry import gate_of
@@ -29,7 +29,7 @@ ELEMENTS = (
     ScreenElement(7, "button", "Cancel", (120, 200, 220, 240)),
 )
 BLANK = np.full((320, 320, 3), 255, np.uint8)
-NOW = Observation("", BLANK, ELEMENTS)
+NOW = PlainObservation("", BLANK, ELEMENTS)
 
 
 FORM = (
@@ -64,7 +64,7 @@ def form_after(number: int) -> Observation:
         picture[y0 + 6 : y1 - 6, x0 + 6 : x0 + 40] = 90
     else:
         picture[y0 + 4 : y1 - 4, x0 + 4 : x1 - 4] = (20, 90, 200)
-    return Observation("", picture, elements)
+    return PlainObservation("", picture, elements)
 
 
 def screen_after(number: int, **changes: Any) -> Observation:
@@ -74,7 +74,7 @@ def screen_after(number: int, **changes: Any) -> Observation:
     picture[y0 + 4 : y1 - 4, x0 + 4 : x1 - 4] = 60
     elements = [*ELEMENTS]
     elements[number - 1] = replace(element, **changes)
-    return Observation("", picture, tuple(elements))
+    return PlainObservation("", picture, tuple(elements))
 
 
 def test_what_is_there_is_feasible_and_what_is_not_is_refused() -> None:
@@ -94,7 +94,7 @@ def test_an_effect_at_the_target_is_complete_and_one_elsewhere_is_not() -> None:
 
 
 def test_each_effect_is_put_down_to_what_was_acted_on_and_to_nothing_else() -> None:
-    guard, before = ScreenGuard(), Observation("", BLANK, FORM)
+    guard, before = ScreenGuard(), PlainObservation("", BLANK, FORM)
     wrong = []
     for number, words in ASKED.items():
         command = Command(*words)
@@ -118,11 +118,11 @@ def test_at_coordinates_of_pages_nothing_like_those_learned_only_what_is_certain
     guard, wide = ScreenGuard(), np.full((480, 760, 3), 255, np.uint8)
     later = wide.copy()
     later[400:440, 600:700] = 0
-    then, now = Observation("", wide, ELEMENTS), Observation("", later, ELEMENTS)
+    then, now = PlainObservation("", wide, ELEMENTS), PlainObservation("", later, ELEMENTS)
     for words in (("CLICK_COORDS", "50,220"), ("TYPE_TEXT", "abc"), ("SCROLL_DOWN_COORDS", "9,9")):
         command = Command(*words)
         assert guard.complete(command, then, now).passed, "the change lies far away, and may be its effect"
-        still = guard.complete(command, then, Observation("", wide.copy(), ELEMENTS))
+        still = guard.complete(command, then, PlainObservation("", wide.copy(), ELEMENTS))
         assert (still.passed, still.reason) == (False, "nothing on the screen changed")
     assert guard.complete(Command("PRESS_KEY", "C-c"), then, then).passed, "a copy shows nothing"
     unpressed = guard.complete(Command("click", "the 'Cancel' button"), then, then)
@@ -144,7 +144,7 @@ def test_a_verdict_takes_less_than_50_milliseconds() -> None:
 def test_what_it_cannot_judge_is_refused(argument: str) -> None:
     guard = GuardChain(rules=[ScreenGuard()])
     assert not guard.feasible(Command("CLICK_COORDS", argument), NOW).passed
-    assert not guard.feasible(Command("click", "the 'Cancel' button"), Observation("a text alone")).passed
+    assert not guard.feasible(Command("click", "the 'Cancel' button"), PlainObservation("a text alone")).passed
 
 
 @pytest.mark.parametrize(
@@ -281,6 +281,6 @@ def test_they_are_named_and_their_card_says_what_they_never_saw() -> None:
 def test_a_fields_label_counts_however_far_its_middle_is_from_it() -> None:
     label = ScreenElement(1, "text", "Street", (20, 20, 70, 40))
     field = ScreenElement(2, "textbox", "", (80, 15, 700, 45))
-    page = Observation("", np.full((480, 760, 3), 255, np.uint8), (label, field))
+    page = PlainObservation("", np.full((480, 760, 3), 255, np.uint8), (label, field))
     assert ScreenGuard().feasible(Command("type", "'Quay 9' into the field beside 'Street'"), page).passed
     assert not ScreenGuard().feasible(Command("type", "'Quay 9' into the field beside 'Country'"), page).passed

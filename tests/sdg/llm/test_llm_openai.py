@@ -18,7 +18,7 @@ from sdg.llm.openai import client
 from sdg.llm.openai.client import OpenAIModel
 from sdg.llm.openai.transport import MAX_BODY_BYTES, MAX_ERROR_BYTES
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import build
+from sdg.llm.registry import build_unprotected
 from tests.sdg.llm.chat_server import ASKED, Answer, Handler, Server, ask, chat, close, ok, says, sends
 
 
@@ -98,14 +98,14 @@ def test_nothing_else_of_the_environment_is_sent(
 def test_an_address_of_the_environment_s_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1?key=hunter2")
     with pytest.raises(ModelError, match=r"--set model\.base_url=") as caught:
-        build(ModelSettings(kind="openai", name="x"))
+        build_unprotected(ModelSettings(kind="openai", name="x"))
     assert "hunter2" not in str(caught.value)
-    build(ModelSettings(kind="openai", name="x", base_url="http://127.0.0.1:9/v1"))
+    build_unprotected(ModelSettings(kind="openai", name="x", base_url="http://127.0.0.1:9/v1"))
 
 
 def test_openai_itself_is_not_asked_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sdg.llm.openai.client.OWN_ADDRESS", "http://127.0.0.1:9/v1")
-    model = build(ModelSettings(kind="openai", name="x", retries=0))
+    model = build_unprotected(ModelSettings(kind="openai", name="x", retries=0))
     with pytest.raises(ModelError, match=r"needs a key: set OPENAI_API_KEY, or model\.base_url for another server"):
         model.complete((Message("user", "hi"),))
 

@@ -19,7 +19,7 @@ from sdg.llm.openai import client
 from sdg.llm.openai.client import LARGE_BYTES, Flood, OpenAIModel, read_completion
 from sdg.llm.openai.transport import MAX_BODY_BYTES
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import build
+from sdg.llm.registry import build_unprotected
 from tests.sdg.llm.chat_server import ASKED, Answer, Handler, Server, ask, chat, close, events, ok, piece, says, sends
 
 USAGE = {
@@ -156,7 +156,7 @@ THOUGHTS = [{"choices": [{"delta": {"reasoning_content": "hm"}}]}] * 5000
 def test_answers_that_break_off_are_charged_each(server: Server, answer: Answer, tmp_path: Path) -> None:
     server.script = [answer]
     place: dict[str, Any] = {"name": "tiny", "base_url": server.url, "timeout_seconds": 5.0, "ledger": tmp_path / "l"}
-    model = build(ModelSettings("openai", **place, budget=BudgetSettings(tokens=10_000), retries=5))
+    model = build_unprotected(ModelSettings("openai", **place, budget=BudgetSettings(tokens=10_000), retries=5))
     with pytest.raises(BudgetExceeded):
         model.complete(ASKED)
     assert len(server.requests) == 2

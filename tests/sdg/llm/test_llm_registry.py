@@ -15,7 +15,7 @@ from sdg.llm.provider import ModelSettings, Provider
 from sdg.llm.registry import (
     PROVIDERS,
     ModelAdapter,
-    build,
+    build_unprotected,
     concurrency_of,
     is_rule_based,
     parse_llm,
@@ -69,13 +69,13 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.parametrize("kind", list(PROVIDERS))
 def test_every_kind_can_be_built_or_says_what_it_needs(kind: str, tmp_path: Path) -> None:
-    ask(build(ModelSettings(record=tmp_path / "transcript.jsonl")))
+    ask(build_unprotected(ModelSettings(record=tmp_path / "transcript.jsonl")))
     settings = ModelSettings(kind, name="tiny", base_url="http://127.0.0.1:9/v1", transcript=tmp_path)
-    assert build(settings).name
+    assert build_unprotected(settings).name
     assert isinstance(provider_of(kind), Provider)
     for need in provider_of(kind).needs:
         with pytest.raises(ModelError, match=rf"kind {kind} needs a {need}: set model\.{need}"):
-            build(ModelSettings(kind))
+            build_unprotected(ModelSettings(kind))
 
 
 def test_what_each_kind_declares() -> None:
@@ -95,19 +95,21 @@ def test_what_each_kind_declares() -> None:
 
 @pytest.mark.parametrize("name", ["Parrot", "parrot", "make_parrot", "Local"])
 def test_a_class_an_object_or_a_function_of_one_s_own_is_a_model(name: str, tmp_path: Path) -> None:
-    model = build(ModelSettings(f"own_models:{name}", record=tmp_path / "t.jsonl", cache=True))
+    model = build_unprotected(ModelSettings(f"own_models:{name}", record=tmp_path / "t.jsonl", cache=True))
     assert ask(model) == "HI"
-    assert ask(build(ModelSettings("replay", transcript=tmp_path / "t.jsonl"))) == "HI"
+    assert ask(build_unprotected(ModelSettings("replay", transcript=tmp_path / "t.jsonl"))) == "HI"
     assert provider_of(f"own_models:{name}").network == (name != "Local")
 
 
 def test_a_provider_of_one_s_own_declares_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "4711-canary")
     settings = ModelSettings("own_models:PROVIDER", name="4711-canary", record=tmp_path / "t.jsonl")
-    assert ask(build(settings), seed=3) == "[redacted] 3", "a run goes by what is recorded, as its replay does"
+    assert ask(build_unprotected(settings), seed=3) == "[redacted] 3", (
+        "a run goes by what is recorded, as its replay does"
+    )
     assert "4711-canary" not in (tmp_path / "t.jsonl").read_text()
     with pytest.raises(ModelError, match="needs a name"):
-        build(ModelSettings("own_models:PROVIDER"))
+        build_unprotected(ModelSettings("own_models:PROVIDER"))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +129,7 @@ def test_a_provider_of_one_s_own_declares_what_it_needs(tmp_path: Path, monkeypa
 )
 def test_what_is_no_provider_is_one_line(kind: str, message: str) -> None:
     with pytest.raises(ModelError) as caught:
-        build(ModelSettings(kind))
+        build_unprotected(ModelSettings(kind))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -196,7 +198,7 @@ def test_an_estimate_is_a_line_about_questions_tokens_money_and_time() -> None:
 
 
 def test_limits_hold_for_a_model_of_one_s_own() -> None:
-    model = build(ModelSettings("own_models:Parrot", budget=BudgetSettings(tokens=1)))
+    model = build_unprotected(ModelSettings("own_models:Parrot", budget=BudgetSettings(tokens=1)))
     ask(model)
     with pytest.raises(ModelError, match="budget of 1 tokens is spent"):
         ask(model)

@@ -17,7 +17,7 @@ from sdg.llm import transcript
 from sdg.llm.budget import BudgetedModel, BudgetSettings
 from sdg.llm.model import Message, ModelError, Sampling
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import build
+from sdg.llm.registry import build_unprotected
 from sdg.llm.secrets import hider
 from sdg.llm.transcript import RecordingModel, ReplayModel, entries
 from tests.sdg.llm.faulty import Faulty
@@ -320,9 +320,9 @@ def test_a_transcript_that_cant_be_written_is_one_clear_error(tmp_path: Path) ->
 
 def test_a_recorded_run_is_replayed_word_for_word(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    recorded = RecordingModel(Faulty(build(ModelSettings()), rate=0.5), path)
+    recorded = RecordingModel(Faulty(build_unprotected(ModelSettings()), rate=0.5), path)
     texts = [ask(recorded, f"## Subgoals to translate\n```\n1. find the red ball number {n}\n```") for n in range(10)]
-    replayed = build(ModelSettings("replay", transcript=path))
+    replayed = build_unprotected(ModelSettings("replay", transcript=path))
     assert [
         ask(replayed, f"## Subgoals to translate\n```\n1. find the red ball number {n}\n```") for n in range(10)
     ] == texts

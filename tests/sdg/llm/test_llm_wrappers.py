@@ -16,7 +16,7 @@ from sdg.llm.budget import BudgetedModel, BudgetSettings, Spent
 from sdg.llm.exchange import IMAGE_CHARS, reply_of, tokens_of
 from sdg.llm.model import BudgetExceeded, Completion, Message, ModelError, Sampling, Unavailable
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import build
+from sdg.llm.registry import build_unprotected
 from sdg.llm.transcript import RecordingModel, entries
 from tests.sdg.llm.faulty import MISTAKES, Faulty
 from tests.sdg.llm.scripted import Scripted, ask
@@ -199,7 +199,7 @@ def test_a_ledger_is_read_on_from_where_it_was_left(tmp_path: Path) -> None:
 
 def test_cached_replies_cost_nothing(tmp_path: Path) -> None:
     settings = ModelSettings(record=tmp_path / "t.jsonl", cache=True, budget=BudgetSettings(tokens=1))
-    model = build(settings)
+    model = build_unprotected(settings)
     ask(model)
     ask(model)
     with pytest.raises(BudgetExceeded):

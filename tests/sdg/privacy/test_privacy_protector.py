@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from sdg.envs.world import Observation
+from sdg.envs.world import Observation, PlainObservation
 from sdg.gate.executor import Command, GatedExecutor, IllegalCommand, OpenGate, SkillResult
 from sdg.llm.model import Message, ModelError
+from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import ModelAdapter
 from sdg.privacy.memory import Placeholders
-from sdg.privacy.protector import ProtectedBody, ProtectedModel, Protector, protector_of
+from sdg.privacy.protector import ProtectedBody, ProtectedModel, Protector, build_model, protector_of
 from sdg.privacy.recognisers import MAX_CHARS, PrivacyError, Span, find, recognisers_of
 
 
@@ -183,7 +184,7 @@ class Screen:
 
     def observe(self) -> Observation:
         """The text as it stands."""
-        return Observation(f"shown: {self.written}", image=b"pixels", elements=(Thing(0, self.written),))
+        return PlainObservation(f"shown: {self.written}", image=b"pixels", elements=(Thing(0, self.written),))
 
     def perform(self, command: Command) -> SkillResult:
         """Writes."""
@@ -203,7 +204,7 @@ def test_the_body_gets_the_value_and_nobody_sees_it_again() -> None:
     assert outcome.success
     assert outcome.command == Command("write", "{pin}")
     observation = ProtectedBody(screen, protector(pin="4711 or so")).observe()
-    assert observation == Observation("shown: {pin}", elements=(Thing(0, "{pin}"),))
+    assert observation == PlainObservation("shown: {pin}", elements=(Thing(0, "{pin}"),))
     assert "4711" not in str(
         [outcome, executor.execute(Command("refuse", "{pin}")), executor.execute(Command("x", "{pin}"))]
     )
@@ -236,7 +237,7 @@ class Deep:
 )
 def test_elements_of_any_class_are_masked(make: Callable[[str], Any]) -> None:
     screen, element = Screen(), make("shown: 4711 or so")
-    screen.observe = lambda: Observation("", elements=(element,))  # type: ignore[method-assign]
+    screen.observe = lambda: PlainObservation("", elements=(element,))  # type: ignore[method-assign]
     (masked,) = ProtectedBody(screen, protector(pin="4711 or so")).observe().elements
     assert (type(masked), masked.name, element.name) == (type(element), "shown: {pin}", "shown: 4711 or so")
     assert "4711" not in repr(getattr(masked, "__dict__", masked))
@@ -309,3 +310,9 @@ def test_a_recogniser_of_one_s_own_joins_them() -> None:
     with pytest.raises(PrivacyError, match="no_such_module"):
         recognisers_of("no_such_module:MODEL")
     assert protector_of("off") is None
+
+
+def test_a_model_is_not_made_without_the_protector_that_its_settings_name() -> None:
+    with pytest.raises(ModelError, match=r"isn't asked: .*no_such_module"):
+        build_model(ModelSettings(privacy="no_such_module:MODEL"))
+    assert not isinstance(build_model(ModelSettings()), ProtectedModel)

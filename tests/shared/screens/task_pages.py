@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.ui.access import Access
-from sdg.experiments.play.pages import do_task, open_page
+from sdg.experiments.play.pages import PageTaskSettings, do_task, open_page
 from sdg.experiments.play.trace import PageTaskResult
 from sdg.llm.model import Completion, Message, Sampling
 
@@ -60,7 +60,7 @@ def play_on_page(
     with page_with(site, body) as (page, address, access):
         task = do_task(
             page, "do it", model=model, agrees=lambda _: agrees, access=access, owned=True, address=address,
-            guards=guards, private=False, **more,
+            settings=PageTaskSettings(guards=guards, private=False, **more),
         )  # fmt: skip
         # A page that is being loaded has no title yet.
         return task, "" if task.end == "page" else page.wait_for_function("document.title").json_value()

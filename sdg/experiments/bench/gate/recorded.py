@@ -17,7 +17,7 @@ from sdg.experiments.bench.gate.rollouts import COMPLETENESS, FEASIBILITY, chanc
 from sdg.gate.llm import LlmGuard
 from sdg.llm.model import LanguageModel
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import build
+from sdg.privacy.protector import build_model
 
 PLACE = Path(__file__).parent / "recorded"
 ITEMS, TRANSCRIPT = "items.jsonl", "transcript.jsonl"
@@ -29,7 +29,7 @@ def replay_answers(place: Path = PLACE) -> dict[str, list[tuple[bool, float]]]:
     """For each guard, the labels and the chances that recorded answers give; nothing where nothing is recorded."""
     if not has_lines(place / TRANSCRIPT):
         return {}
-    return judge_items(place, build(ModelSettings("replay", transcript=place / TRANSCRIPT)))
+    return judge_items(place, build_model(ModelSettings("replay", transcript=place / TRANSCRIPT)))
 
 
 def judge_items(place: Path, model: LanguageModel) -> dict[str, list[tuple[bool, float]]]:

@@ -14,7 +14,7 @@ import numpy as np
 from sdg.envs.box import Box
 from sdg.envs.ui.affordances import CLICK, TYPE, ScreenAffordances, SeenScreen, asked_for, box_meant, resolve
 from sdg.envs.ui.parser.screen import ScreenElement, parse, picture_of
-from sdg.envs.world import Observation
+from sdg.envs.world import Observation, PlainObservation
 from sdg.experiments.bench.gate.figures import figures
 from sdg.experiments.bench.gate.rollouts import COMPLETENESS, FEASIBILITY, chance
 from sdg.experiments.bench.gate.screens import PLACE, Item, items, load
@@ -102,4 +102,4 @@ def _chances(guard: GateGuard, subset: Sequence[Item], screens: Parsed) -> tuple
 
 def observe_screen(screen: SeenScreen) -> Observation:
     """A screen as a guard observes it."""
-    return Observation(screen.describe(), screen.picture, tuple(screen.parsed), screen)
+    return PlainObservation(screen.describe(), screen.picture, tuple(screen.parsed), screen)

@@ -18,7 +18,7 @@ from sdg.console import progress
 from sdg.envs.ui.access import Access
 from sdg.envs.ui.affordances import CLICK, TYPE, asked_for
 from sdg.envs.ui.page import PageWorld
-from sdg.envs.world import Observation
+from sdg.envs.world import Observation, PlainObservation
 from sdg.experiments.bench.gate.figures import arm_row
 from sdg.experiments.bench.gate.screen_guards import Parsed
 from sdg.experiments.bench.screens.own_pages import APPS
@@ -95,7 +95,7 @@ class Draws:
         """The screen now, with private values masked in its texts."""
         screen = self._screens(self._world.screenshot())
         elements = tuple(masked_record(element, self._memory.mask) for element in screen.parsed)
-        return Observation("\n".join(map(str, elements)), screen.picture, elements)
+        return PlainObservation("\n".join(map(str, elements)), screen.picture, elements)
 
     def _do(self, command: Command | None) -> None:
         """Act on the most likely element for the words; None: do nothing."""

@@ -27,14 +27,14 @@ from sdg.envs.phone.affordances import SeenPhone
 from sdg.envs.phone.embedded.phone import EmbeddedPhone, phone_browser
 from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out, normal_words
 from sdg.envs.phone.tree import UiTree, read_dump
-from sdg.envs.world import Observation
+from sdg.envs.world import Observation, PlainObservation
 from sdg.experiments.results.comparison import named_model, open_folder
 from sdg.experiments.share.datasets import write_episodes
 from sdg.gate.executor import Command
 from sdg.gate.phones import JUDGED, LearnedPhoneGuard
 from sdg.llm.budget import BudgetSettings
 from sdg.llm.model import LanguageModel
-from sdg.llm.registry import build
+from sdg.privacy.protector import build_model
 from sdg.prompts.fill import conversation, fence, one_line
 from sdg.storage import atomic_write
 
@@ -87,7 +87,7 @@ def walk_all(first: int, count: int) -> list[list[PhoneTransition]]:
 def observe_dump(dump: str) -> Observation:
     """A dump as a gate observes it."""
     screen = SeenPhone(read_dump(dump))
-    return Observation(screen.describe(), None, tuple(screen.elements()), screen)
+    return PlainObservation(screen.describe(), None, tuple(screen.elements()), screen)
 
 
 def _choose(tree: UiTree, rng: random.Random) -> tuple[PhoneAction, str]:
@@ -199,7 +199,9 @@ def walk_rows(
             actions[app] += 1
             command = Command(transition.name, transition.argument)
             accepted[app] += guard.complete(command, before, observe_dump(transition.after)).passed
-        derived = _derive_all(build(named_model(llm, base_url, folder=folder, budget=budget)), folder) if llm else []
+        derived = (
+            _derive_all(build_model(named_model(llm, base_url, folder=folder, budget=budget)), folder) if llm else []
+        )
     tasks = Counter(task.app for task in derived)
     apps = sorted(actions.keys() | tasks.keys())
     return [{"app": app, "actions": actions[app], "accepted": accepted[app], "tasks": tasks[app]} for app in apps]

@@ -21,11 +21,11 @@ from sdg.experiments.play.together import play_together
 from sdg.gate.registry import gate_of
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import build, concurrency_of
+from sdg.llm.registry import concurrency_of
 from sdg.phone_agent.desktop import PhoneDesktop
 from sdg.phone_agent.privacy import PrivateDevice
 from sdg.privacy.memory import Placeholders
-from sdg.privacy.protector import Protector
+from sdg.privacy.protector import Protector, build_model
 from sdg.privacy.recognisers import recognisers_of
 from sdg.prompts.fill import conversation, fence
 from sdg.screen_agent.agent import UIEpisode, Work
@@ -181,7 +181,7 @@ class PhoneEpisode:
         if self.task.is_question:
             right = is_right(message, self.task.answers)
             if self.setting.judge is not None:
-                judgement = judge_answer(build(self.setting.judge), self.task, message)
+                judgement = judge_answer(build_model(self.setting.judge), self.task, message)
                 self.disagreement = judgement != right
                 right = judgement
             self.judge.answer(right)
@@ -225,7 +225,7 @@ def play(
 ) -> Iterator[PhonePlayed]:
     """Play the jobs in this process, on a phone or on pages of one Chromium; rows as they finish."""
     kind, _, serial = setting.device.partition(":")
-    model = build(setting.model)
+    model = build_model(setting.model)
 
     def begin(job: PhoneJob, phone: Device) -> PhoneEpisode:
         return PhoneEpisode(job, setting, phone, model)

@@ -24,9 +24,9 @@ from sdg.gate.executor import GateGuard
 from sdg.gate.registry import gate_of
 from sdg.llm.model import Completion, Message
 from sdg.llm.provider import ModelSettings
-from sdg.llm.registry import build, concurrency_of
+from sdg.llm.registry import concurrency_of
 from sdg.privacy.memory import Placeholders
-from sdg.privacy.protector import Protector
+from sdg.privacy.protector import Protector, build_model
 from sdg.privacy.recognisers import recognisers_of
 from sdg.screen_agent.agent import UIEpisode, Work
 from sdg.screen_agent.modes import MODES, TEXT
@@ -100,7 +100,7 @@ def play(
             jobs,
             pages,
             lambda job, page: _Episode(job, setting, page),
-            build(setting.model),
+            build_model(setting.model),
             begun=begun,
             waiting=waiting,
         )

@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import mean
@@ -30,15 +30,15 @@ from sdg.envs.ui.page import PageWorld
 from sdg.errors import UserError
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.command import with_patience
-from sdg.experiments.play.desktop import check_mode
-from sdg.experiments.play.pages import COMPLETIONS, ENDS, SAMPLING, PageDesktop, do_task, open_page
+from sdg.experiments.play.pages import COMPLETIONS, ENDS, SAMPLING, PageDesktop, PageTaskSettings, do_task, open_page
 from sdg.experiments.play.trace import PageTaskResult
 from sdg.experiments.results.comparison import named_model
 from sdg.gate.confirm import final_press
 from sdg.gate.executor import OpenGate
 from sdg.llm.fakes import FakeModel
 from sdg.llm.model import LanguageModel, Message
-from sdg.llm.registry import build, is_rule_based
+from sdg.llm.registry import is_rule_based
+from sdg.privacy.protector import build_model
 from sdg.prompts.fill import one_line
 from sdg.screen_agent.agent import NoCommands, Work, is_called_final, read_answer
 from sdg.screen_agent.modes import MODES
@@ -69,16 +69,16 @@ def rows(
     """A row for each part. Raises UserError for unknown parts, and without a browser."""
     if unknown := [part for part in parts or ("",) if part not in PARTS]:
         raise UserError(f"--parts {unknown[0]!r:.40} is none of {', '.join(PARTS)}")
-    check_mode(mode)
+    page_settings = PageTaskSettings(mode=mode)
     require_browser("the benchmark needs")
     folder = Path(out or "runs/pages")
     folder.mkdir(parents=True, exist_ok=True)
     settings = with_patience(named_model(llm, base_url, folder=folder), assignments or ())
-    model = build(settings)
+    model = build_model(settings)
     about = {"model": llm, "rule_based": is_rule_based(settings.kind), "mode": mode}
     if "tasks" in parts:
         tasks = json.loads((PAGES / "tasks.json").read_text("utf-8"))[:count]
-        yield {"part": "tasks"} | tasks_row(tasks, model, mode=mode, folder=folder, workers=workers) | about
+        yield {"part": "tasks"} | tasks_row(tasks, model, page_settings, folder=folder, workers=workers) | about
     if "presses" in parts:
         asks = None if is_rule_based(settings.kind) else model
         yield {"part": "presses"} | presses_row(asks, workers=workers) | about
@@ -96,7 +96,12 @@ def rows(
 
 
 def tasks_row(
-    tasks: Sequence[Mapping[str, Any]], model: LanguageModel, *, mode: str, folder: Path, workers: int = 1
+    tasks: Sequence[Mapping[str, Any]],
+    model: LanguageModel,
+    settings: PageTaskSettings,
+    *,
+    folder: Path,
+    workers: int = 1,
 ) -> dict[str, Any]:
     """Success by the page's state after each task, with the interval over tasks."""
 
@@ -111,8 +116,7 @@ def tasks_row(
                 access=access,
                 owned=True,
                 address=address,
-                mode=mode,
-                folder=folder / f"{tasks.index(task):02}-{task['page']}",
+                settings=replace(settings, folder=folder / f"{tasks.index(task):02}-{task['page']}"),
             )
             return played.end != "page" and bool(page.evaluate(task["judge"])), played
 
@@ -259,8 +263,7 @@ def obeys(injection: Mapping[str, str], model: LanguageModel) -> bool:
             model=model,
             agrees=lambda _: False,
             owned=True,
-            answers=3,
             access=Access("about:blank"),
-            private=False,
+            settings=PageTaskSettings(answers=3, private=False),
         )
         return str(page.title()) == "1"

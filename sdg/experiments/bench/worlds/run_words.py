@@ -20,7 +20,8 @@ from sdg.experiments.config.config import RunConfig, load
 from sdg.experiments.play.episodes import EpisodeJob, evaluation_tasks, run_jobs
 from sdg.experiments.play.players import ProgramRecipe
 from sdg.experiments.run.runs import library_costs
-from sdg.llm.registry import build, parse_llm
+from sdg.llm.registry import parse_llm
+from sdg.privacy.protector import build_model
 from sdg.skills.library.store import library_checksum
 from sdg.storage import Journal, json_values, line, of_file, read_journal
 
@@ -62,7 +63,7 @@ class RunWords:
     @property
     def agent(self) -> str:
         """The model's name; in a replay, that of the recorded model."""
-        return f"words-of-{self.config.model.name or build(model_settings(self.config, None)).name}"
+        return f"words-of-{self.config.model.name or build_model(model_settings(self.config, None)).name}"
 
     @property
     def library(self) -> Path:

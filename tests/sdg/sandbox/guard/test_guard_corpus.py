@@ -17,6 +17,7 @@ from sdg.prompts.replies import extract_code
 DATA = Path(__file__).parents[3] / "data"
 SNIPPETS: list[dict[str, Any]] = json.loads((DATA / "hostile-own.json").read_text(encoding="utf-8"))
 WORLD: dict[str, Any] = json.loads((DATA / "hostile-world.json").read_text(encoding="utf-8"))
+IN_WORLD = ["--world", str(DATA / "hostile-world.json")]
 
 
 @pytest.fixture(scope="module")
@@ -87,12 +88,19 @@ def test_the_command_reports_what_is_not_as_expected(tmp_path: Path, capsys: pyt
     corpus = tmp_path / "two.json"
     good = {"name": "good", "api": "check", "code": "def check():\n    return True\n", "expect": "ok"}
     corpus.write_text(json.dumps([good, {**good, "name": "wrong", "expect": "reject"}]), encoding="utf-8")
-    assert main(["bench", "hostile", str(corpus), "--wrong", "--json"]) == 0, "another outcome is no harm"
+    assert main(["bench", "hostile", str(corpus), *IN_WORLD, "--wrong", "--json"]) == 0, "another outcome is no harm"
     (row,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert (row["name"], row["outcome"], row["expected"], row["differs"]) == ("wrong", "ok", "reject", True)
-    assert main(["bench", "hostile", str(corpus), "--json"]) == 0
+    (tmp_path / "hostile-world.json").write_text(json.dumps(WORLD), "utf-8")
+    assert main(["bench", "hostile", str(corpus), "--json"]) == 0, "the world lies beside the corpus"
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(row["name"], row["differs"]) for row in rows] == [("good", False), ("wrong", True)]
+
+
+def test_a_corpus_without_a_world_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (corpus := tmp_path / "one.json").write_text("[]", "utf-8")
+    assert main(["bench", "hostile", str(corpus)]) == 2
+    assert "hostile-world.json: name the data of the snippets' world with --world" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("harm", [{"worker": "killed"}, {"worker": "crashed"}, {"effects": ["file left.txt"]}])
@@ -104,5 +112,5 @@ def test_the_command_fails_for_lost_workers_and_side_effects(
     )
     row = {"name": "harm", "outcome": "ok", "worker": "well", "effects": [], "expected": "ok", "differs": False, **harm}
     monkeypatch.setattr(hostile, "run_corpus", lambda *_, **__: iter([row]))
-    assert main(["bench", "hostile", str(corpus), "--wrong", "--json"]) == 1
+    assert main(["bench", "hostile", str(corpus), *IN_WORLD, "--wrong", "--json"]) == 1
     assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == [row]
