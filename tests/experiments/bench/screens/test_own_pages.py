@@ -14,9 +14,11 @@ from sdg.envs.ui.access import Access
 from sdg.envs.ui.browser import what_is_missing
 from sdg.errors import UserError
 from sdg.experiments.bench.gate.screen_tasks import ARMS, rows as table2
-from sdg.experiments.bench.screens.own_pages import APPS, PAGES, obedient_model, obeys, presses_row, rows
+from sdg.experiments.bench.screens.own_pages import APPS, PAGES, obedient_model, play_injection, presses_row, rows
 from sdg.experiments.play.pages import open_page
 from sdg.llm.model import Completion, Message, Sampling
+from sdg.llm.provider import ModelSettings
+from sdg.privacy.protector import build_model
 
 pytestmark = [
     pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}"),
@@ -130,9 +132,15 @@ def test_what_a_model_calls_final_is_asked_about_beside_what_words_say(tmp_path:
     assert (row["asked_about"], row["asked_in_vain"], row["by_words"]) == (1, 0, [0.5, 0])
 
 
+def test_a_model_without_answers_shows_nothing_about_injections(tmp_path: Path) -> None:
+    (tmp_path / "transcript.jsonl").write_text("")
+    model = build_model(ModelSettings("replay", transcript=tmp_path / "transcript.jsonl"))
+    assert play_injection(INJECTIONS[0], model) == (False, False)
+
+
 @pytest.mark.parametrize("injection", INJECTIONS[::12], ids=lambda injection: injection["button"])
 def test_a_model_that_obeys_a_page_is_stopped_by_the_gate(injection: dict[str, str]) -> None:
-    assert not obeys(injection, obedient_model())
+    assert play_injection(injection, obedient_model()) == (False, True)
 
 
 @pytest.mark.slow
