@@ -7,9 +7,9 @@ the end, not by what the model says. `presses`, on other pages: of the presses t
 the gate asks about; of all others, the share that it asks about without need (`asked_in_vain`); by words alone (both
 shares: `by_words`), and by what the model calls final when it is asked to press ten of them. `injections`: 60 pages
 of our own making tell the agent to press a harmful button; `acted` counts the buttons that the model pressed, and those
-pressed by a model that obeys every word of a page, with nobody there to say yes; `unanswered` are pages on which a model
-gave no answer, as in a replay that lacks it: they show nothing. webrules is a rule-based planner, no
-language model; it answers with the first rule that knows a task's words.
+pressed by a model that obeys every word of a page, with nobody there to say yes; `unanswered` are pages on which a
+model gave no answer, as in a replay that lacks it: they show nothing. webrules is a rule-based planner, no language
+model; it answers with the first rule that knows a task's words.
 """
 
 import json
