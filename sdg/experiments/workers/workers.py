@@ -13,11 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+from sdg.envs.domains import DOMAINS
 from sdg.errors import SDGError
 from sdg.experiments.workers import compiled
 from sdg.sandbox.process.bans import Bans
 from sdg.sandbox.process.board import digest
 from sdg.sandbox.process.pool import POOL_LIMITS, LostJob, Patience, Pool
+from sdg.skills.learning import LEARNERS
 
 BANNED = "banned.json"
 
@@ -154,6 +156,8 @@ class Workers:
             if function.__module__.startswith("sdg."):
                 compiled.ensure()
             run = partial(_run_in_pool, self)
+        if function.__module__.startswith("sdg."):
+            function = _Named(function, frozenset(DOMAINS.named), frozenset(LEARNERS.named))
         for number, result in run(function, runnable, answer=lambda job, request: job.answer(request)):
             job = runnable[number]
             if hasattr(job, "receive") and not isinstance(result, LostJob):
@@ -165,6 +169,20 @@ class Workers:
                 bans.add(result.code or digest(f"job {getattr(job, 'unit', job)!r:.200}"), reason=result.reason)
                 result = _result_of_lost(job, result.reason)
             yield job, result
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A function that lets files in the worker name what they may name in this process (`Registry.allow`)."""
+
+    function: Callable[[Any], Any]
+    domains: frozenset[str]
+    learners: frozenset[str]
+
+    def __call__(self, job: Any) -> Any:
+        DOMAINS.named |= self.domains
+        LEARNERS.named |= self.learners
+        return self.function(job)
 
 
 def _result_of_lost(job: Any, reason: str) -> Any:
