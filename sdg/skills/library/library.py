@@ -29,6 +29,7 @@ MAX_LIST = 10_000
 MAX_SKILLS = 64
 MAX_TENSORS = 256
 MAX_AXES = 8
+MAX_HORIZON = 1_000_000
 
 _NAME = re.compile(rf"[a-z][a-z0-9_]{{0,{MAX_NAME - 1}}}")
 _RESERVED_NAMES = reserved_names() | {"program"}
@@ -96,7 +97,7 @@ class Skill:
             ("argument examples", len(self.argument_examples), 0, MAX_LIST),
             ("members", len(self.members), 0, MAX_LIST),
             ("checks", len(self.checks), 1, MAX_LIST),
-            ("horizon", self.horizon, 1, 1_000_000),
+            ("horizon", self.horizon, 1, MAX_HORIZON),
             ("episodes", self.episodes, 0, 10**12),
             ("environment steps", self.environment_steps, 0, 10**15),
             ("left out", self.left_out, 0, self.episodes),
