@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -16,12 +16,16 @@ from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
 from sdg.induction.induce import InduceSettings
 from sdg.induction.skill_requests import Rehearse
+from sdg.llm.asking import in_order
 from sdg.llm.model import LanguageModel, Sampling
 from sdg.skills.clustering.embedding import ClusterItem
 from sdg.skills.practice.starts import Starts, restore
 from sdg.skills.search.trial import Search
 from sdg.storage import RunFolder
 from sdg.verification.verify import VerifySettings
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 Task = tuple[str, int]
 """A grounding instruction: its level and the seed of its layout."""
@@ -54,6 +58,14 @@ class Progress(Protocol):
 
 Parallel = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[tuple[Any, Any]]]
 """Applies a module-level function to independent jobs, in any order: yields (job, result) as they finish."""
+
+
+class Ask(Protocol):
+    """`sdg.llm.asking.in_order`, or one that asks about some of the items only and ends by an exception."""
+
+    def __call__(self, function: Callable[[A], B], items: Sequence[A], *, at_once: int) -> Iterator[B]:
+        """The results of `function` for the items, in their order."""
+        ...
 
 
 def one_by_one(function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
@@ -156,7 +168,8 @@ def _row_of(layouts: Layouts, seed: int) -> int:
 class Run:
     """A plan, the folder of its run, and the objects that the stages share.
 
-    `kind_of` gives a subgoal's true kind if that is known: clusterings are then scored against it.
+    `ask` asks the model about instructions, `in_order` of them. `kind_of` gives a subgoal's true kind if that is known:
+    clusterings are then scored against it.
     """
 
     plan: Plan
@@ -165,6 +178,7 @@ class Run:
     search: Search = field(kw_only=True)
     progress: Progress = field(kw_only=True)
     parallel: Parallel = field(kw_only=True, default=one_by_one)
+    ask: Ask = field(kw_only=True, default=in_order)
     kind_of: Callable[[ClusterItem], str] | None = field(kw_only=True, default=None)
     explorers: Explorers = field(kw_only=True, default=lambda library, search: search)
     rehearse: Rehearse | None = field(kw_only=True, default=None)
