@@ -98,8 +98,9 @@ class DomainContract:
                 raise AssertionError(
                     f"{error}; return numbers, texts, lists, tuples, dicts, sets or `perceivable.records`"
                 ) from None
-        for record in snapshot.elements():
-            for field in dataclasses.fields(record) if type(record) in perceivable.records else ():
+        records: list[Any] = [element for element in snapshot.elements() if type(element) in perceivable.records]
+        for record in records:
+            for field in dataclasses.fields(record):
                 assert not isinstance(getattr(record, field.name), np.generic), (
                     f"{type(record).__name__}.{field.name} is a number of numpy, which checks can't use: make it int() "
                     "or float()"

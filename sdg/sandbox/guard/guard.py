@@ -245,8 +245,10 @@ class GuardedFunction(Library):
         return self._copy(value, _ARGUMENT_KINDS)
 
     def _copy(self, value: Any, containers: frozenset[type]) -> Any:
-        """Plain data without anything that can be changed elsewhere, numpy's numbers as plain ones. Raises TypeError for
-        all else."""
+        """Plain data without anything that can be changed elsewhere; numpy's numbers become plain ones.
+
+        Raises TypeError for all else.
+        """
         kind = type(value)
         if kind in self.flat:
             return value
