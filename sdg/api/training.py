@@ -9,11 +9,11 @@ import numpy as np
 
 from sdg.envs import domains
 from sdg.envs.domains import DEFAULT
-from sdg.errors import UserError
+from sdg.errors import UserError, refuse
 from sdg.skills.checks.from_function import template_of
 from sdg.skills.learning.by_hand import learn_skill
 from sdg.skills.learning.train import Point, TrainSettings
-from sdg.skills.library.library import LearnedSkill, is_skill_name
+from sdg.skills.library.library import MAX_HORIZON, LearnedSkill, is_skill_name
 
 QUICK = TrainSettings(
     total_timesteps=400_000, horizon=30, target_success=0.995, confirmations=1, patience=8, ppo={"hidden": (64, 32)}
@@ -52,8 +52,15 @@ def train(
     "sb3" (its default elsewhere) or module:attribute.
 
     The result's success rate is measured on 400 further layouts that decided nothing. Raises CheckError for a function
-    or text that can't be a check, ValueError for an unknown level.
+    or text that can't be a check, ValueError for an unknown level and for settings that make no sense.
     """
+    faults = (
+        (not 1 <= horizon <= MAX_HORIZON, f"a horizon is 1 to {MAX_HORIZON:,} steps, not {horizon}"),
+        (timesteps < 1, f"there is at least 1 timestep, not {timesteps}"),
+        (layouts < 1, f"there is at least 1 layout, not {layouts}"),
+        (not target >= 0, f"a target is a share of the held-out layouts, not {target}"),
+    )
+    refuse(UserError, faults)
     world = domains.domain(domain)
     level = world.level_name(level)
     template = template_of(check, world)

@@ -18,7 +18,7 @@ from sdg.envs.domains import DEFAULT
 from sdg.envs.instructions import check_layout, seeds
 from sdg.envs.world import Element
 from sdg.errors import UserError
-from sdg.experiments.play.film import episode_gif, png
+from sdg.experiments.play.film import episode_gif, gif_path, png
 from sdg.gate.executor import Command, GatedExecutor
 from sdg.skills.library.library import LearnedSkill, SkillLibrary
 from sdg.skills.library.store import load_library
@@ -230,9 +230,7 @@ class World:
 
     def save(self, path: str | Path = "episode.gif") -> Path:
         """Write a film of the episode so far beside its calls or program. Raises UserError for a name without .gif."""
-        path = Path(path)
-        if path.suffix.lower() != ".gif":
-            raise UserError(f"a film is a GIF: name it {path.with_suffix('.gif')}, not {path}")
+        path = gif_path(Path(path))
         atomic_write(path, episode_gif(self._episode or self._as_played(), domain_name=self._domain.name))
         return path
 

@@ -15,14 +15,12 @@ from sdg.envs.domains import domain_of_data
 from sdg.gate.rules import Usage
 from sdg.skills.checks.check import asked_about, is_description
 from sdg.skills.checks.shape import asked_by
-from sdg.skills.library.library import Skill as StoredSkill, SkillLibrary
+from sdg.skills.library.library import CONDITIONS, USAGES, Skill as StoredSkill, SkillLibrary
 from sdg.skills.policy.network import Policy, random_weights
-from sdg.skills.search.skill_search import USAGES, library_policy, provenance_of
+from sdg.skills.search.skill_search import library_policy, provenance_of
 from sdg.skills.strict_json import decode
 from sdg.skills.subgoal import CheckFunction, Experience
 
-CONDITIONS = "conditions"
-"""Key in a library's provenance: skill -> its `Conditions`."""
 FLAGS = ("needs_seen_target", "grasps", "releases")
 """Flags of a skill's usage in a library's provenance, beside whether it takes an argument."""
 MAX_WITNESSES = 200

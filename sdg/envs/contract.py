@@ -9,6 +9,7 @@
 Each test says in its message what the domain broke and what to do about it.
 """
 
+import dataclasses
 import inspect
 import pickle
 from contextlib import suppress
@@ -18,6 +19,7 @@ import numpy as np
 
 from sdg.envs.domain import TEXTS, Domain
 from sdg.envs.world import Perception, World, without_clock
+from sdg.sandbox.guard import Guard, GuardError, HostFault
 
 STRANGE: tuple[Any, ...] = (None, True, -1, 10**400, 1.5, float("nan"), "", "no such thing", [], {}, (0, 0))
 """Arguments that a model may give to a perception function."""
@@ -79,6 +81,29 @@ class DomainContract:
                 assert kind in (None, *REFUSALS), (
                     f"{name} fails by {kind} for {argument!r:.40}, which ends the run of a model that asks so: raise "
                     "ValueError and say what it takes"
+                )
+
+    def test_answers_are_plain_data(self) -> None:
+        perceivable, example, world = self.domain.perceivable, self.domain.language.example, self.open_world()
+        guard = Guard(perceivable.functions, records=perceivable.records)
+        self.play_random(world, self.steps)
+        snapshot = world.perception()
+        for name, signature in guard.signatures.items():
+            call = f"{name}({', '.join([repr(example)] * signature.least)})"
+            try:
+                guard.load(f"def ask():\n    return {call}\n")(perceivable.code_view(snapshot).functions())
+            except GuardError:
+                continue  # it refuses the argument
+            except HostFault as error:
+                raise AssertionError(
+                    f"{error}; return numbers, texts, lists, tuples, dicts, sets or `perceivable.records`"
+                ) from None
+        records: list[Any] = [element for element in snapshot.elements() if type(element) in perceivable.records]
+        for record in records:
+            for field in dataclasses.fields(record):
+                assert not isinstance(getattr(record, field.name), np.generic), (
+                    f"{type(record).__name__}.{field.name} is a number of numpy, which checks can't use: make it int() "
+                    "or float()"
                 )
 
     def test_actions_are_numbered_from_zero_and_described(self) -> None:

@@ -105,8 +105,11 @@ class PlainWorld:
         return copy.deepcopy(vars(self))
 
     def restore(self, moment: Any) -> None:
-        """Go on from a moment."""
-        vars(self).update(copy.deepcopy(moment))
+        """Go on from a moment; where `keep` is this class's, nothing stays that was made after it."""
+        kept = copy.deepcopy(moment)
+        if type(self).keep is PlainWorld.keep:
+            vars(self).clear()
+        vars(self).update(kept)
 
     def set_instruction(self, text: str) -> None:
         """Accept the mission itself. Raises ValueError for other words, which the world can't judge."""

@@ -3,7 +3,7 @@
 from functools import cache
 
 from sdg.envs.domain import Domain
-from sdg.envs.registry import Registry, RegistryError
+from sdg.envs.registry import Registry, names_of_data
 
 DEFAULT = "babyai"
 MINIGRID = "minigrid:"
@@ -26,10 +26,6 @@ NEEDS = ("name", "can", "actions", "perceivable", "language", "texts", "levels",
 """The attributes that every domain has."""
 
 
-_names_in_use: set[str] = set()
-"""Names that this process was asked for: by a config, a command or a program, which the user answers for."""
-
-
 @cache
 def domain(name: str = DEFAULT) -> Domain:
     """The domain of that name, `minigrid:ID` for any registered MiniGrid id. Raises RegistryError for one that there
@@ -37,11 +33,8 @@ def domain(name: str = DEFAULT) -> Domain:
     if name.startswith(MINIGRID):
         from sdg.envs.minigrid import minigrid_domain
 
-        entry: Domain = minigrid_domain(name.removeprefix(MINIGRID))
-    else:
-        entry = DOMAINS.get(name, needs=NEEDS)
-    _names_in_use.add(name)
-    return entry
+        return minigrid_domain(name.removeprefix(MINIGRID))
+    return DOMAINS.get(name, needs=NEEDS)
 
 
 def domain_of_data(name: str) -> Domain:
@@ -49,9 +42,5 @@ def domain_of_data(name: str) -> Domain:
 
     Raises RegistryError, which says what to do, for one that isn't shipped and wasn't named in this process before.
     """
-    if name not in DOMAINS.entries and name not in _names_in_use and not name.startswith(MINIGRID):
-        raise RegistryError(
-            f"this file is for the domain {name!r:.80}, which isn't one of {', '.join(DOMAINS)}: if you trust "
-            "that module, name it yourself first (`domain:` in the config)"
-        )
-    return domain(name)
+    with names_of_data():
+        return domain(name)

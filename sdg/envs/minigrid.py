@@ -28,6 +28,8 @@ VIEW = 7
 HERE = VIEW * VIEW
 """The number of what lies where the agent stands, behind those of the cells in view."""
 HEADINGS = ("east", "south", "west", "north")
+NO_LIMIT = 2**31 - 1
+"""Steps. MiniGrid's reward is 1 - 0.9 * steps / max_steps: past its own limit it would be negative on success."""
 Cell = tuple[int, int]
 """Two counts of cells: forward and right of the agent, or east and south of where the episode began."""
 
@@ -149,10 +151,13 @@ class Grid(PlainWorld):
 
     def reset(self, seed: int) -> None:
         """Begin the episode of this seed."""
+        self._env.max_steps = self.max_steps
         self._show(self._env.reset(seed=seed)[0]["image"])
         self.steps = 0
         self.mission = str(self._env.mission)
         self.max_steps = int(self._env.max_steps)
+        if self.lift_time_limit:
+            self._env.max_steps = NO_LIMIT
         self._start = self._place()
         self.begin_subgoal()
 
@@ -165,7 +170,7 @@ class Grid(PlainWorld):
         observation, reward, terminated, truncated, _ = self._env.step(int(action))
         self._show(observation["image"])
         self.steps += 1
-        return StepResult(float(reward), bool(terminated), bool(truncated) and not self.lift_time_limit)
+        return StepResult(float(reward), bool(terminated), bool(truncated))
 
     def _place(self) -> Cell:
         x, y = self._env.agent_pos

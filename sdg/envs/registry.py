@@ -10,6 +10,8 @@ A name is text, so it stands in a config file and travels to worker processes, w
 import importlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from types import MappingProxyType
 from typing import Generic, TypeVar, cast
@@ -23,6 +25,22 @@ class RegistryError(UserError):
     """A name that leads to nothing of use; the message is one line that says what to write instead."""
 
 
+_is_data: ContextVar[bool] = ContextVar("is_data", default=False)
+
+
+@contextmanager
+def names_of_data() -> Iterator[None]:
+    """Within it, names come out of a file that may be a stranger's: nothing is imported because such a file says so.
+
+    Registries raise RegistryError, which says what to do, for names that neither are keys nor were named before.
+    """
+    token = _is_data.set(True)
+    try:
+        yield
+    finally:
+        _is_data.reset(token)
+
+
 class Registry(Generic[T]):
     """A table of names, each the `module:attribute` of an object; `what` says in messages what its objects are, and
     `extras` which extra of ours installs a package that is missing."""
@@ -31,16 +49,31 @@ class Registry(Generic[T]):
         self, what: str, entries: Mapping[str, str], *, extras: Mapping[str, str] = MappingProxyType({})
     ) -> None:
         self.what, self.entries, self.extras = what, dict(entries), extras
+        self.named = set[str]()
+        """Names beside the keys that this process was asked for: by a config, a command or a program, which the user
+        answers for."""
 
     def __iter__(self) -> Iterator[str]:
         """The keys of shipped objects, in their order."""
         return iter(self.entries)
 
+    def allow(self, name: str) -> None:
+        """Let files name it, because the user does. Raises RegistryError in `names_of_data` for what isn't known."""
+        if _is_data.get() and name not in self.entries and name not in self.named:
+            raise RegistryError(
+                f"a file names the {self.what} {name!r:.80}, which isn't one of {', '.join(self)}: if you trust that "
+                "module, name it yourself first, in a config or a program"
+            )
+        self.named.add(name)
+
     def get(self, name: str, *, needs: Sequence[str] = ()) -> T:
         """The object behind a key or `module:attribute`, which must have the attributes `needs`.
 
-        The caller vouches for its type. Raises RegistryError for what isn't there, can't be imported or lacks one.
+        The caller vouches for its type. Raises RegistryError for what isn't there, can't be imported or lacks one, and
+        in `names_of_data` for what isn't known.
         """
+        if _is_data.get():
+            self.allow(name)
         module_name, colon, attribute = self.entries.get(name, name).partition(":")
         if not (colon and attribute.isidentifier() and all(map(str.isidentifier, module_name.split(".")))):
             raise RegistryError(
@@ -53,7 +86,9 @@ class Registry(Generic[T]):
             public = [exported for exported in vars(module) if not exported.startswith("_")]
             hint = f"; it has {', '.join(public[:12])}" if public else ""
             raise RegistryError(f"the {self.what} {name!r}: {module_name} has no {attribute!r}{hint}") from None
-        return cast(T, require(value, needs, what=f"the {self.what} {name!r}"))
+        found = cast(T, require(value, needs, what=f"the {self.what} {name!r}"))
+        self.named.add(name)
+        return found
 
     def _import(self, module_name: str, name: str) -> object:
         # A console script has its own folder on the path, not the one that the user stands in. At the end of the path

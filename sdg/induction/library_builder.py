@@ -11,16 +11,16 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from sdg.deduction.library_skills import CONDITIONS, FLAGS, learn_needs
+from sdg.deduction.library_skills import FLAGS, learn_needs
 from sdg.envs.domain import Domain, Language
 from sdg.induction.induce import Discovery, InduceSettings
 from sdg.skills.checks.shape import is_tied_to_its_layout
 from sdg.skills.checks.template import Unfit, mentioned_things, rewrite
 from sdg.skills.learning.train import Point
-from sdg.skills.library.library import CheckTemplate, Skill, SkillLibrary, name_skill
+from sdg.skills.library.library import CONDITIONS, USAGES, CheckTemplate, Skill, SkillLibrary, name_skill
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.fresh_starts import Member
-from sdg.skills.search.skill_search import USAGES, library_policy
+from sdg.skills.search.skill_search import library_policy
 
 MAX_TEMPLATES = 8
 MAX_MEMBERS = 200

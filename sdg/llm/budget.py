@@ -8,6 +8,7 @@ import errno
 import json
 import math
 import os
+import secrets
 import threading
 import time
 from collections.abc import Iterable, Sequence
@@ -20,7 +21,7 @@ from sdg.llm import exchange
 from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError, Sampling
 from sdg.skills.settings import Count, NotNegative, Positive
 
-MAX_LEDGER_BYTES = 2**25
+MAX_LEDGER_BYTES = 2**26
 MAX_QUESTIONS = 500_000
 """Most lines of a ledger: each is parsed once."""
 
@@ -142,7 +143,9 @@ class BudgetedModel:
                 self._read_additions(file)
                 total = self._total
                 if more.tokens:
-                    file.write(json.dumps({"tokens": more.tokens, "money": more.money}).encode() + b"\n")
+                    # The name tells equal lines apart where the ledgers of a run's shards are put together.
+                    row = {"tokens": more.tokens, "money": more.money, "name": secrets.token_hex(4)}
+                    file.write(json.dumps(row).encode() + b"\n")
                     os.fsync(file.fileno())
         except OSError as error:
             raise ModelError(f"The ledger {self._ledger} can't be used: {error.strerror or error}.") from error

@@ -14,7 +14,6 @@ from typing import Any
 from sdg.envs.world import ActionValue
 from sdg.hypothesis.hypothesis import Feedback, Hypothesis, SubgoalRow
 from sdg.hypothesis.hypothesize import HypothesisError, hypothesize
-from sdg.llm.asking import in_order
 from sdg.llm.model import NotRecorded
 from sdg.pipeline import records
 from sdg.pipeline.plan import Run
@@ -56,7 +55,7 @@ class Attempts:
         ) as stage:
             for level, seed in new_tasks:
                 self.worlds.mission(level, seed)  # Built here, because otherwise each thread would build the layouts.
-            for row in in_order(
+            for row in self.run.ask(
                 lambda task: self._hypothesis(*task, attempt), new_tasks, at_once=self.plan.concurrency
             ):
                 journal.append(row)
@@ -84,7 +83,7 @@ class Attempts:
         order."""
         new_rows = [row for row in rows if row.unit not in journal]
         jobs = [self._job(row, search) for row in new_rows if row.subgoals]
-        learns = any(isinstance(job.search, LearningSearch) for job in jobs)
+        learns = any(job.in_turn for job in jobs)
         outcomes = self._verify_in_turn(jobs) if learns else self.run.parallel(_verify, jobs)
         with self.run.progress.stage(
             title, total=len(rows), unit="hypothesis", done=len(rows) - len(new_rows)
@@ -256,6 +255,11 @@ class _Job:
     def sources(self) -> tuple[str, ...]:
         """The generated code that it runs, because a banned check isn't run again."""
         return tuple(goal.check.source for goal in self.hypothesis.subgoals)
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether it begins with what the search learned in jobs before it."""
+        return isinstance(self.search, LearningSearch)
 
     def receive(self, outcome: Any) -> _Outcome:
         """Its worker's outcome. Raises ValueError unless it is a row for this hypothesis."""

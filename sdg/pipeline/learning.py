@@ -26,9 +26,8 @@ from sdg.pipeline import records
 from sdg.pipeline.plan import Run
 from sdg.pipeline.records import SEARCH, SkillRow
 from sdg.skills.learning.train import REPLAYS, ROLL_INS, VALIDATION, TrainingResult
-from sdg.skills.library.library import SkillLibrary
+from sdg.skills.library.library import FOLLOWS, SkillLibrary
 from sdg.skills.policy.network import Policy
-from sdg.skills.search.skill_search import FOLLOWS
 from sdg.skills.statistics import wilson_interval
 from sdg.skills.subgoal import Experience
 from sdg.storage import RunError

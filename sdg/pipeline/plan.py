@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -16,11 +16,15 @@ from sdg.envs.domains import domain
 from sdg.envs.instructions import seeds
 from sdg.induction.induce import InduceSettings
 from sdg.induction.skill_requests import Rehearse
+from sdg.llm.asking import in_order
 from sdg.llm.model import LanguageModel, Sampling
 from sdg.skills.practice.starts import Starts, restore
 from sdg.skills.search.trial import Search
 from sdg.storage import RunFolder
 from sdg.verification.verify import VerifySettings
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 Task = tuple[str, int]
 """A grounding instruction: its level and the seed of its layout."""
@@ -53,6 +57,14 @@ class Progress(Protocol):
 
 Parallel = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[tuple[Any, Any]]]
 """Applies a module-level function to independent jobs, in any order: yields (job, result) as they finish."""
+
+
+class Ask(Protocol):
+    """`sdg.llm.asking.in_order`, or one that asks about some of the items only and ends by an exception."""
+
+    def __call__(self, function: Callable[[A], B], items: Sequence[A], *, at_once: int) -> Iterator[B]:
+        """The results of `function` for the items, in their order."""
+        ...
 
 
 def one_by_one(function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
@@ -153,7 +165,9 @@ def _row_of(layouts: Layouts, seed: int) -> int:
 
 @dataclass(frozen=True)
 class Run:
-    """A plan, the folder of its run, and the objects that the stages share."""
+    """A plan, the folder of its run, and the objects that the stages share; `ask` asks the model about instructions,
+    `in_order` of them.
+    """
 
     plan: Plan
     folder: RunFolder
@@ -161,6 +175,7 @@ class Run:
     search: Search = field(kw_only=True)
     progress: Progress = field(kw_only=True)
     parallel: Parallel = field(kw_only=True, default=one_by_one)
+    ask: Ask = field(kw_only=True, default=in_order)
     explorers: Explorers = field(kw_only=True, default=lambda library, search: search)
     rehearse: Rehearse | None = field(kw_only=True, default=None)
 

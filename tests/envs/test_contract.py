@@ -16,7 +16,7 @@ from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.commands import SCREEN, ScreenCommand
 from sdg.envs.ui.domain import UI
 from sdg.envs.ui.parser import detector
-from tests.envs.corridor import CORRIDOR, Corridor, CorridorDomain
+from tests.envs.corridor import CORRIDOR, Corridor, CorridorDomain, Lamp
 
 
 class TestBabyAI(DomainContract):
@@ -108,3 +108,32 @@ def test_a_perception_function_without_docstring_is_found_out() -> None:
     contract.domain = Silent()
     with pytest.raises(AssertionError, match="look has no docstring"):
         contract.test_every_perception_function_says_what_it_does()
+
+
+def test_answers_that_checks_can_not_use_are_found_out() -> None:
+    from dataclasses import replace
+
+    def with_answers(**answers: Any) -> DomainContract:
+        class Odd(CorridorDomain):
+            def open(self, level: str, *, lift_time_limit: bool = False) -> Any:
+                world = super().open(level, lift_time_limit=lift_time_limit)
+                see = world.perception
+                world.perception = lambda: _answering(see(), answers)
+                return world
+
+        contract = DomainContract()
+        contract.domain = Odd()
+        return contract
+
+    with_answers(get_position=lambda: np.int64(3)).test_answers_are_plain_data()
+    with pytest.raises(AssertionError, match=r"get_position\(\) returned what generated code may not hold: a ndarray"):
+        with_answers(get_position=lambda: np.zeros(2)).test_answers_are_plain_data()
+    lamp = Lamp(0, "red lamp", "red", 0, np.int64(0), is_on=False, held=False)  # type: ignore[arg-type]
+    with pytest.raises(AssertionError, match=r"Lamp.distance is a number of numpy"):
+        with_answers(elements=lambda: [lamp, replace(lamp, distance=0)]).test_answers_are_plain_data()
+
+
+def _answering(perception: Any, answers: dict[str, Any]) -> Any:
+    for name, answer in answers.items():
+        setattr(perception, name, answer)
+    return perception

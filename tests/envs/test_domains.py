@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sdg.envs import domains
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.domains import DEFAULT, DOMAINS, domain, domain_of_data
@@ -83,7 +82,7 @@ def test_a_file_can_not_have_anything_imported(name: str, tmp_path: Path, monkey
 def test_what_the_user_has_named_a_file_may_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """A library that was made for a domain of the user's own is read where the user names that domain."""
     address = "sdg.envs.babyai.domain:BABYAI"
-    monkeypatch.setattr(domains, "_names_in_use", set())
+    monkeypatch.setattr(DOMAINS, "named", set())
     domain.cache_clear()
     with pytest.raises(RegistryError, match="name it yourself first"):
         domain_of_data(address)
@@ -92,7 +91,7 @@ def test_what_the_user_has_named_a_file_may_name(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_name_that_was_refused_stays_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(domains, "_names_in_use", set())
+    monkeypatch.setattr(DOMAINS, "named", set())
     with pytest.raises(RegistryError):
         domain("fractions:Fraction")
     with pytest.raises(RegistryError, match="name it yourself first"):

@@ -90,3 +90,26 @@ def test_names_that_are_no_minigrid_are_refused() -> None:
     with pytest.raises(RegistryError, match="no MiniGrid environment is registered as 'Ant-v5'"):
         domain("minigrid:Ant-v5")
     assert domain_of_data("minigrid:MiniGrid-Fetch-5x5-N2-v0").levels() == ("MiniGrid-Fetch-5x5-N2-v0",)
+
+
+def test_a_late_success_counts_where_the_limit_is_lifted() -> None:
+    """MiniGrid's own reward falls below 0 after 1.1 times its limit."""
+    identifier = "MiniGrid-Empty-5x5-v0"
+    to_the_goal, world = (2, 2, 1, 2, 2), domain(f"minigrid:{identifier}").open(identifier, lift_time_limit=True)
+    for seed in (3, 4):
+        world.reset(seed)
+        assert world.max_steps == 100, "its own limit is told all the same"
+        for _ in range(200):
+            assert not world.step(0).done
+        moment = world.keep()
+        for _ in range(2):
+            assert [world.step(action).success for action in to_the_goal] == [False] * 4 + [True]
+            world.restore(moment)
+
+
+def test_a_limit_that_is_kept_ends_an_episode_as_before() -> None:
+    identifier = "MiniGrid-Empty-5x5-v0"
+    world = domain(f"minigrid:{identifier}").open(identifier)
+    world.reset(3)
+    results = [world.step(0) for _ in range(100)]
+    assert [result.truncated for result in results] == [False] * 99 + [True]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sdg.envs.defaults import MAX_OPEN
+from sdg.envs.defaults import MAX_OPEN, PlainWorld
 from sdg.envs.domains import domain
 
 CORRIDOR = domain("tests.envs.corridor:CORRIDOR")
@@ -30,3 +30,35 @@ def test_subgoals_begin_for_the_rows_that_are_named() -> None:
     rows.step(np.zeros(3, np.int64))
     rows.begin_subgoals(np.array([1]))
     assert [rows.perception(row).functions()["get_start_steps"]() for row in range(3)] == [0, 1, 0]
+
+
+class Touching(PlainWorld):
+    def __init__(self) -> None:
+        super().__init__("touch it", max_steps=9, lift_time_limit=False)
+        self.steps, self.place, self.model = 0, [0], "large"
+
+    def advance(self, action: int) -> None:
+        self.place[0] += action
+        self.touched = True
+
+
+def test_nothing_that_came_after_a_moment_outlives_its_return() -> None:
+    world = Touching()
+    moment, before = world.keep(), dict(vars(world), place=[0])
+    for _ in range(2):
+        world.advance(1)
+        world.restore(moment)
+        assert vars(world) == before
+
+
+class Thrifty(Touching):
+    def keep(self) -> dict[str, list[int]]:
+        return {"place": list(self.place)}
+
+
+def test_a_world_that_keeps_less_keeps_the_rest_of_itself() -> None:
+    world = Thrifty()
+    moment = world.keep()
+    world.advance(1)
+    world.restore(moment)
+    assert (world.place, world.model) == ([0], "large")

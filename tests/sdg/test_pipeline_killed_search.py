@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from sdg.console import Quiet
+from sdg.errors import UserError
+from sdg.experiments.workers.workers import Workers, use_workers
 from sdg.llm.babylang.model import BabyLang
 from sdg.pipeline.pipeline import Pipeline
 from sdg.pipeline.plan import Plan
@@ -84,3 +86,16 @@ def test_a_run_killed_beside_a_row_ends_like_one_left_alone(
                 ground(folder)
         ground(folder)
         assert left_behind(folder) == left_behind(tmp_path / "whole"), units[last]
+
+
+def test_shards_can_not_share_a_search_that_learns(tmp_path: Path) -> None:
+    """The policy of the merged run would be that of one shard, and its library another one than a local run's."""
+    with (
+        RunFolder.start(tmp_path / "shard", RunSettings({}, "", 0)) as run,
+        use_workers(shard=(1, 2)),
+        pytest.raises(UserError, match="leave --shard out until it is done"),
+    ):
+        Pipeline(
+            PLAN, run, model=BabyLang(), search=Learning(), progress=Quiet(), parallel=Workers(1, folder=run.path)
+        ).ground()
+    assert not (tmp_path / "shard" / "verifications.jsonl").read_bytes()

@@ -53,6 +53,10 @@ def in_generated_code(folder: str) -> Any:
     return run_generated(SOURCE, spin=spin)
 
 
+def break_promise(folder: str) -> Any:
+    return run_generated("def check():\n    return wait() == 1\n", spin=object)
+
+
 def crash_later(folder: str) -> None:
     """The process dies of something else after an innocent check has answered."""
     run_generated(SOURCE, spin=lambda: 1)
@@ -100,6 +104,7 @@ ACTIONS: Mapping[str, Any] = {
     "abort": lambda folder: os.abort(),
     "fill": fill,
     "raise": lambda folder: int("seven"),
+    "break promise": break_promise,
     "bomb": lambda folder: Bomb(),
     "function": lambda folder: os.system,
     "environment": lambda folder: dict(os.environ),

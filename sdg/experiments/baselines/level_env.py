@@ -7,6 +7,7 @@ import numpy as np
 
 from sdg.envs.babyai.engine import state
 from sdg.envs.babyai.engine.bank import LevelBank
+from sdg.envs.babyai.engine.engine import checked_actions
 from sdg.envs.babyai.engine.state import VIEW
 from sdg.envs.babyai.perception import memory
 from sdg.envs.babyai.practice.batch_world import begin_rows, step_rows
@@ -48,10 +49,14 @@ class LevelVecEnv(RowsVecEnv):
         return self._features()
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Observations u8 (n, SIZE), rewards f32 (n,), dones bool (n,), infos as stable-baselines3 reads them."""
+        """Observations u8 (n, SIZE), rewards f32 (n,), dones bool (n,), infos as stable-baselines3 reads them.
+
+        Raises ValueError for actions that aren't n numbers in 0..6.
+        """
         n = self.num_envs
+        chosen = checked_actions(actions, n)
         rewards, terminated, truncated = np.zeros(n, np.float32), np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-        step_rows(self.state, self.memory, actions, self._views, rewards, terminated, truncated)
+        step_rows(self.state, self.memory, chosen, self._views, rewards, terminated, truncated)
         observations, dones = self._features(), terminated | truncated
         endings = np.flatnonzero(dones)
         infos = self.infos_of(endings, observations[endings], cut=truncated & ~terminated)

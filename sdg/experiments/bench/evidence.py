@@ -36,6 +36,7 @@ from sdg.agents.agents import Task
 from sdg.console import progress
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.levels import PAPER_LEVELS, level_name
+from sdg.envs.domains import domain_of_data
 from sdg.envs.instructions import STRIDE, seeds
 from sdg.envs.kernels import cache_folder
 from sdg.errors import UserError
@@ -194,7 +195,8 @@ def _recipe(
     if name in VARIANTS:
         library = grounded_variant(config, folder / "libraries" / name, overlay=VARIANTS[name])
         agent = _with_digest(name, library_checksum(library))
-        return replace(base, agent=agent, library=library, domain=load_library(library).domain), _cost_of(library)
+        world = domain_of_data(load_library(library).domain)
+        return replace(base, agent=agent, library=library, domain=world.name), _cost_of(library)
     if name == FLAT_AGENT:
         steps_taken = train_policies(folder / FLAT_AGENT, levels, steps=steps)
         agent = _with_digest(name, flat_checksum(folder / FLAT_AGENT, levels))

@@ -18,7 +18,7 @@ from sdg.envs.instructions import seeds
 from sdg.errors import UserError
 from sdg.experiments.config.assembly import planner_of
 from sdg.experiments.config.config import RunConfig
-from sdg.experiments.play.film import episode_gif
+from sdg.experiments.play.film import episode_gif, gif_path
 from sdg.experiments.play.solve import solve
 from sdg.experiments.report.data import domain_name_of, number, rows_of, text
 from sdg.experiments.results import comparison
@@ -167,8 +167,10 @@ def solve_one(
 ) -> None:
     """Play one instruction, a level's own or the user's, in a layout's world; print the result, keep the film.
 
-    Without `layout` the first unseen one under the user's `seed` is used. Raises UserError if nothing could be tried.
+    Without `layout` the first unseen one under the user's `seed` is used. Raises UserError if nothing could be
+    tried, and for the film's name.
     """
+    gif_path(film)
     planner = planner_of(config, None, comparison.find_library(str(library or "")), agent="sdg")
     if instruction is not None and not instruction.strip():
         raise UserError("an instruction has words: --instruction 'go to the red ball'")

@@ -27,6 +27,9 @@ from sdg.induction.induce import InduceSettings
 from sdg.llm.budget import BudgetSettings
 from sdg.llm.registry import provider_of
 from sdg.llm.secrets import SHORTEST_DISGUISED, check_address
+from sdg.privacy.protector import OFF, ON
+from sdg.privacy.recognisers import RECOGNISERS
+from sdg.skills.learning import LEARNERS
 from sdg.skills.learning.train import TrainSettings
 from sdg.skills.search.trial import SearchSettings
 from sdg.skills.settings import Count, LayoutSeed, Natural, Positive, PPOSettings, Size
@@ -249,6 +252,9 @@ def check(document: Document) -> RunConfig:
     except RegistryError:
         fault = f"the domain {config.domain} has no perception {config.perception!r}: leave it at {MAP!r}"
         raise ConfigError(f"{document.place(('perception',))}: {fault}") from None
+    LEARNERS.allow(config.induce.train.learner)
+    if config.privacy not in (ON, OFF):
+        RECOGNISERS.allow(config.privacy)
     names_of = partial(_level_names, world, document)
     evaluate = replace(config.evaluate, levels=names_of(config.evaluate.levels, "evaluate", "levels"))
     return replace(config, levels=names_of(config.levels, "levels"), evaluate=evaluate)

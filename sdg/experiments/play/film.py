@@ -17,6 +17,7 @@ from sdg.deduction.episode import EpisodeResult
 from sdg.deduction.program import ENTRY
 from sdg.envs.domains import domain_of_data
 from sdg.envs.world import World
+from sdg.errors import UserError
 
 WIDTH = 560
 """Width of the text panel, in pixels."""
@@ -81,6 +82,13 @@ class _Stage:
 
     def picture(self) -> np.ndarray:
         return cast(World, self._world).render()
+
+
+def gif_path(path: Path) -> Path:
+    """The path of a film. Raises UserError for a name without .gif, which may be another file's."""
+    if path.suffix.lower() != ".gif":
+        raise UserError(f"a film is a GIF: name it {path.with_suffix('.gif')}, not {path}")
+    return path
 
 
 def episode_gif(row: EpisodeResult, *, domain_name: str) -> bytes:

@@ -34,9 +34,11 @@ from sdg.experiments.play.episodes import EpisodeJob, evaluation_tasks, run_jobs
 from sdg.experiments.play.players import recipes
 from sdg.experiments.results.rows import summarise
 from sdg.experiments.workers import compiled
-from sdg.experiments.workers.workers import BANNED, Workers
+from sdg.experiments.workers.workers import BANNED, Workers, ask_own, require_own
 from sdg.induction.skill_requests import calls_until
+from sdg.llm.asking import in_order
 from sdg.llm.model import token_count
+from sdg.llm.registry import is_rule_based
 from sdg.llm.transcript import entries
 from sdg.pipeline.pipeline import Pipeline
 from sdg.pipeline.plan import Progress
@@ -176,6 +178,7 @@ class _Run:
             search=search_of(config),
             progress=progress,
             parallel=Workers(config.processes, folder=folder.path),
+            ask=in_order if is_rule_based(config.model.kind) else ask_own,
             explorers=explorers_of(config),
             rehearse=partial(rehearse, config, folder, progress) if config.induce.rehearsals else None,
         )
@@ -246,9 +249,11 @@ class _Run:
                     f"`sdg show {self.folder.path}` shows why. "
                     "A better model, more instructions or a larger verify.t_verify in a new run folder may help."
                 )
+            name = "induction.json" if cycle == self.config.cycles else f"induction-{cycle}.json"
+            if not is_rule_based(self.config.model.kind) and not (self.folder.path / name).exists():
+                require_own(name)  # one shard asks for the translations; its transcript answers the others
             learning = self.pipeline.learning(cycle)
             induction = learning.discover(experiences)
-            name = "induction.json" if cycle == self.config.cycles else f"induction-{cycle}.json"
             self.folder.write_json(name, induction.to_json())
             began = _cpu_seconds()
             library = learning.learn(induction, reserved=reserved_names(self.config))

@@ -7,7 +7,7 @@ say) must be equal.
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from sdg.storage import (
     explaining,
     hold,
     line,
+    of_file,
     read_artefact,
     read_description,
     read_journal,
@@ -31,7 +32,7 @@ from sdg.storage import (
 
 SHARD = "shard.json"
 """File in a shard's folder with the shard's number."""
-TRANSCRIPT = "transcript.jsonl"
+TRANSCRIPT, LEDGER, RESULTS = "transcript.jsonl", "spent.json", "results.json"
 PROVENANCE = ("created", "command", "git", "versions", "machine", "resumed")
 """Keys of each shard's `run.json` that `shards.json` keeps; the merged run's `run.json` describes the merge.
 """
@@ -57,6 +58,7 @@ def merge(shards: Sequence[Path], out: Path) -> list[dict[str, Any]]:
     settings = _settings(shards)
     rows = {name: _rows([*shards, *([out] if out.exists() else [])], name) for name in JOURNALS}
     metrics = {line(row): row for shard in shards for row in read_metrics(shard / "metrics.jsonl")}
+    unmeasured = _unmeasured(shards)
     origins = [
         {"folder": str(shard)} | {key: read_description(shard).get(key) for key in PROVENANCE} for shard in shards
     ]
@@ -90,12 +92,33 @@ def merge(shards: Sequence[Path], out: Path) -> list[dict[str, Any]]:
                 folder.metrics.write(row)
         packed = out / f"{TRANSCRIPT}{COMPRESSED_SUFFIX}"
         before = set(read_lines(packed)) if packed.exists() else {b""}
-        sources = [run / TRANSCRIPT for run in (out, *shards) if has_lines(run / TRANSCRIPT)]
-        # The last line is empty, or torn by an interruption, so it is left out.
-        exchanges = dict.fromkeys(text for path in sources for text in read_lines(path)[:-1] if text not in before)
-        if exchanges or (out / TRANSCRIPT).exists():  # a library's cost is counted from the transcript
-            atomic_write(out / TRANSCRIPT, b"".join(text + b"\n" for text in exchanges))
+        # A library's cost is counted from the transcript, a budget from the ledger of what was spent.
+        _join_lines([out, *shards], TRANSCRIPT, before=before)
+        _join_lines([out, *shards], LEDGER)
+        results = {key: value for key, value in (folder.read_json(RESULTS) or {}).items() if key != "schema"}
+        folder.write_json(RESULTS, results | {"stages": results.get("stages", {}) | unmeasured})
     return table
+
+
+def _join_lines(folders: Sequence[Path], name: str, *, before: Collection[bytes] = ()) -> None:
+    """Write the first folder's file of this name anew: the lines of all, each once, without those `before`."""
+    sources = [folder / name for folder in folders if has_lines(folder / name)]
+    # The last line is empty, or torn by an interruption, so it is left out.
+    lines = dict.fromkeys(text for path in sources for text in read_lines(path)[:-1] if text not in before)
+    if lines or (folders[0] / name).exists():
+        atomic_write(folders[0] / name, b"".join(text + b"\n" for text in lines))
+
+
+def _unmeasured(shards: Sequence[Path]) -> dict[str, dict[str, float]]:
+    """The stages that shards worked on, without seconds: those of a base that all began with would count several times.
+
+    Raises RunFolderError for results that can't be read.
+    """
+    stages: dict[str, dict[str, float]] = {}
+    for path in (shard / RESULTS for shard in shards if (shard / RESULTS).exists()):
+        results = {"stages": read_artefact(path).get("stages", {})}
+        stages |= {name: {} for name in of_file(dict[str, dict[str, Any]], results, path=path)["stages"]}
+    return stages
 
 
 def _settings(shards: Sequence[Path]) -> RunSettings:
@@ -151,9 +174,10 @@ def _rows(folders: Sequence[Path], name: str) -> dict[str, dict[str, Any]]:
 
 
 def _copy_weights(shard: Path, out: Path) -> None:
-    """Copy the weights and libraries that the merged run lacks, but no links, which may lead to any file here."""
+    """Copy the weights, libraries and clusterings that the merged run lacks, but no links, which may lead to any file
+    here."""
     with explaining(shard):
-        for path in [*shard.glob("skills/*.safetensors"), *shard.glob("library*/*")]:
+        for path in [*shard.glob("skills/*.safetensors"), *shard.glob("library*/*"), *shard.glob("induction*.json")]:
             target = out / path.relative_to(shard)
             if path.parent.is_symlink():
                 raise UserError(f"{path.parent} is a link, which is not followed: put the folder itself there")

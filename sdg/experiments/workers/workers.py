@@ -11,13 +11,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from sdg.errors import SDGError
+from sdg.envs.domains import DOMAINS
+from sdg.errors import SDGError, UserError
 from sdg.experiments.workers import compiled
+from sdg.llm.asking import in_order
 from sdg.sandbox.process.bans import Bans
 from sdg.sandbox.process.board import digest
 from sdg.sandbox.process.pool import POOL_LIMITS, LostJob, Patience, Pool
+from sdg.skills.learning import LEARNERS
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 BANNED = "banned.json"
 
@@ -127,16 +133,20 @@ class Workers:
         """(job, result) as they finish. An error of a job ends the others and is raised here.
 
         If a job loses its worker or holds banned code, its `on_lost(reason)` gives the result. Raises `JobLost` for a
-        job without that method, BansError for an unreadable list of bans, and at the end ShardFinished if some jobs
-        belong to other shards.
+        job without that method, BansError for an unreadable list of bans, UserError in a shard for jobs that are
+        `in_turn`, and at the end ShardFinished if some jobs belong to other shards.
         """
         if compiled.in_this_process():
             yield from ((job, function(job)) for job in jobs)
             return
+        if _choice.shard is not None and any(getattr(job, "in_turn", False) for job in jobs):
+            raise UserError(
+                "each unit of this stage begins with what the last one learned (verify.method): "
+                "leave --shard out until it is done"
+            )
         own_jobs = [job for job in jobs if _choice.shard is None or _choice.has(job.unit)]
         yield from self._run(function, own_jobs)
-        if len(own_jobs) < len(jobs):
-            raise ShardFinished(f"{len(own_jobs)} of {len(jobs)} units are of this shard")
+        _finish_shard(len(own_jobs), len(jobs))
 
     def _run(self, function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         bans = Bans(self.folder / BANNED if self.folder else None)
@@ -154,6 +164,8 @@ class Workers:
             if function.__module__.startswith("sdg."):
                 compiled.ensure()
             run = partial(_run_in_pool, self)
+        if function.__module__.startswith("sdg."):
+            function = _Named(function, frozenset(DOMAINS.named), frozenset(LEARNERS.named))
         for number, result in run(function, runnable, answer=lambda job, request: job.answer(request)):
             job = runnable[number]
             if hasattr(job, "receive") and not isinstance(result, LostJob):
@@ -165,6 +177,40 @@ class Workers:
                 bans.add(result.code or digest(f"job {getattr(job, 'unit', job)!r:.200}"), reason=result.reason)
                 result = _result_of_lost(job, result.reason)
             yield job, result
+
+
+def ask_own(function: Callable[[A], B], items: Sequence[A], *, at_once: int) -> Iterator[B]:
+    """`in_order` for the items of this shard: a model that samples answers each shard's question differently.
+
+    Raises ShardFinished at the end if some belong to other shards.
+    """
+    own_items = [item for item in items if _choice.has(str(item))]
+    yield from in_order(function, own_items, at_once=at_once)
+    _finish_shard(len(own_items), len(items))
+
+
+def require_own(unit: str) -> None:
+    """Raises ShardFinished for a unit that belongs to another shard."""
+    _finish_shard(int(_choice.has(unit)), 1)
+
+
+def _finish_shard(done: int, of: int) -> None:
+    if done < of:
+        raise ShardFinished(f"{done} of {of} units are of this shard")
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A function that lets files in the worker name what they may name in this process (`Registry.allow`)."""
+
+    function: Callable[[Any], Any]
+    domains: frozenset[str]
+    learners: frozenset[str]
+
+    def __call__(self, job: Any) -> Any:
+        DOMAINS.named |= self.domains
+        LEARNERS.named |= self.learners
+        return self.function(job)
 
 
 def _result_of_lost(job: Any, reason: str) -> Any:

@@ -19,6 +19,8 @@ from traceback import walk_tb
 from types import BuiltinFunctionType, CodeType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
+import numpy as np
+
 from sdg.sandbox.guard.errors import BudgetSpent, BudgetStop, GeneratedError, Refused, TooLarge
 from sdg.sandbox.guard.library import BUILTINS, METHODS, MODULES, Library
 from sdg.sandbox.guard.meter import FILENAME, UNITS_PER_STEP
@@ -243,10 +245,15 @@ class GuardedFunction(Library):
         return self._copy(value, _ARGUMENT_KINDS)
 
     def _copy(self, value: Any, containers: frozenset[type]) -> Any:
-        """Plain data without anything that can be changed elsewhere. Raises TypeError for all else."""
+        """Plain data without anything that can be changed elsewhere; numpy's numbers become plain ones.
+
+        Raises TypeError for all else.
+        """
         kind = type(value)
         if kind in self.flat:
             return value
+        if isinstance(value, np.generic) and type(value.item()) in self.flat:
+            return value.item()
         if kind not in containers:
             raise TypeError(f"a {kind.__name__} cannot be an argument: give plain values or what a function returned")
         if kind is dict:

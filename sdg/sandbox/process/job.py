@@ -14,6 +14,7 @@ import time
 from multiprocessing.spawn import prepare
 from typing import Any
 
+from sdg.sandbox.guard import HostFault
 from sdg.sandbox.process.board import Board
 from sdg.sandbox.process.confine import Limits, limit, seal
 from sdg.sandbox.process.line import open_line
@@ -61,7 +62,7 @@ def main(board: int) -> None:
             channel.send({"id": number, "value": function(job)})
         except MemoryError:
             channel.send({"id": number, "full": True})
-        except Exception as error:
+        except (Exception, HostFault) as error:  # what a host function returns is no reason to lose the worker
             name = "RuntimeError" if isinstance(error, BadFrame) else class_name(type(error))
             channel.send({"id": number, "error": name, "text": str(error)[:MAX_ERROR_CHARACTERS]})
 

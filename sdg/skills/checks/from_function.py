@@ -39,6 +39,13 @@ def template_of(check: Callable[..., object] | str, domain: Domain) -> CheckTemp
     `check` is a function or its source. Raises CheckError for a lambda, a closure, a method, a function whose source
     can't be read, descriptions of nothing and code that the guard refuses.
     """
+    try:
+        return _template_of(check, domain)
+    except (RecursionError, MemoryError):
+        raise CheckError(f"the check is nested too deeply to be read: {HOW}") from None
+
+
+def _template_of(check: Callable[..., object] | str, domain: Domain) -> CheckTemplate:
     source = check if isinstance(check, str) else _source(check)
     try:
         statements = [node for node in ast.parse(source).body if not isinstance(node, ast.Import | ast.ImportFrom)]

@@ -21,7 +21,7 @@ from sdg.skills.learning import policy_of
 from sdg.skills.learning.train import Point, TrainSettings, open_starts, train
 from sdg.skills.library.library import CheckTemplate, LearnedSkill, Skill, SkillLibrary
 from sdg.skills.policy.network import Policy
-from sdg.skills.practice.agreement import pays_for_nothing
+from sdg.skills.practice.agreement import fault_everywhere, pays_for_nothing
 from sdg.skills.practice.env import play, success_of
 from sdg.skills.practice.starts import Starts
 from sdg.skills.statistics import wilson_interval
@@ -31,7 +31,9 @@ EVALUATION_SEEDS = 400
 """Seeds of the evaluation split on which a finished skill is measured."""
 
 MAX_TRIED_STARTS = 8
-"""Starts at which a check is tried for firing after any one step."""
+"""Starts at which a check is tried: whether it can be asked, and whether it fires after any one step."""
+WALKED_STEPS = 40
+"""Steps of a random walk from each of them until the check can be asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,8 @@ def learn_skill(
 ) -> LearnedSkill:
     """Learn one skill from a level's first states; if its check has an argument, about the thing each mission names.
 
-    Raises ValueError where the check is true in every first state or after any one step, or no mission names anything.
+    Raises ValueError where the check is true in every first state or after any one step, fails in every state of random
+    walks, or no mission names anything.
     """
     starts = {
         split: beginnings(domain, level, seeds(split, count=count, seed=seed), template=template)
@@ -176,7 +179,11 @@ def learn_skill(
     if not all(map(len, starts.values())):
         raise ValueError(f"{template.check.name} is true wherever {level} begins: there is nothing to learn")
     training = starts["training"]
-    is_idle, trial_steps = pays_for_nothing(training.take(np.arange(len(training))[:MAX_TRIED_STARTS]), seed=seed)
+    tried = training.take(np.arange(len(training))[:MAX_TRIED_STARTS])
+    fault, walked_steps = fault_everywhere(tried, steps=WALKED_STEPS, seed=seed)
+    if fault:
+        raise ValueError(f"{template.check.name} failed in every visited state: {fault}")
+    is_idle, trial_steps = pays_for_nothing(tried, seed=seed)
     if is_idle:
         raise ValueError(
             f"{template.check.name} is true after any one action: there is nothing to learn, ask for what it changes"
@@ -190,7 +197,7 @@ def learn_skill(
         argument=template.argument,
         learner=settings.learner,
         seed=seed,
-        steps=trial_steps + result.environment_steps,
+        steps=walked_steps + trial_steps + result.environment_steps,
     )
     curve = tuple((point.environment_steps, point.validation_success) for point in result.curve)
     return LearnedSkill(skill, result.weights, domain.name, curve)

@@ -29,10 +29,16 @@ MAX_LIST = 10_000
 MAX_SKILLS = 64
 MAX_TENSORS = 256
 MAX_AXES = 8
+MAX_HORIZON = 1_000_000
 
 _NAME = re.compile(rf"[a-z][a-z0-9_]{{0,{MAX_NAME - 1}}}")
 _RESERVED_NAMES = reserved_names() | {"program"}
 """Names with another meaning in programs: the sandbox's words, and their entry."""
+
+
+USAGES, CONDITIONS, FOLLOWS = "usages", "conditions", "follows"
+"""Keys of the provenance: skill -> its known needs; skill -> its `Conditions`; skill -> next skill -> how often it came
+next."""
 
 
 class LibraryError(SDGError, ValueError):
@@ -91,7 +97,7 @@ class Skill:
             ("argument examples", len(self.argument_examples), 0, MAX_LIST),
             ("members", len(self.members), 0, MAX_LIST),
             ("checks", len(self.checks), 1, MAX_LIST),
-            ("horizon", self.horizon, 1, 1_000_000),
+            ("horizon", self.horizon, 1, MAX_HORIZON),
             ("episodes", self.episodes, 0, 10**12),
             ("environment steps", self.environment_steps, 0, 10**15),
             ("left out", self.left_out, 0, self.episodes),
@@ -154,12 +160,20 @@ class SkillLibrary:
         return iter(self.skills)
 
     def add(self, learned: "LearnedSkill") -> Self:
-        """This library with one more skill, replacing its namesake. ValueError for a skill of another domain."""
+        """This library with one more skill, replacing its namesake and what is known of that.
+
+        Raises ValueError for a skill of another domain.
+        """
         if learned.domain != self.domain:
             raise ValueError(f"{learned.skill.name} is of {learned.domain!r}, this library of {self.domain!r}")
         name = learned.skill.name
         others = tuple(skill for skill in self.skills if skill.name != name)
-        return replace(self, skills=(*others, learned.skill), weights={**self.weights, name: learned.weights})
+        return replace(
+            self,
+            skills=(*others, learned.skill),
+            weights={**self.weights, name: learned.weights},
+            provenance=_without(name, self.provenance),
+        )
 
     def save(self, folder: str | Path) -> Path:
         """Write it to `folder`, for `sdg.load(folder)`; an existing library is replaced. Raises LibraryError."""
@@ -218,6 +232,18 @@ def name_skill(api_names: Sequence[str], *, taken: Collection[str] = ()) -> str:
     best = candidates[0] if candidates else "skill"
     numbered = (f"{best[: MAX_NAME - 5]}_{number}" for number in count(2))
     return next(name for name in chain([best], numbered) if name not in taken and is_skill_name(name))
+
+
+def _without(name: str, provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """A provenance whose tables no longer speak of a skill."""
+
+    def cut(table: Any) -> Any:
+        return {key: value for key, value in table.items() if key != name} if isinstance(table, Mapping) else table
+
+    tables = {key: cut(provenance[key]) for key in (USAGES, CONDITIONS, FOLLOWS) if key in provenance}
+    if isinstance(tables.get(FOLLOWS), Mapping):
+        tables[FOLLOWS] = {last: cut(following) for last, following in tables[FOLLOWS].items()}
+    return {**provenance, **tables}
 
 
 def _identifier(name: str) -> str:

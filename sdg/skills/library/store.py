@@ -21,7 +21,8 @@ import numpy as np
 
 from sdg.envs.domains import domain_of_data
 from sdg.envs.files import read_file, sync_folder, write_new
-from sdg.envs.registry import RegistryError
+from sdg.envs.registry import RegistryError, names_of_data
+from sdg.skills.learning import LEARNERS
 from sdg.skills.library.card import write_card
 from sdg.skills.library.library import MAX_AXES, MAX_SKILLS, MAX_TENSORS, SCHEMA, LibraryError, Skill, SkillLibrary
 from sdg.skills.policy.network import pack
@@ -152,6 +153,9 @@ def load_library(folder: Path) -> SkillLibrary:
     folder = _aside(folder) if not folder.exists() and _aside(folder).exists() else folder
     try:
         index = read_index(read_file(folder / INDEX, most=MAX_INDEX_BYTES))
+        with names_of_data():
+            for skill in index.skills:
+                LEARNERS.allow(skill.learner)
         sizes = {name: entry.size for name, entry in index.files.items()}
         if sum(sizes.values()) > MAX_LIBRARY_BYTES:
             raise ValueError(f"its files have {sum(sizes.values())} bytes, at most {MAX_LIBRARY_BYTES} are allowed")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sdg.sandbox.guard import GuardError
 from sdg.skills.checks.check import compile_check, fault_of
 from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.starts import Starts
@@ -67,6 +68,24 @@ def pays_for_nothing(starts: Starts, *, seed: int) -> tuple[bool, int]:
         env.restore(everyone, everyone)
         pays = bool(env.step(np.array([action] * len(starts)))[0].all())
     return pays, env.steps
+
+
+def fault_everywhere(starts: Starts, *, steps: int, seed: int) -> tuple[str, int]:
+    """Why no check can be asked about any state of a random walk from its start, "" where one can; and the environment
+    steps walked, which end there."""
+    checks = [compile_check(starts.checks[number], starts.domain) for number in starts.check_of]
+    env, everyone, fault = PracticeEnv(starts, len(starts), horizon=1, seed=seed), np.arange(len(starts)), ""
+    env.restore(everyone, everyone)
+    for _ in range(steps):
+        for row, check in enumerate(checks):
+            try:
+                check(env.rows.perception(row))
+            except GuardError as error:
+                fault = str(error)
+            else:
+                return "", env.steps
+        env.step(env.random_actions())
+    return fault, env.steps
 
 
 def _walkers(start: Starts, checks: Sequence[CheckFunction], seed: int) -> PracticeEnv:

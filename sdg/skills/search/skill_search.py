@@ -19,15 +19,12 @@ from sdg.skills.checks.check import asked_about
 from sdg.skills.checks.reward import BatchReward
 from sdg.skills.checks.shape import asked_by, similarity
 from sdg.skills.learning import policy_of
-from sdg.skills.library.library import Skill, SkillLibrary
+from sdg.skills.library.library import FOLLOWS, USAGES, Skill, SkillLibrary
 from sdg.skills.library.store import load_library
 from sdg.skills.policy.network import Policy
 from sdg.skills.practice.starts import Starts
 from sdg.skills.search.trial import Search, SearchResult, SearchSettings, Trial, failure
 from sdg.skills.subgoal import CheckFunction
-
-FOLLOWS, USAGES = "follows", "usages"
-"""Keys of a library's provenance: skill -> next skill -> how often it came next; skill -> its known needs."""
 
 ORDER_WEIGHT = 0.7
 """Weight of the known order, against equal weights for all."""

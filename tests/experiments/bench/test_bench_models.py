@@ -89,9 +89,27 @@ def test_a_recorded_run_is_kept_counted_and_played_again(model: str, tmp_path: P
     about.write_text(json.dumps(elsewhere))
     transcript = recordings / "transcript.jsonl.xz"
     transcript.write_bytes(lzma.compress(lzma.decompress(transcript.read_bytes()).replace(b"robot", b"machine")))
+    config = recordings / "config.yaml"
+    settings = config.read_text()
+    assert f"kind: {model}" in settings
+    config.write_text(settings.replace(f"kind: {model}", "kind: stranger:MODEL"))
     gone = [row | {"commit": "gone"} for row in recorded]
     replayed = list(rows(recordings=recordings, replay=True, processes=1))
-    assert replayed == gone, "a commit that isn't there, other prompts"
+    assert replayed == gone, "a commit that isn't there, other prompts, a model that isn't needed"
+
+    (tmp_path / "stranger.py").write_text("raise SystemExit('imported')\n")
+    for ours, strange in (
+        ("domain: babyai", "domain: stranger:WORLD"),
+        ("privacy: 'off'", "privacy: stranger:FIND"),
+        ("guards:\n  - rules", "guards:\n  - stranger:GUARD"),
+        ("learner: ppo", "learner: stranger:LEARNER"),
+    ):
+        assert settings.count(ours) == 1, ours
+        config.write_text(settings.replace(ours, strange))
+        with pytest.raises(CheckFailed, match=r"doesn't replay: .* name it yourself first"):
+            list(rows(recordings=recordings, replay=True, processes=1))
+    config.write_text(settings)
+    assert "stranger" not in sys.modules
 
     true_rows[0] |= {"success": not true_rows[0].get("success", False)}
     again.write_text("".join(json.dumps(row) + "\n" for row in true_rows))
@@ -106,7 +124,7 @@ def test_only_a_recording_of_this_checkout_chooses_its_source(tmp_path: Path, mo
         replay, "_replay_with", lambda recording, source, processes: [{"commit": recording.about.commit}]
     )
     monkeypatch.setattr(replay, "_play_again", lambda recording, request, folder, **_: [])
-    monkeypatch.setattr(replay, "load", lambda path: RunConfig("models"))
+    monkeypatch.setattr(replay, "load", lambda path, **_: RunConfig("models"))
     about = About("d", "m", "a" * 40, 0, 4, "evaluation")
     recordings = replay.ROOT / "recordings"
     ours = recordings / "models/d"

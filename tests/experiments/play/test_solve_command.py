@@ -130,6 +130,7 @@ def test_words_that_no_program_came_of_are_asked_wrongly(library: Path, capsys: 
             "'go to teh red bal' is no instruction; did you mean 'go to the red ball'?",
         ),
         (["--level", "GoToLocal", "--seed", "-1", "--library", "STORED"], "a seed is 0 or more"),
+        (["--level", "GoToLocal", "--library", "STORED", "--film", "notes.txt"], "name it notes.gif, not notes.txt"),
         (["--layout", "5"], "--layout needs --level"),
         (["--layout", "0"], "--layout needs --level"),
         (["--film", "f.gif"], "--film needs --level"),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,13 @@ from sdg.envs.files import read_lines
 from sdg.errors import UserError
 from sdg.experiments.bench.scale.units import Nap, sleep
 from sdg.experiments.cli.commands import workers_of
+from sdg.experiments.cli.main import main
+from sdg.experiments.config.config import find_config, load
+from sdg.experiments.run.runs import library_costs
 from sdg.experiments.workers.shards import JOURNALS, merge, parse_shard
-from sdg.experiments.workers.workers import ShardFinished, Workers, use_workers
+from sdg.experiments.workers.workers import ShardFinished, Workers, ask_own, require_own, use_workers
+from sdg.llm.budget import BudgetedModel, BudgetLimits, Prices
+from sdg.llm.model import Completion, Message, Sampling
 from sdg.storage import RunError, RunFolder, RunFolderError, RunSettings, folder as folder_module, lock, read_journal
 from sdg.storage.files import line
 
@@ -40,6 +47,96 @@ def test_shards_are_disjoint_and_leave_nothing_out() -> None:
         with use_workers(shard=(part, 3)), pytest.raises(ShardFinished):
             done.extend(result for _, result in Workers(1)(sleep, [Nap(number) for number in range(40)]))
     assert sorted(done) == list(range(40))
+
+
+def test_shards_ask_disjoint_questions_in_order_and_leave_none_out() -> None:
+    asked: list[str] = []
+    for part in (1, 2, 3):
+        with use_workers(shard=(part, 3)), pytest.raises(ShardFinished, match="of 40 units are of this shard"):
+            asked.extend(ask_own(str, range(40), at_once=2))
+    assert sorted(asked, key=int) == [str(number) for number in range(40)]
+    assert list(ask_own(str, range(4), at_once=2)) == ["0", "1", "2", "3"], "without shards"
+
+
+def test_one_shard_owns_a_single_question() -> None:
+    owners = []
+    for part in (1, 2, 3):
+        with use_workers(shard=(part, 3)), suppress(ShardFinished):
+            require_own("induction.json")
+            owners.append(part)
+    assert len(owners) == 1
+    require_own("induction.json")
+
+
+MODEL = """
+import itertools
+
+numbers = itertools.count()
+
+
+class Model:
+    def complete(self, messages):
+        return f"Goal 1: reach a door\\n```python\\ndef check_1():\\n    return get_steps() > {next(numbers)}\\n```"
+"""
+
+
+def test_a_model_that_samples_is_asked_once_by_one_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sampling_model.py").write_text(MODEL)
+    monkeypatch.syspath_prepend(tmp_path)
+    settings = ["--config", "tiny", "--set", "instructions_per_level=6", "--llm", "sampling_model:Model", "--quiet"]
+    shards = [tmp_path / "a", tmp_path / "b"]
+    for number, shard in enumerate(shards, 1):
+        assert main(["hypothesize", *settings, "--shard", f"{number}/2", "--out", str(shard)]) == 0
+    asked = [row["unit"] for shard in shards for row in read_journal(shard / "hypotheses.jsonl")]
+    assert len(asked) == len(set(asked)) == 6
+    merge(shards, tmp_path / "run")
+    assert main(["hypothesize", "--out", str(tmp_path / "run"), "--quiet"]) == 0
+    assert {row["unit"] for row in read_journal(tmp_path / "run" / "hypotheses.jsonl")} == set(asked)
+
+
+class Costly:
+    name = "costly"
+
+    def complete(self, messages: Any, *, sampling: Sampling = Sampling()) -> Completion:
+        return Completion("a reply", "costly", prompt_tokens=70, completion_tokens=30)
+
+
+def spend(folder: Path, times: int) -> int:
+    """What was spent by the folder's ledger, after so many more questions of 100 tokens."""
+    model = BudgetedModel(Costly(), BudgetLimits(tokens=10_000), prices=Prices(), ledger=folder / "spent.json")
+    for _ in range(times):
+        model.complete([Message("user", "the same question")])
+    return model.spending.tokens
+
+
+def test_what_shards_spent_is_spent_in_the_merged_run(tmp_path: Path) -> None:
+    RunFolder.start(tmp_path / "base", SETTINGS).close()
+    spend(tmp_path / "base", 2)
+    for name in "ab":
+        shutil.copytree(tmp_path / "base", tmp_path / name)
+    shards = [make(tmp_path / name, {name: 1}, shard=f"{number}/2") for number, name in enumerate("ab", 1)]
+    assert [spend(shard, times) for shard, times in zip(shards, (1, 3), strict=True)] == [300, 500]
+    for _ in range(2):
+        merge(shards, tmp_path / "run")
+        assert spend(tmp_path / "run", 0) == 600, "the base's questions count once"
+
+
+def test_seconds_of_stages_that_shards_did_are_unknown(tmp_path: Path) -> None:
+    shards = [make(tmp_path / name, {name: 1}, shard=f"{number}/2") for number, name in enumerate("ab", 1)]
+    times = {"seconds": 9.0, "cpu_seconds": 7.5}
+    (shards[0] / "results.json").write_text(line({"schema": 1, "stages": {"hypothesize": times, "verify": times}}))
+    for _ in range(2):
+        merge(shards, tmp_path / "run")
+        assert json.loads((tmp_path / "run" / "results.json").read_text())["stages"] == {
+            "hypothesize": {},
+            "verify": {},
+        }
+    costs = library_costs(tmp_path / "run", load(find_config("tiny")), stages={"hypothesize": {}, "induce": times})
+    assert math.isnan(costs["cpu_seconds"])
+    (shards[0] / "results.json").write_text(line({"schema": 1, "stages": [times]}))
+    with pytest.raises(RunFolderError, match="results"):
+        merge(shards, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
 
 
 def test_a_shard_of_one_is_everything() -> None:

@@ -13,6 +13,7 @@ import sdg
 from sdg.envs.babyai.cells import COLOURS, TYPES
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.domains import domain
+from sdg.errors import UserError
 from sdg.skills.checks.check import with_argument
 from sdg.skills.checks.from_function import CheckError, template_of
 from sdg.skills.learning.train import Point
@@ -94,6 +95,8 @@ def test_what_a_check_names_itself_is_not_taken_for_its_argument(world: str, ans
         ("def f():\n    return open('x')", "there is no open: there are no files"),
         ("def f(", "doesn't parse"),
         ("x = 1", "a check is one function"),
+        *((f"def f(): return {'not ' * depth}True", "nested too deeply") for depth in (2_000, 10_000, 100_000)),
+        (f"def f(): return {'1 + ' * 200_000}1 > 0", "nested too deeply"),
     ],
 )
 def test_what_can_not_be_a_check_is_said_in_one_line(check: Any, message: str) -> None:
@@ -111,6 +114,34 @@ def test_nothing_to_learn_and_no_such_level() -> None:
         sdg.train("GoToLocl", facing)
     with pytest.raises(ValueError, match="can't be a skill's name"):
         sdg.train("GoToLocal", facing, name="program")
+
+
+@pytest.mark.parametrize(
+    ("check", "message"),
+    [
+        ("def seen(thing):\n    return find_objects(thing)", "seen failed in every visited state: .*True or False"),
+        ("def first():\n    return get_carried()[0]", "first failed in every visited state: "),
+        ("def slow():\n    while True:\n        pass", "slow failed in every visited state: .* a loop that never ends"),
+    ],
+)
+def test_a_check_that_always_fails_is_refused_before_anything_learns(check: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        sdg.train("PickupLoc", check, layouts=20, on_evaluation=lambda point: pytest.fail("it learned"))
+
+
+def test_a_check_that_fails_in_some_states_is_learned_from() -> None:
+    skill = sdg.train("GoToLocal", "def beside(): return get_facing().type == 'ball'", layouts=20, timesteps=1)
+    assert skill.skill.environment_steps > 0
+
+
+@pytest.mark.parametrize(
+    "senseless",
+    [{"horizon": 0}, {"horizon": 10**7}, {"timesteps": 0}, {"timesteps": -5}, {"layouts": 0}, {"target": float("nan")}],
+    ids=str,
+)
+def test_senseless_settings_are_refused_before_anything_learns(senseless: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="not"):
+        sdg.train("GoToLocal", facing, on_evaluation=lambda point: pytest.fail("it learned"), **senseless)
 
 
 def test_a_check_becomes_a_skill_that_a_library_stores(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from sdg.skills.library.card import write_card
-from sdg.skills.library.library import SkillLibrary, is_skill_name, name_skill
+from sdg.skills.library.library import LearnedSkill, SkillLibrary, is_skill_name, name_skill
 from sdg.skills.strict_json import canonical, decode, loads
 from sdg.skills.subgoal import CheckFunction, Experience, Subgoal
 from tests.shared.library_samples import a_library, a_skill
@@ -113,3 +113,25 @@ def test_damaged_experience_is_refused(change: dict[str, object]) -> None:
     assert decode(Experience, good)
     with pytest.raises(ValueError, match="value"):
         decode(Experience, {**good, **change})
+
+
+def test_a_skill_that_replaces_another_inherits_nothing_that_was_known_of_that() -> None:
+    known = {
+        "levels": ["GoToLocal"],
+        "usages": {"discover": {"grasps": True}, "pick_up": {"grasps": True}},
+        "conditions": {"discover": {"before": ["something is carried"]}, "pick_up": {"before": []}},
+        "follows": {"": {"discover": 2}, "discover": {"pick_up": 3}, "pick_up": {"discover": 1, "pick_up": 4}},
+    }
+    library = a_library(provenance=known).add(LearnedSkill(a_skill(), {}))
+    assert library.provenance == {
+        "levels": ["GoToLocal"],
+        "usages": {"pick_up": {"grasps": True}},
+        "conditions": {"pick_up": {"before": []}},
+        "follows": {"": {}, "pick_up": {"pick_up": 4}},
+    }
+
+
+@pytest.mark.parametrize("odd", [None, 7, "discover", ["discover"], {"pick_up": "discover"}])
+def test_a_skill_is_added_to_a_library_whose_provenance_is_odd(odd: object) -> None:
+    provenance = dict.fromkeys(("usages", "conditions", "follows"), odd)
+    assert a_library(provenance=provenance).add(LearnedSkill(a_skill(), {})).provenance == provenance

@@ -7,12 +7,17 @@ import json
 import os
 import pickle
 import shutil
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from sdg.experiments.workers.workers import Workers, use_workers
+from sdg.skills.learning import LEARNERS
 from sdg.skills.library import store as library_io
 from sdg.skills.library.composed import load_composed
 from sdg.skills.library.library import LibraryError
@@ -63,6 +68,34 @@ def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
 def test_no_library_at_all(tmp_path: Path) -> None:
     with pytest.raises(LibraryError, match="there is no skill library"):
         load_library(tmp_path / "nowhere")
+
+
+def test_a_strangers_learner_is_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library with a learner of the user's own is read where the user names that learner."""
+    (tmp_path / "stranger.py").write_text("raise SystemExit('imported')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(LEARNERS, "named", set())
+    skills = (a_skill(), a_skill("pick_up", learner="stranger:LEARNER"))
+    save_library(a_library(skills=skills), tmp_path / "library")
+    with pytest.raises(LibraryError, match=r"names the learner 'stranger:LEARNER'.* name it yourself first"):
+        load_library(tmp_path / "library")
+    assert "stranger" not in sys.modules
+    LEARNERS.allow("stranger:LEARNER")
+    assert load_library(tmp_path / "library").skills == skills
+
+
+def test_what_the_user_named_here_files_may_name_in_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Elsewhere:
+        def run(self, function: Any, jobs: Sequence[Any], **_: Any) -> Iterator[tuple[int, Any]]:
+            sent = pickle.dumps(function)
+            monkeypatch.setattr(LEARNERS, "named", set())
+            yield 0, pickle.loads(sent)(jobs[0])
+
+    save_library(a_library(skills=(a_skill(learner="own:LEARNER"), a_skill("pick_up"))), tmp_path / "library")
+    monkeypatch.setattr(LEARNERS, "named", {"own:LEARNER"})
+    with use_workers(engine=Elsewhere()):
+        [(_, library)] = Workers(1)(load_library, [tmp_path / "library"])
+    assert library["discover"].learner == "own:LEARNER"
 
 
 def reseal(folder: Path, **changes: object) -> None:

@@ -17,9 +17,10 @@ from sdg.hypothesis.hypothesize import parse
 from sdg.llm.babylang.hypothesis import check, plan
 from sdg.llm.babylang.reading import PERCEPTION, assign_parts, functions
 from sdg.skills.checks.check import compile_check
+from sdg.skills.library.library import FOLLOWS, USAGES
 from sdg.skills.library.store import load_library
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.skill_search import FOLLOWS, USAGES, SkillCalls, SkillSearch
+from sdg.skills.search.skill_search import SkillCalls, SkillSearch
 from sdg.skills.search.trial import RandomSearch, Search, SearchSettings
 from sdg.skills.subgoal import CheckFunction
 from sdg.verification.verify import Verification, VerifySettings, verify

@@ -308,6 +308,14 @@ class BabyAIEngine:
         return float(self._begun[0] / len(self.bank))
 
 
+def checked_actions(actions: np.ndarray, n: int) -> np.ndarray:
+    """Actions of n environments as i64 (n,). Raises ValueError on a wrong shape, dtype or range: kernels check none."""
+    numbers = _indices(actions, below=N_ACTIONS, name="actions")
+    if len(numbers) != n:
+        raise ValueError(f"{len(numbers)} actions for {n} environments")
+    return numbers
+
+
 def _indices(values: np.ndarray, *, below: int, name: str) -> np.ndarray:
     array = np.asarray(values)
     if array.ndim != 1 or array.dtype.kind not in "iu":

@@ -6,7 +6,7 @@ import numpy as np
 
 from sdg.envs.babyai.cells import BOX, COLOURS, KIND_MASK, MAX_OBJECTS, MAX_SIZE, TOGGLE, TYPES, VIEW
 from sdg.envs.babyai.engine.bank import LevelBank
-from sdg.envs.babyai.engine.engine import reset_row, step_row
+from sdg.envs.babyai.engine.engine import checked_actions, reset_row, step_row
 from sdg.envs.babyai.engine.state import State, pose_of, view_row
 from sdg.envs.babyai.perception.columns import FACTS, FIELDS, STATUSES, fill_facts, fill_table, is_free_cell
 from sdg.envs.babyai.perception.description import matches, parse
@@ -82,11 +82,15 @@ class BabyAIRows:
         return self
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Step every row by an action (0..6); bool (n,) twice: the mission is over, the mission succeeded."""
-        n = len(actions)
+        """Step every row by an action (0..6); bool (n,) twice: the mission is over, the mission succeeded.
+
+        Raises ValueError for other actions, and for more or fewer of them than rows.
+        """
+        n = len(self)
+        chosen = checked_actions(actions, n)
         rewards = np.zeros(n, np.float32)
         over, late = np.zeros((2, n), np.bool_)
-        step_rows(self.state, self.memory, np.asarray(actions, np.int64), self._views, rewards, over, late)
+        step_rows(self.state, self.memory, chosen, self._views, rewards, over, late)
         return over, over & (rewards > 0)
 
     def take(self, rows: np.ndarray) -> "BabyAIRows":

@@ -23,6 +23,7 @@ from typing import Any
 import sdg
 from sdg.console import CheckFailed
 from sdg.envs.files import read_lines
+from sdg.envs.registry import names_of_data
 from sdg.errors import UserError
 from sdg.experiments.bench.models.recording import (
     COMPOSED,
@@ -96,8 +97,12 @@ def _with_prompts_of(recorded: RecordedEpisode, replayed: RecordedEpisode) -> Re
 
 
 def _request(recording: RecordedRun, *, kind: str) -> RecordingRequest:
-    """The request that made the recording, with a model that repeats its transcript."""
-    config = load(recording.folder / CONFIG)
+    """The request that made the recording, with a model that repeats its transcript, so that its own isn't imported.
+
+    Raises UserError for a config that names modules, which may be a stranger's.
+    """
+    with names_of_data():
+        config = load(recording.folder / CONFIG, overlay=["model.kind=babylang"])
     model = replace(config.model, kind=kind, transcript=str(recording.folder / TRANSCRIPT), cache=False)
     cells = dict.fromkeys(episode.cell for episode in recording.episodes)
     return RecordingRequest(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sdg.sandbox.guard import BudgetSpent, GeneratedError, Guard, HostFault, Refused, Signature
@@ -170,6 +171,25 @@ def test_a_host_that_breaks_its_promise_is_stopped(host: Host) -> None:
     guarded = guard.load("def program():\n    try:\n        return steps()\n    except Exception:\n        return 0\n")
     with pytest.raises(HostFault, match="steps"):
         guarded({"steps": object})
+
+
+@pytest.mark.parametrize(
+    ("number", "plain"),
+    [
+        (np.int64(3), 3), (np.uint8(3), 3), (np.float32(0.5), 0.5), (np.float64(0.5), 0.5), (np.bool_(True), True),
+        (np.str_("red"), "red"), ([np.int64(1), {"at": (np.int32(2), 3)}], [1, {"at": (2, 3)}]),
+    ],
+)  # fmt: skip
+def test_numbers_of_numpy_become_plain_ones(number: Any, plain: Any) -> None:
+    guard = Guard({"steps": Signature("steps")})
+    value = guard.load("def program():\n    return steps()\n")({"steps": lambda: number})
+    assert repr(value) == repr(plain)
+
+
+@pytest.mark.parametrize("value", [np.zeros(3), np.complex64(1j), np.longdouble(1), np.datetime64("2026-01-01")])
+def test_no_other_value_of_numpy_comes_in(value: Any) -> None:
+    with pytest.raises(HostFault, match="steps"):
+        Guard({"steps": Signature("steps")}).load("def program():\n    return steps()\n")({"steps": lambda: value})
 
 
 @pytest.mark.parametrize(

@@ -279,3 +279,13 @@ def test_a_verification_that_was_lost_is_a_row_without_experience() -> None:
     row, _ = job.on_lost("it hung")
     assert (row.verified, row.cause, row.subgoals) == (False, "worker lost: it hung", ())
     assert row.experiences() == []
+
+
+def test_a_host_function_that_breaks_its_promise_is_an_error_of_the_job_and_no_loss() -> None:
+    with Pool(1) as pool:
+        for _ in range(2):
+            with pytest.raises(
+                RuntimeError, match=r"HostFault: wait\(\) returned what generated code may not hold: a object"
+            ):
+                list(pool.run(do, ["break promise"]))
+        assert results(["well"], pool=pool) == {"well": "did well"}
