@@ -247,9 +247,14 @@ def load(path: Path, *, overlay: Iterable[str] = (), seed: int | None = None) ->
     return config
 
 
+def shipped_config(name: str) -> Path:
+    """A config that comes with sdg: where nobody named one, because a config of the current folder can name code."""
+    return CONFIGS / f"{name}.yaml"
+
+
 def find_config(name: str) -> Path:
-    """A config by path, or by its name in configs/ here or in the repository."""
-    paths = [Path(name), Path("configs") / f"{name}.yaml", CONFIGS / f"{name}.yaml"]
+    """A config that the user named: by path, or by its name in configs/ here or among those that come with sdg."""
+    paths = [Path(name), Path("configs") / f"{name}.yaml", shipped_config(name)]
     return next((path for path in paths if path.is_file()), paths[0])
 
 
