@@ -16,8 +16,8 @@ import pytest
 
 import sdg.experiments.run
 from sdg.envs.instructions import seeds
-from sdg.experiments.bench import BENCHMARKS
 from sdg.errors import UserError
+from sdg.experiments.bench import BENCHMARKS
 from sdg.experiments.cli import main as cli
 from sdg.experiments.config.config import load
 from sdg.experiments.results import comparison
@@ -73,7 +73,9 @@ def test_a_table_is_harmless_to_a_terminal(runs: Callable[[Run], None], capsys: 
     assert "a\\x1b[31m\\u2028[b]" in captured.out
 
 
-@pytest.mark.parametrize("command", [["run"], ["solve"], ["do", "a task"], ["compose", "nowhere"], ["bench", "miniwob"]])
+@pytest.mark.parametrize(
+    "command", [["run"], ["solve"], ["do", "a task"], ["compose", "nowhere"], ["bench", "miniwob"]]
+)
 def test_a_folder_s_own_config_counts_only_where_it_is_named(
     runs: Callable[[Run], None], command: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
