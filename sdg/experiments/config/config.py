@@ -26,7 +26,7 @@ from sdg.gate.registry import check_guards
 from sdg.induction.induce import InduceSettings
 from sdg.llm.budget import BudgetLimits, Prices
 from sdg.llm.registry import provider_of
-from sdg.llm.secrets import SHORTEST_DISGUISED, check_address
+from sdg.llm.secrets import SHORTEST_KEY, check_address
 from sdg.skills.learning.train import TrainSettings
 from sdg.skills.search.trial import SearchSettings
 from sdg.skills.settings import Count, LayoutSeed, Natural, NotNegative, Positive, PPOSettings, Size
@@ -316,7 +316,7 @@ def _fault(document: Document, details: Mapping[str, Any]) -> str:
     if details["type"] == "value_error":
         return f"{place}: {name}: {str(details['msg']).removeprefix('Value error, ')}"
     value = details["input"]
-    echo = f" (it is {value!r})" if len(str(value)) < SHORTEST_DISGUISED else ""  # what is longer may be a key
+    echo = f" (it is {value!r})" if len(str(value)) < SHORTEST_KEY else ""  # what is longer may be a key
     return f"{place}: {name} {str(details['msg']).removeprefix('Input ')}{echo}"
 
 
