@@ -6,6 +6,7 @@ in on the way to the body that acts.
     Command("type_text", "{password}") -> ProtectedBody -> the body; what it shows or says comes back masked
 """
 
+import json
 import os
 import re
 import unicodedata
@@ -35,8 +36,19 @@ class Protector:
     """Masks texts and fills placeholders with the values of one memory, which is saved whenever it learns one."""
 
     def __init__(self, recognisers: Sequence[Recogniser], memory: Placeholders, *, path: Path | None = None) -> None:
-        self.memory, self.mask, self.fill = memory, memory.mask, memory.fill
+        self.memory, self.mask = memory, memory.mask
         self._recognisers, self._path = tuple(recognisers), path
+
+    def fill(self, text: str) -> str:
+        """The text with its placeholders filled in, in a JSON object or list so that it says the values; unchanged
+        while there are none. Raises PrivacyError for an unknown placeholder."""
+        if not any(self.memory):
+            return text
+        try:
+            is_json = isinstance(json.loads(text), dict | list)
+        except (ValueError, RecursionError):
+            is_json = False
+        return self.memory.fill(text, as_json=is_json)
 
     def admit(self, instruction: str) -> str:
         """The user's instruction with placeholders in place of sensitive values.
@@ -149,9 +161,11 @@ class ProtectedBody:
         try:
             return act()
         except (PrivacyError, IllegalCommand) as error:
-            rebuilt: Exception = IllegalCommand(mask(str(error)))
+            rebuilt: BaseException = IllegalCommand(mask(str(error)))
         except Exception as error:
             rebuilt = RuntimeError(f"the body failed: {mask(f'{type(error).__name__}: {error}')}")
+        except BaseException as error:  # an exit or an interrupt, which goes on as one
+            rebuilt = type(error)(*masked_record(error.args, mask))
         raise rebuilt
 
 
