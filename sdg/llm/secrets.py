@@ -171,8 +171,8 @@ def check_address(url: str | None) -> None:
 
 def is_loopback(url: str) -> bool:
     """Whether an address is on this machine."""
-    name = urlsplit(url).hostname or ""
     try:
+        name = urlsplit(url).hostname or ""
         return name == "localhost" or ipaddress.ip_address(name).is_loopback
     except ValueError:
         return False
