@@ -34,7 +34,7 @@ class Tools:
             return (forward or tool.invoke)(command.argument)
         try:
             arguments = json.loads(command.argument)
-        except ValueError:  # also where a private value with a quotation mark was filled in
+        except ValueError:
             arguments = None
         if not isinstance(arguments, dict) or not arguments.keys() <= set(names):
             raise IllegalCommand(f"{command.name} takes {', '.join(names)}: write them as a JSON object")

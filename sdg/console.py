@@ -85,6 +85,17 @@ def _say(text: str) -> None:
     print(f"sdg: {text}", file=sys.stderr)
 
 
+def ask_in_terminal(question: str) -> bool:
+    """A person's yes, typed after the question, which has a line of its own beside bars; without a terminal it is
+    no."""
+    import termios
+
+    if asks := sys.stdin is not None and sys.stdin.isatty():
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
+    _say(f"{readable(question)} [y/N]")
+    return asks and sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 SECONDS_BETWEEN_LINES = 10.0
 
 

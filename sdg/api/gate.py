@@ -110,6 +110,8 @@ class _Call:
         self.acted = False
         self._held_already = False
         self._last_two: tuple[Observation, Observation] = (PlainObservation(""), PlainObservation(""))
+        self._held: tuple[Any, Any] = ((), ())
+        """What the elements of these held when they were observed."""
 
     def observe(self) -> Observation:
         """What the executor observes; text becomes an observation."""
@@ -118,6 +120,7 @@ class _Call:
         if isinstance(shown, PlainObservation):  # an executor may draw into the same picture again
             shown = replace(shown, image=None if shown.image is None else np.array(shown.image))
         self._last_two = (self._last_two[1], shown)
+        self._held = (self._held[1], _snapshot(list(shown.elements), {}))
         return shown
 
     def perform(self, command: Command) -> SkillResult:
@@ -153,8 +156,10 @@ class _Call:
         if command.name in self._reads or self._held_already:
             return Verdict(True, "it held already" if self._held_already else "it reads")
         first, last = self._last_two  # unmasked: the observations of guards lack values and pictures
-        changed = (first.text, first.elements) != (last.text, last.elements) or not np.array_equal(
-            cast(Any, first.image), cast(Any, last.image)
+        changed = (
+            first.text != last.text
+            or self._held[0] != self._held[1]
+            or not np.array_equal(cast(Any, first.image), cast(Any, last.image))
         )
         return Verdict(changed, "something changed" if changed else f"{command} changed nothing that can be seen")
 
@@ -162,6 +167,24 @@ class _Call:
 def _names(names: Sequence[str]) -> tuple[str, ...]:
     """The names; a text is one name."""
     return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _snapshot(value: Any, places: dict[int, int]) -> Any:
+    """What a value holds now, as plain containers, because an executor may change its elements in place. An object that
+    was met before, whose place is in `places`, becomes this place."""
+    if isinstance(value, dict):
+        return {key: _snapshot(item, places) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_snapshot(item, places) for item in value]
+    if isinstance(value, set | np.ndarray):
+        return value.copy() if isinstance(value, set) else value.tolist()
+    state = None if callable(value) else object.__getstate__(value)
+    if state is None:
+        return value
+    if id(value) in places:
+        return places[id(value)]
+    places[id(value)] = len(places)
+    return type(value), _snapshot(state, places)
 
 
 def _finished(answer: Any) -> Any:

@@ -5,17 +5,22 @@ import json
 import os
 import re
 from base64 import b64encode
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from html import escape
+from itertools import chain
+from typing import NamedTuple
 from unicodedata import digit, normalize
 from urllib.parse import quote, unquote, urlsplit
 
 SHORTEST = 4
 """Fewest digits of a number that is found with blanks between them."""
-SHORTEST_DISGUISED = 8
+SHORTEST_KEY = 8
 """Fewest characters of a key, because servers without keys are given words such as EMPTY, which hiding would take out
-of programs; fewest of any secret that is found in other forms."""
+of programs; fewest of any secret that is found without its last letter."""
+SHORTEST_DISGUISED = 4
+"""Fewest characters of a secret that is found backwards, spaced, as hex or base64."""
 DIGITS = 7
 
 
@@ -25,7 +30,7 @@ def hider(secrets: Collection[str], *, mark: str) -> Callable[[str], str]:
     It finds a secret in any case, without its last letter, backwards, spaced, as addresses write it, as hex or base64.
     Cut a text after this, not before: the rest of a secret isn't found.
     """
-    return replacer({secret: mark for secret in secrets if len(secret) >= SHORTEST_DISGUISED})
+    return replacer({secret: mark for secret in secrets if len(secret) >= SHORTEST_KEY})
 
 
 def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = False) -> Callable[..., str]:
@@ -36,42 +41,76 @@ def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = 
     `DIGITS` digits is found with any blanks and signs between them, a shorter one also beside letters and with single
     blanks. Letters and digits of other kinds (full width, Arabic) count as the plain ones.
     """
-    forms: dict[str, str] = {}
+    forms: dict[str, _Form] = {}
     for secret, mark in marks.items():
-        for form in _forms(secret):
-            literal = re.escape(form.translate(_plain_letters()))
-            forms.setdefault(literal if len(secret) >= whole_below else rf"(?<!\w){literal}(?!\w)", mark)
-        digits = [letter for letter in secret.translate(_plain_letters()) if letter.isdecimal()]
+        for written in _forms(secret):
+            letters = written.translate(_alike())
+            literal = re.escape(letters)
+            pattern = literal if len(secret) >= whole_below else rf"(?<!\w){literal}(?!\w)"
+            forms.setdefault(pattern, _Form(pattern, letters, mark))
+        digits = [letter for letter in secret.translate(_alike()) if letter.isdecimal()]
         if numbers and (len(digits) >= DIGITS or (len(digits) == len(secret) > 2)):
             blank = " ?" if len(digits) >= SHORTEST else ""
             between = "[ ().-]{0,2}" if len(digits) >= DIGITS else blank
-            forms.setdefault(r"(?<!\d)" + between.join(digits) + r"(?!\d)", mark)
-    if not forms:
-        return lambda text, mark_of=None: text
-    literals = sorted(forms, key=len, reverse=True)
-    # Only literals, except for a blank or two between digits, so that any text is searched in linear time.
-    pattern = re.compile("|".join(f"({form})" for form in literals), re.IGNORECASE)
+            pattern = r"(?<!\d)" + between.join(digits) + r"(?!\d)"
+            forms.setdefault(pattern, _Form(pattern, "".join(digits), mark))
+    longest_first = sorted(forms.values(), key=lambda form: len(form.pattern), reverse=True)
+    by_beginning = defaultdict[str, list[int]](list)
+    for rank, form in enumerate(longest_first):
+        by_beginning[form.letters[:2]].append(rank)
+
+    def standing_in(text: str) -> Iterator[tuple[int, int]]:
+        """Where the letters of forms stand in a text, and which form's: only of those whose first two letters do."""
+        beginnings = {text[place : place + 2] for place in range(len(text))}.union(text)
+        for rank in chain.from_iterable(by_beginning[beginning] for beginning in by_beginning.keys() & beginnings):
+            start = text.find(longest_first[rank].letters)
+            while start >= 0:
+                yield start, rank
+                start = text.find(longest_first[rank].letters, start + 1)
 
     def replace(text: str, mark_of: Callable[[str, str], str] = lambda mark, found: mark) -> str:
+        letters = text.translate(_alike())
+        outside_blanks = [place for place, letter in enumerate(letters) if letter not in " ().-"]
+        every_place = range(len(letters))
+        candidates = {
+            (places[start], rank)
+            for places in (every_place, outside_blanks)
+            for start, rank in standing_in("".join(letters[place] for place in places))
+        }
         pieces: list[str] = []
         end = 0
-        for match in pattern.finditer(text.translate(_plain_letters())):
-            mark = forms[literals[(match.lastindex or 1) - 1]]
-            pieces += [text[end : match.start()], mark_of(mark, text[match.start() : match.end()])]
-            end = match.end()
+        for start, rank in sorted(candidates):
+            form = longest_first[rank]
+            match = re.compile(form.pattern).match(letters, start) if start >= end else None
+            if match:
+                pieces += [text[end:start], mark_of(form.mark, text[start : match.end()])]
+                end = match.end()
         return "".join([*pieces, text[end:]])
 
     return replace
 
 
+class _Form(NamedTuple):
+    """A form of a secret: the expression that finds it, its letters without blanks between digits, and its mark."""
+
+    pattern: str
+    letters: str
+    mark: str
+
+
 @lru_cache(maxsize=1)
-def _plain_letters() -> dict[int, str]:
-    """Plain letters, digits and blanks for single ones of other kinds (NFKC), so that texts keep their length; up to
-    the last digits of Unicode."""
-    letters = {code: normalize("NFKC", chr(code)) for code in range(128, 0x1FBFA)}
-    single = {code: letter for code, letter in letters.items() if len(letter) == 1}
-    single |= {code: str(digit(letter)) for code, letter in single.items() if letter.isdecimal()}
-    return {code: letter for code, letter in single.items() if letter != chr(code)}
+def _alike() -> dict[int, str]:
+    """One letter for all that count as the same, so that texts keep their length: those of other kinds (NFKC), digits
+    of any alphabet, those that differ in case, where İ counts as i; up to the last digits of Unicode."""
+    alike: dict[int, str] = {}
+    caseless: dict[str, str] = {}
+    for code in range(0x1FBFA):
+        compatible = normalize("NFKC", chr(code))
+        letter = compatible if len(compatible) == 1 else chr(code)
+        letter = str(digit(letter)) if letter.isdecimal() else letter
+        folded = letter.lower().upper().replace("\u0307", "")
+        alike[code] = caseless.setdefault(folded, folded if len(folded) == 1 else letter.lower())
+    return alike
 
 
 def _forms(secret: str) -> Iterator[str]:
@@ -79,7 +118,12 @@ def _forms(secret: str) -> Iterator[str]:
     yield from _notations(secret, data)
     if len(secret) < SHORTEST_DISGUISED:
         return
-    yield from (secret[:-1], secret[::-1], " ".join(secret), data.hex())
+    yield from (secret[::-1], " ".join(secret), data.hex())
+    base64 = b64encode(data).decode().rstrip("=")
+    if len(secret) >= SHORTEST_KEY:
+        yield secret[:-1]
+    else:  # The shortest are found as whole words only.
+        yield from (base64, base64.replace("+", "-").replace("/", "_"))
     for before in range(3):  # In base64, a text looks different after 0, 1 or 2 other bytes.
         core = b64encode(bytes(before) + data).decode()[(8 * before + 5) // 6 : 8 * (before + len(data)) // 6]
         yield from (core, core.replace("+", "-").replace("/", "_"))
@@ -127,8 +171,8 @@ def check_address(url: str | None) -> None:
 
 def is_loopback(url: str) -> bool:
     """Whether an address is on this machine."""
-    name = urlsplit(url).hostname or ""
     try:
+        name = urlsplit(url).hostname or ""
         return name == "localhost" or ipaddress.ip_address(name).is_loopback
     except ValueError:
         return False

@@ -58,6 +58,7 @@ class Likeness:
     def __init__(self, values: Mapping[str, str], run: int, *, shortest: int = SHORT) -> None:
         folded = {name: fold(value)[0] for name, value in values.items()}
         self._values = {name: letters for name, letters in folded.items() if len(letters) >= shortest}
+        self._parts = {name: _parts(letters) for name, letters in self._values.items()}
         self._run = run
         self._runs: dict[str, str] = {}
         for name, letters in self._values.items():
@@ -110,8 +111,17 @@ class Likeness:
                 if name := self._runs.get(letters[start : start + size]):
                     yield start, start + size - 1, name
         for name, value in (self._values if misread else {}).items():
+            if not any(part in letters for part in self._parts[name]):
+                continue
             for last in _ends(value, letters, len(value) // MISREAD):
                 yield max(last - len(value), letters.rfind(OUTSIDE, 0, last)) + 1, last, name
+
+
+def _parts(value: str) -> list[str]:
+    """A value cut into more parts than it may have wrong letters, so that one at least stands in each likeness."""
+    count = len(value) // MISREAD + 1
+    size = len(value) // count
+    return [value[n * size : (n + 1) * size] for n in range(count)]
 
 
 def _pieces(text: str) -> Iterable[tuple[tuple[int, int], str]]:

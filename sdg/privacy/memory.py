@@ -149,13 +149,15 @@ class Placeholders:
         wholes = ["".join(f"{{{name}}}" for name in self._values if name in own_names) for own_names in names]
         return [whole or text for whole, text in zip(wholes, masked, strict=True)]
 
-    def fill(self, text: str) -> str:
-        """The text with its placeholders filled in. Raises PrivacyError for an unknown one."""
+    def fill(self, text: str, *, as_json: bool = False) -> str:
+        """The text with its placeholders filled in; in JSON, values are written as its texts are. Raises PrivacyError
+        for an unknown one."""
         unknown = [name for name in PLACEHOLDER.findall(text) if name not in self._values]
         if unknown:
             placeholders = ", ".join(f"{{{name}}}" for name in self._values) or "none"
             raise PrivacyError(f"no value is kept for the placeholder {{{unknown[0]}}}; there are: {placeholders}")
-        return PLACEHOLDER.sub(lambda match: self._values[match[1]], text)
+        written = (lambda value: json.dumps(value, ensure_ascii=False)[1:-1]) if as_json else str
+        return PLACEHOLDER.sub(lambda match: written(self._values[match[1]]), text)
 
     def save(self, path: Path) -> None:
         """Write it encrypted, readable only by its owner, with what other processes kept there meanwhile. Raises

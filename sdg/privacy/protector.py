@@ -6,6 +6,7 @@ in on the way to the body that acts.
     Command("type_text", "{password}") -> ProtectedBody -> the body; what it shows or says comes back masked
 """
 
+import json
 import os
 import re
 import unicodedata
@@ -45,9 +46,20 @@ class Protector:
         path: Path | None = None,
         parts: bool = False,
     ) -> None:
-        self.memory, self.fill = memory, memory.fill
+        self.memory = memory
         self.mask = memory.mask_parts if parts else memory.mask
         self._recognisers, self._path = tuple(recognisers), path
+
+    def fill(self, text: str) -> str:
+        """The text with its placeholders filled in, in a JSON object or list so that it says the values; unchanged
+        while there are none. Raises PrivacyError for an unknown placeholder."""
+        if not any(self.memory):
+            return text
+        try:
+            is_json = isinstance(json.loads(text), dict | list)
+        except (ValueError, RecursionError):
+            is_json = False
+        return self.memory.fill(text, as_json=is_json)
 
     def admit(self, instruction: str) -> str:
         """The user's instruction with placeholders in place of sensitive values.
@@ -160,9 +172,11 @@ class ProtectedBody:
         try:
             return act()
         except (PrivacyError, IllegalCommand) as error:
-            rebuilt: Exception = IllegalCommand(mask(str(error)))
+            rebuilt: BaseException = IllegalCommand(mask(str(error)))
         except Exception as error:
             rebuilt = RuntimeError(f"the body failed: {mask(f'{type(error).__name__}: {error}')}")
+        except BaseException as error:  # an exit or an interrupt, which goes on as one
+            rebuilt = type(error)(*masked_record(error.args, mask))
         raise rebuilt
 
 

@@ -144,3 +144,13 @@ def test_models_and_guards_of_ones_own_judge_too_and_an_error_refuses() -> None:
     assert sdg.Gate(tools, model=Judge()).execute("read", "lunch").error == "no"
     assert "no answer" in sdg.Gate(tools, guards=[Careful()]).execute("read", "lunch").error
     assert "screenshot" in sdg.Gate(tools, guards=["screens"]).execute("read", "lunch").error
+
+
+@pytest.mark.parametrize("value", [r"ab\tcd!9x", r"C:\new\users", 'quo"te-longer'])
+def test_a_tool_gets_the_value_that_is_meant(value: str) -> None:
+    got: list[str] = []
+    tool = SimpleNamespace(name="login", description="", inputs={"text": {}}, forward=lambda text: got.append(text))
+    gate = sdg.Gate(Tools([tool], lambda: str(len(got))))
+    assert gate.admit(f"log in with {{pw={value}}}") == "log in with {pw}"
+    GatedTool(tool, gate)("{pw}")
+    assert got == [value]

@@ -24,13 +24,13 @@ from sdg.errors import UserError
 from sdg.experiments.play.film import data_address, episode_gif, png
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.play.solve import solve
+from sdg.llm.secrets import is_loopback
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.library.store import load_library
 from sdg.storage import read_rows
 
 PAGE = Path(__file__).parent / "page"
 PAGES = {"/": "index.html", "/page.js": "page.js", "/page.css": "page.css"}
-LOOPBACK = ("127.0.0.1", "localhost")
 MAX_BYTES = 1 << 16
 """Longest request."""
 HEADERS = {
@@ -172,8 +172,11 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
         def _is_ours(self) -> bool:
             """Whether our own page asks by this machine's name, because another site's name may lead here, too."""
             host_header = str(self.headers.get("Host"))
-            local = host not in LOOPBACK or host_header.partition(":")[0] in LOOPBACK
-            return local and self.headers.get("Origin") == f"http://{host_header}"
+            address, port = server.server_address[:2]
+            names_us = host_header in (host, f"{host}:{port}") or is_loopback(f"http://{host_header}")
+            return (names_us or not is_loopback(f"http://{address!s}")) and self.headers.get(
+                "Origin"
+            ) == f"http://{host_header}"
 
         def _answer(self, status: int, body: bytes, kind: str = "text/plain") -> None:
             self.send_response(status)
@@ -186,7 +189,8 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
         def log_message(self, *values: Any) -> None:
             """Log nothing: the page shows what happens."""
 
-    return ThreadingHTTPServer((host, port), Handler)
+    server = ThreadingHTTPServer((host, port), Handler)
+    return server
 
 
 def _film_address(episode: EpisodeResult) -> str:

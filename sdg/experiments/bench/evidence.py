@@ -42,7 +42,7 @@ from sdg.envs.kernels import cache_folder
 from sdg.errors import UserError
 from sdg.experiments.bench import options
 from sdg.experiments.config.assembly import LIBRARY, run_settings
-from sdg.experiments.config.config import find_config, load
+from sdg.experiments.config.config import find_config, load, shipped_config
 from sdg.experiments.play.episodes import PlainRecipe, Recipe, evaluation_tasks
 from sdg.experiments.play.players import FlatAgent, PlannerRecipe, recipes
 from sdg.experiments.report.data import value_of
@@ -150,7 +150,7 @@ def rows(
     ),
     agents: Annotated[Sequence[str], options.list_option("rows of the table above")] = AGENTS,
     library: options.Library = "",
-    config: Annotated[str, typer.Option(help="what other libraries are trained from")] = "library",
+    config: Annotated[str, typer.Option(help="what other libraries are trained from (default: library)")] = "",
     steps: Annotated[int, typer.Option(min=1, help="environment steps of the flat policies, in all")] = 3_000_000,
     allow_dev_seeds: Annotated[bool, typer.Option(help="allow seeds used in development; nothing to publish")] = False,
     processes: options.Processes = 0,
@@ -214,7 +214,7 @@ def _with_digest(name: str, checksum: str) -> str:
 
 def grounded_variant(config: str, place: Path, *, overlay: Sequence[str]) -> Path:
     """Train the library of a config with other settings, in its own run folder; an interrupted run is resumed."""
-    settings = load(find_config(config), overlay=overlay)
+    settings = load(find_config(config) if config else shipped_config("library"), overlay=overlay)
     if not (place / LIBRARY / "library.json").is_file():
         progress().note(f"training {place.name}: {', '.join(overlay)}")
         with RunFolder.start(place, run_settings(settings)) as run_folder:

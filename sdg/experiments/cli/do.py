@@ -1,10 +1,9 @@
 """`sdg do TASK --url URL`: a task on your own page."""
 
 import sys
-import termios
 from pathlib import Path
 
-from sdg.console import INTERRUPTED, output, readable
+from sdg.console import INTERRUPTED, ask_in_terminal, output
 from sdg.envs.ui.access import Access
 from sdg.errors import SDGError, UserError
 from sdg.experiments.config.assembly import model_settings
@@ -49,7 +48,7 @@ def do_on_page(
                 page,
                 task,
                 model=build_model(model_settings(config, None)),
-                agrees=(lambda _: True) if yes else _ask,
+                agrees=(lambda _: True) if yes else ask_in_terminal,
                 access=Access(url or str(page.url), allow),
                 owned=not running,
                 address=url,
@@ -61,11 +60,3 @@ def do_on_page(
             ) from None
         lines.details([result.to_json()])
     return int(not result.done)
-
-
-def _ask(question: str) -> bool:
-    """A person's yes in the terminal, typed after the question; without a terminal it is no."""
-    if asks := sys.stdin is not None and sys.stdin.isatty():
-        termios.tcflush(sys.stdin, termios.TCIFLUSH)
-    print(f"sdg: {readable(question)} [y/N] ", end="", file=sys.stderr, flush=True)
-    return asks and sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -245,7 +245,7 @@ def compose(
     """
     from sdg.experiments.compose.command import compose as composed
 
-    config, _ = resolve("models", None, llm=llm, assignments=assignments)
+    config, _ = resolve(None, None, llm=llm, assignments=assignments, default="models")
     with output(as_json=as_json) as lines:
         lines.rows(
             composed(
@@ -286,7 +286,7 @@ def do_on_page(
     from sdg.experiments.cli.do import do_on_page as do_it
     from sdg.experiments.play.pages import PageTaskSettings
 
-    config, _ = resolve("models", None, llm=llm, assignments=assignments)
+    config, _ = resolve(None, None, llm=llm, assignments=assignments, default="models")
     return do_it(
         config,
         task,
@@ -334,14 +334,21 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def resolve(
-    config: str | None, out: Path | None, *, llm: str | None, assignments: list[str] | None, seed: int | None = None
+    config: str | None,
+    out: Path | None,
+    *,
+    llm: str | None,
+    assignments: list[str] | None,
+    seed: int | None = None,
+    default: str = "quickstart",
 ) -> tuple[RunConfig, Path]:
-    """The config and its run folder: the named config, or the one that the folder was begun with."""
-    from sdg.experiments.config.config import find_config, load
+    """The config and its run folder: the named config, the one that the folder was begun with, or a shipped one."""
+    from sdg.experiments.config.config import find_config, load, shipped_config
     from sdg.llm.registry import parse_llm
 
     begun_with = (out or Path()) / "config.yaml"
-    path = begun_with if config is None and out and begun_with.exists() else find_config(config or "quickstart")
+    unnamed = begun_with if out and begun_with.exists() else shipped_config(default)
+    path = unnamed if config is None else find_config(config)
     model = parse_llm(llm) if llm is not None else {}
     if "transcript" in model and Path(model["transcript"]).is_dir():
         model["transcript"] = str(Path(model["transcript"]) / "transcript.jsonl")

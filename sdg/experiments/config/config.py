@@ -26,7 +26,7 @@ from sdg.gate.registry import check_guards
 from sdg.induction.induce import InduceSettings
 from sdg.llm.budget import BudgetSettings
 from sdg.llm.registry import provider_of
-from sdg.llm.secrets import SHORTEST_DISGUISED, check_address
+from sdg.llm.secrets import SHORTEST_KEY, check_address
 from sdg.privacy.protector import OFF, ON
 from sdg.privacy.recognisers import RECOGNISERS
 from sdg.skills.learning import LEARNERS
@@ -222,9 +222,14 @@ def load(path: Path, *, overlay: Iterable[str] = (), seed: int | None = None) ->
     return config
 
 
+def shipped_config(name: str) -> Path:
+    """A config that comes with sdg: where nobody named one, because a config of the current folder can name code."""
+    return CONFIGS / f"{name}.yaml"
+
+
 def find_config(name: str) -> Path:
-    """A config by path, or by its name in configs/ here or in the repository."""
-    paths = [Path(name), Path("configs") / f"{name}.yaml", CONFIGS / f"{name}.yaml"]
+    """A config that the user named: by path, or by its name in configs/ here or among those that come with sdg."""
+    paths = [Path(name), Path("configs") / f"{name}.yaml", shipped_config(name)]
     return next((path for path in paths if path.is_file()), paths[0])
 
 
@@ -289,7 +294,7 @@ def _fault(document: Document, details: Mapping[str, Any]) -> str:
     if details["type"] == "value_error":
         return f"{place}: {name}: {str(details['msg']).removeprefix('Value error, ')}"
     value = details["input"]
-    echo = f" (it is {value!r})" if len(str(value)) < SHORTEST_DISGUISED else ""  # what is longer may be a key
+    echo = f" (it is {value!r})" if len(str(value)) < SHORTEST_KEY else ""  # what is longer may be a key
     return f"{place}: {name} {str(details['msg']).removeprefix('Input ')}{echo}"
 
 

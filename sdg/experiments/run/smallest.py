@@ -6,7 +6,7 @@ from pathlib import Path
 from sdg.console import progress
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.experiments.config.assembly import run_settings
-from sdg.experiments.config.config import find_config, load
+from sdg.experiments.config.config import load, shipped_config
 from sdg.experiments.run.runs import run
 from sdg.storage import RunFolder
 
@@ -14,6 +14,6 @@ if __name__ == "__main__":
     world = BabyAIWorld("GoToLocal")
     world.reset(0)
     world.forget()  # the one kernel that no small run needs
-    config = load(find_config("tiny"), overlay=["cycles=2"])
+    config = load(shipped_config("tiny"), overlay=["cycles=2"])
     with tempfile.TemporaryDirectory() as parent, RunFolder.start(Path(parent, "run"), run_settings(config)) as folder:
         list(run(config, folder, until="run", progress=progress(quiet=True)))

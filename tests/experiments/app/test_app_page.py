@@ -122,6 +122,19 @@ def test_no_other_site_can_ask(address: str, headers: dict[str, str]) -> None:
     assert post(address, "/about", **headers)[0] == 403
 
 
+@pytest.mark.parametrize("host", ["127.0.0.2", "localhost", "0.0.0.0"])
+def test_a_server_on_loopback_answers_to_its_own_names_alone(host: str) -> None:
+    with serve(Playground(SHIPPED), host=host) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        bound, port = server.server_address[:2]
+        address = f"{bound!s}:{port}"
+        asked = {f"{host}:{port}", host, address, f"localhost:{port}", "evil.example", f"evil.example:{port}", "["}
+        answers = {name: post(address, "/about", Host=name, Origin=f"http://{name}")[0] for name in sorted(asked)}
+        server.shutdown()
+    others = {name for name, status in answers.items() if status == 403}
+    assert others == (set() if host == "0.0.0.0" else {"evil.example", f"evil.example:{port}", "["})
+
+
 def test_a_browser_that_leaves_the_port_out_is_ours(address: str) -> None:
     """Port 80 is in no Host header."""
     assert post(address, "/about", Host="127.0.0.1", Origin="http://127.0.0.1")[0] == 200

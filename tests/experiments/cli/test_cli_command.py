@@ -16,6 +16,7 @@ import pytest
 
 import sdg.experiments.run
 from sdg.envs.instructions import seeds
+from sdg.errors import UserError
 from sdg.experiments.bench import BENCHMARKS
 from sdg.experiments.cli import main as cli
 from sdg.experiments.config.config import load
@@ -70,6 +71,29 @@ def test_a_table_is_harmless_to_a_terminal(runs: Callable[[Run], None], capsys: 
     captured = capsys.readouterr()
     assert "\x1b" not in captured.out + captured.err
     assert "a\\x1b[31m\\u2028[b]" in captured.out
+
+
+@pytest.mark.parametrize(
+    "command", [["run"], ["solve"], ["do", "a task"], ["compose", "nowhere"], ["bench", "miniwob"]]
+)
+def test_a_folder_s_own_config_counts_only_where_it_is_named(
+    runs: Callable[[Run], None], command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs(one_row)
+    miniwob = "sdg.experiments.bench.screens.command"
+    monkeypatch.setattr(f"{miniwob}.require_browser", str)
+    monkeypatch.setattr(f"{miniwob}.open_folder", raiser(UserError("far enough")))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "stranger", raising=False)
+    Path("stranger.py").write_text("open('ran', 'w').close()")
+    Path("configs").mkdir()
+    for name in ("quickstart", "models"):
+        for place in (Path(name), Path("configs") / f"{name}.yaml"):
+            place.write_text("name: stranger\nlevels: [GoToLocal]\ndomain: 'stranger:DOMAIN'\n")
+    cli.main(command)
+    assert not Path("ran").exists()
+    assert cli.main(["run", "--config", "quickstart"]) == 2
+    assert Path("ran").exists(), "the folder's own config would have run it"
 
 
 def raiser(error: BaseException) -> Run:

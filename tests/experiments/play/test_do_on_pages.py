@@ -19,9 +19,9 @@ import pytest
 from PIL import Image
 
 import sdg
+from sdg.console import ask_in_terminal
 from sdg.envs.ui.browser import chromium, what_is_missing
 from sdg.errors import UserError
-from sdg.experiments.cli.do import _ask
 from sdg.experiments.cli.main import main
 from sdg.experiments.play import pages
 from sdg.experiments.play.pages import PageTaskSettings, do_task
@@ -90,7 +90,7 @@ def test_what_was_typed_before_a_question_does_not_answer_it(monkeypatch: pytest
             with monkeypatch.context() as patch:
                 patch.setattr(sys, "stdin", typed)
                 patch.setattr(sys, "stderr", SimpleNamespace(write=write, flush=lambda: None))
-                assert _ask("Delete it: go on?") is (late == "y")
+                assert ask_in_terminal("Delete it: go on?") is (late == "y")
     os.close(person)
 
 

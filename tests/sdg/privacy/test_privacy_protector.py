@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -261,6 +263,48 @@ def test_a_model_s_own_placeholders_are_refused(argument: str) -> None:
     assert screen.written == ""
     assert "no value is kept for the placeholder" in outcome.error
     assert outcome.error.endswith("{pin}")
+
+
+def test_braces_are_only_braces_where_no_value_is_kept() -> None:
+    for argument in ("print(f'{x}')", r"\frac{a}{b}", "Hello {name},", '{"text": "{x}"}'):
+        screen = Screen()
+        body = ProtectedBody(screen, Protector((), Placeholders()))
+        assert GatedExecutor(body, OpenGate()).execute(Command("write", argument)).success
+        assert screen.written == argument
+    with pytest.raises(PrivacyError, match="no value is kept"):
+        Protector((), Placeholders()).admit("write {name}")
+
+
+@pytest.mark.parametrize("value", [r"ab\tcd!9x", r"C:\new\users", r"pass\u0041word", r"a\qb-longer", 'quo"te-longer'])
+def test_json_says_the_values_that_are_filled_in(value: str) -> None:
+    ours = protector(pw=value)
+    for arguments in ({"text": "{pw}", "to": "say {pw}!"}, ["{pw}", {"a": ["{pw} {pw}"]}]):
+        filled = ours.fill(json.dumps(arguments))
+        assert json.loads(filled) == json.loads(json.dumps(arguments).replace("{pw}", json.dumps(value)[1:-1]))
+        assert ours.mask(filled) == json.dumps(arguments)
+    assert ours.fill('"{pw}" {pw}') == f'"{value}" {value}', "text is no JSON"
+
+
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, asyncio.CancelledError])
+def test_an_exit_goes_on_without_a_value(kind: type[BaseException]) -> None:
+    class Exits(Screen):
+        def perform(self, command: Command) -> SkillResult:
+            raise kind(f"login failed for {command.argument}")
+
+        def observe(self) -> Observation:
+            raise kind(3)
+
+    body = ProtectedBody(Exits(), protector(pin="hunter2-hunter2"))
+    with pytest.raises(kind) as caught:
+        body.perform(Command("log_in", "{pin}"))
+    assert (caught.value.args, getattr(caught.value, "code", "")) == (
+        ("login failed for {pin}",),
+        "login failed for {pin}" if kind is SystemExit else "",
+    )
+    assert caught.value.__context__ is None
+    with pytest.raises(kind) as caught:
+        body.observe()
+    assert caught.value.args == (3,)
 
 
 def test_a_model_sees_placeholders_and_its_words_are_masked() -> None:

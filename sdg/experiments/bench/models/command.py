@@ -36,7 +36,7 @@ from sdg.experiments.bench.models.recording import (
     recordings_below,
 )
 from sdg.experiments.bench.models.replay import replay_rows
-from sdg.experiments.config.config import find_config, load
+from sdg.experiments.config.config import load, shipped_config
 from sdg.experiments.results.comparison import SHIPPED
 from sdg.llm.registry import parse_llm
 from sdg.skills.statistics import Interval, bootstrap_clustered, wilson_interval
@@ -74,7 +74,7 @@ def rows(
     """The rows of the table. Raises UserError for what isn't there, and if a replay differs from its recording."""
     if llm:
         overlay = [f"model.{key}={value}" for key, value in parse_llm(llm).items()]
-        config = load(find_config("models"), overlay=[*overlay, *(assignments or ())])
+        config = load(shipped_config("models"), overlay=[*overlay, *(assignments or ())])
         request = RecordingRequest(
             config,
             tuple(interfaces),

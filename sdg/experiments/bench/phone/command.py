@@ -9,7 +9,8 @@ The embedded phone is nine small apps in Chromium: its figures are not AndroidLa
 computed as AndroidLab's code does. `held_out_success_rate` covers the 15 tasks from which no prompt, rule or guard was
 made; `--tasks measured` are these and 45 others. Beside them: `false_completes` (finish was said, the task isn't
 solved), `side_effects` (episodes that changed something the task doesn't ask for), `confirmed` (presses that can't be
-undone, to which the benchmark says yes). The folder keeps every episode, and with --traces AndroidLab's folder of each.
+undone, to which the benchmark says yes; on a real phone you are asked in the terminal). The folder keeps every episode,
+and with --traces AndroidLab's folder of each.
 phonerules and phonerandom are no language models.
 """
 

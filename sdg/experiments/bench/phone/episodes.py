@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sdg.console import ask_in_terminal
 from sdg.envs.phone.actions import Device, DeviceLost
 from sdg.envs.phone.adb import AdbPhone
 from sdg.envs.phone.embedded.phone import EmbeddedPhone, initial_state, phone_browser
@@ -168,9 +169,10 @@ class PhoneEpisode:
         )
 
     def _confirm(self, question: str) -> bool:
-        """Before a press that can't be undone: the benchmark says yes and counts."""
-        self.confirmed += 1
-        return True
+        """Before a press that can't be undone: a stand-in says yes, for a phone its user decides; a yes counts."""
+        agreed = isinstance(self.phone, EmbeddedPhone) or ask_in_terminal(question)
+        self.confirmed += agreed
+        return agreed
 
     def _look(self, tree: Any) -> None:
         if isinstance(self.phone, EmbeddedPhone):
@@ -210,8 +212,12 @@ def judge_answer(model: LanguageModel, task: PhoneTask, answer: str) -> bool:
 def play_all(jobs: Sequence[PhoneJob], setting: PhoneSetting, *, processes: int) -> Iterator[PhonePlayed]:
     """Rows as they finish. Raises errors that no episode causes: NoBrowser, BudgetExceeded, ModelError of settings.
 
-    A model that answers over a network is asked about many episodes at once, on pages of one Chromium.
+    A model that answers over a network is asked about many episodes at once, on pages of one Chromium. A phone is
+    played on in this process, because only this one has a terminal.
     """
+    if setting.device != EMBEDDED:
+        yield from play(jobs, setting)
+        return
     at_once = 1 if concurrency_of(setting.model) > 1 else processes
     yield from play_in_processes(play, lose, jobs, setting, processes=at_once)
 

@@ -25,7 +25,7 @@ from sdg.experiments.bench.options import list_option
 from sdg.experiments.bench.scale.machines import SECRET, cluster, kill
 from sdg.experiments.bench.scale.units import Nap, read_environment, sleep
 from sdg.experiments.config.assembly import planner_of
-from sdg.experiments.config.config import find_config, load
+from sdg.experiments.config.config import load, shipped_config
 from sdg.experiments.play.episodes import EpisodeJob, evaluation_tasks, run_jobs
 from sdg.experiments.results.comparison import SHIPPED
 from sdg.experiments.workers.workers import Workers, use_workers
@@ -100,7 +100,7 @@ def _overhead() -> Iterator[Row]:
 
 def _nodes(episodes: int = 24) -> Iterator[Row]:
     """Episodes of the shipped library on two nodes, one of which is killed after a third of them."""
-    config = load(find_config("tiny"))
+    config = load(shipped_config("tiny"))
     planner = planner_of(config, None, SHIPPED, agent="sdg")
     jobs = [
         EpisodeJob(planner, task)

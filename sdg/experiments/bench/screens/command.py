@@ -34,7 +34,7 @@ from sdg.envs.ui.tasks import GUESSED, SEEN, TASKS, UNSEEN, task_name
 from sdg.errors import UserError
 from sdg.experiments.bench import options
 from sdg.experiments.bench.screens.episodes import SCREENSHOT, TRUE, ScreenEpisode, ScreenJob, Setting, lose, play
-from sdg.experiments.config.config import find_config, load
+from sdg.experiments.config.config import load, shipped_config
 from sdg.experiments.play.browsers import play_in_processes
 from sdg.experiments.play.desktop import check_mode
 from sdg.experiments.play.film import data_address
@@ -117,7 +117,7 @@ def with_patience(model: ModelSettings, assignments: Sequence[str]) -> ModelSett
     keys = [assignment.partition("=")[0].removeprefix("model.") for assignment in assignments]
     if wrong := [key for key in keys if key not in PATIENCE]:
         raise UserError(f"--set {wrong[0]!r:.60} isn't model.{', model.'.join(PATIENCE)}; the rest are options here")
-    config = load(find_config("models"), overlay=list(assignments)).model
+    config = load(shipped_config("models"), overlay=list(assignments)).model
     return replace(model, **{key: getattr(config, key) for key in keys})
 
 
