@@ -6,11 +6,13 @@ has a list for each purpose, in the languages that most pages are in; and any co
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib import resources
 from itertools import dropwhile, pairwise
 from typing import cast
 from unicodedata import category, combining, normalize
 
+from sdg.envs.box import Box
 from sdg.envs.phone.actions import PRESSING
 from sdg.envs.ui.affordances import CLICK, POINTING, asked_for
 from sdg.envs.ui.captions import at_point
@@ -74,7 +76,7 @@ class ConfirmGuard:
     says what a command presses where more is known than the picture shows: icons without words, Enter in a form.
     """
 
-    source = CONFIRMATION
+    source = "confirm"
     kind = "rules"
 
     def __init__(
@@ -87,7 +89,7 @@ class ConfirmGuard:
         """Refuses a final press unless `confirm` agrees and the element is still as it was when it was asked about."""
         press_of = self._presses or getattr(observation, "press_of", None)
         press = press_of(command) if press_of else Press()
-        label = final_press(press) or final_label(command, observation)
+        label = final_press(press) or final_picture(press, command, observation) or final_label(command, observation)
         if not label and command.final:
             label = f"{_visible_part(press.words or press.labels or 'something')!r}, which the model calls final"
         if not label:
@@ -98,8 +100,8 @@ class ConfirmGuard:
             if not press.is_still(now) or press.row != now.row:
                 # by the rules, not by the person: the agent may look again
                 return Verdict(False, f"{label}, or its row, changed while it was asked about: look again")
-            return Verdict(True, f"{label} was confirmed", source=self.source)
-        return Verdict(False, f"{label} can't be undone and wasn't confirmed", source=self.source)
+            return Verdict(True, f"{label} was confirmed", source=CONFIRMATION)
+        return Verdict(False, f"{label} can't be undone and wasn't confirmed", source=CONFIRMATION)
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
         """Passes; nobody is asked afterwards."""
@@ -124,6 +126,24 @@ def final_label(command: Command, observation: Observation) -> str:
         if len(words) <= MAX_LABEL_WORDS and _is_final(words):
             return repr(_visible_part(label))
     return ""
+
+
+def final_picture(press: Press, command: Command, observation: Observation) -> str:
+    """What a press on a picture without words would do for good, by the words that are drawn on it, judged as the
+    page's own; "" for nothing."""
+    if not press.picture or words_of(press.words):
+        return ""
+    elements = cast(tuple[ScreenElement, ...], observation.elements)
+    drawn = Box(*map(round, press.box or (0, 0, 0, 0)))
+    texts = [element.text for element in elements if drawn.has_point(*Box(*element.box).middle)]
+    if command.name in AT_POINTS:
+        x, y = map(int, command.argument.split(","))
+        target = at_point((x, y), elements)
+        texts.append(target.text if target else "")
+    role = "control" if press.role == "a" else press.role
+    written = replace(press, role=role, labels="", hints="", classes="", icons="", picture=False)
+    said = [" ".join(dict.fromkeys(filter(None, texts))), texts[-1] if texts else ""]
+    return next(filter(None, (final_press(replace(written, words=text, others=())) for text in said if text)), "")
 
 
 def final_press(press: Press) -> str:

@@ -33,10 +33,12 @@ class NoCommands(SDGError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A model's thoughts, by the paper's five names, and its commands as it wrote them."""
+    """A model's thoughts, by the paper's five names, its commands as it wrote them, and whether it calls all of them
+    final."""
 
     commands: tuple[Any, ...]
     thoughts: Mapping[str, str]
+    final: bool = False
 
 
 def read_answer(reply: str) -> Answer:
@@ -51,12 +53,20 @@ def read_answer(reply: str) -> Answer:
         raise NoCommands('"commands" must be a list with at least one command')
     thoughts = answers[-1].get("thoughts")
     words_by_name = thoughts.items() if isinstance(thoughts, Mapping) else ()
-    return Answer(tuple(commands), {str(name)[:40]: str(words)[:500] for name, words in words_by_name})
+    kept = {str(name)[:40]: str(words)[:500] for name, words in words_by_name}
+    return Answer(tuple(commands), kept, is_called_final(answers[-1]))
 
 
 def is_called_final(written: object) -> bool:
-    """Whether a model says of a command that it wrote that it can't be undone: anything but a plain no counts."""
-    return isinstance(written, Mapping) and written.get("final", False) not in (False, None, "", "false", "no")
+    """Whether a model says of what it wrote that it can't be undone, beside its name or in its arguments: anything but
+    a plain no counts, and `isFinal` or `Final` are `final`, too."""
+    own = written if isinstance(written, Mapping) else {}
+    arguments = own.get("args")
+    said = [*own.items(), *(arguments.items() if isinstance(arguments, Mapping) else ())]
+    letters = (("".join(filter(str.isalpha, str(name).lower())), value) for name, value in said)
+    return any(
+        name in ("final", "isfinal") and value not in (False, None, "", "false", "no") for name, value in letters
+    )
 
 
 def _objects(reply: str) -> list[dict[str, Any]]:
@@ -240,7 +250,7 @@ class Work:
                 self._past.append(f"Thought {self._completions}: {one_line(thoughts, MAX_THOUGHT_CHARS)}")
             self._spoilt = 0
             for written in answer.commands[:MAX_COMMANDS]:
-                if not self._do(written) or self._is_over:
+                if not self._do(written, answer.final) or self._is_over:
                     break
             else:
                 count = len(answer.commands)
@@ -326,10 +336,10 @@ class Work:
         self._change = f"(Changed since observation {number + 1}: {changes})\n\n" if changes else ""
         self._shown = self._completions, screen
 
-    def _do(self, written: object) -> bool:
+    def _do(self, written: object, is_final: bool) -> bool:
         """Carry out one command; False: skip the rest of the answer, which expected another screen."""
         try:
-            command = replace(self._desktop.command(written), final=is_called_final(written))
+            command = replace(self._desktop.command(written), final=is_final or is_called_final(written))
         except IllegalCommand as error:
             self._note(Step(one_line(str(written), 100), f"refused: {one_line(str(error))}"))
             return False

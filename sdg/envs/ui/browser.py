@@ -175,6 +175,36 @@ def open_browser(*flags: str, address: str = "") -> Iterator[Any]:
         _DRIVER.end()
 
 
+def front_page(browser: Any, address: str) -> Any:
+    """The page that was in front last in the running browser at a debugging address, which tells the order of its tabs.
+
+    Raises NoBrowser where there is none, or where one of several can't be told.
+    """
+    pages = [page for context in browser.contexts for page in context.pages]
+    if len(pages) == 1:
+        return pages[0]
+    at = urlsplit(address)
+    with contextlib.suppress(page_error(), ValueError):
+        request = _DRIVER.playwright.request.new_context()
+        listed = request.get(f"{at.scheme.replace('ws', 'http')}://{at.netloc}/json/list", timeout=LOAD_TIMEOUT_MS)
+        order = [tab["id"] for tab in listed.json()]
+        request.dispose()
+        by_name = {_target(page): page for page in pages}
+        pages = [by_name[name] for name in order if name in by_name][:1] or pages
+    if len(pages) != 1:
+        said = "shows no page" if not pages else f"doesn't tell which of its {len(pages)} pages is in front: use --url"
+        raise NoBrowser(f"the browser at {address:.80} {said}")
+    return pages[0]
+
+
+def _target(page: Any) -> str:
+    """The browser's own name of a page."""
+    session = page.context.new_cdp_session(page)
+    name = session.send("Target.getTargetInfo")["targetInfo"]["targetId"]
+    session.detach()
+    return str(name)
+
+
 class Browser(contextlib.AbstractContextManager["Browser"]):
     """A browser with one page. Close it, or use it as a context manager. Raises NoBrowser where there is none.
 

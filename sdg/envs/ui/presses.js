@@ -7,6 +7,7 @@ const acting = `button, a, input, select, textarea, summary, label, ${roles}, [o
 const pressed = `${acting}, [tabindex]`;
 const buttons = 'button, input[type=submit], input[type=image], input[type=button], [role=button]';
 const ends = 'button:not([type=button]):not([type=reset]), input[type=submit], input[type=image]';
+const frames = 'iframe, frame, object, embed';
 const dialogs = 'dialog, [role=dialog], [role=alertdialog], [aria-modal=true]';
 const is = (node, what) => Element.prototype.matches.call(node, what);
 const attr = (node, name) => Element.prototype.getAttribute.call(node, name) || '';
@@ -60,7 +61,7 @@ const words = (node, upto = most, but = '') => {  // those that are shown, of st
   add(node, getComputedStyle(node));
   return said.trim().slice(0, upto);
 };
-const text = each => is(each, 'input') ? each.value || {submit: 'Submit', reset: 'Reset'}[each.type] || '' :
+const text = each => is(each, 'input, textarea') ? each.value || {submit: 'Submit', reset: 'Reset'}[each.type] || '' :
   is(each, 'option') ? each.label : words(each);
 const writes = node => get(node, 'isContentEditable') || document.designMode === 'on';
 const edits = node => is(node, 'input') ?  // keys change its text alone; what a role calls a field may do anything
@@ -70,7 +71,7 @@ const lists = node => is(node, '[role=combobox], [role=listbox]');
 const field = node => edits(node) || !is(node, 'input, button, summary') && (lists(node) ||
   is(node, '[role=textbox], [role=searchbox], iframe, canvas, embed, object'));
 const keeps = node => edits(node) &&  // a click puts the cursor there; what lies in a text may be a button of its own
-  (is(node, 'input') ? !node.readOnly : is(node, 'textarea, select') || !is(node, roles) &&
+  (is(node, 'input, textarea') ? !node.readOnly : is(node, 'select') || !is(node, roles) &&
   (is(node, '[contenteditable]') || !is(node, '[onclick], [tabindex]')));
 const painted = node => {  // a link that is drawn as a button, with words on it
   const style = getComputedStyle(node), filled = !/^rgba.*, 0\)$/.test(style.backgroundColor);
@@ -142,10 +143,10 @@ const entries = (node, typed) => {  // all that arrows, or any of these letters,
   return [...node.options].filter(each => !typed || [...typed].some(letter => first(letter) === first(each.label)))
     .flatMap(each => [each.label, ...is(each, 'optgroup *') ? [`${each.parentNode.label} ${each.label}`] : []]);
 };
+const noted = (node, name) => attr(node, name).split(/\s+/)
+  .map(id => id && get(node, 'getRootNode').call(node).getElementById?.(id)?.textContent);
 const labels = (node, inner) => [...inner.flatMap(titles), ...inner.filter(each => each.tagName === 'title')
-  .map(each => each.textContent), ...attr(node, 'aria-labelledby').split(/\s+/)
-  .map(id => id && get(node, 'getRootNode').call(node).getElementById?.(id)?.textContent)].map(clean)
-  .filter(Boolean).join('\n');
+  .map(each => each.textContent), ...noted(node, 'aria-labelledby')].map(clean).filter(Boolean).join('\n');
 const drawn = node => { const style = getComputedStyle(node);
   return [style.backgroundImage, style.maskImage].map(each => /^url\("/.test(each || '') ? each.slice(5, -2)
     .replace(/^(?!data:).*\//, '') : ''); };
@@ -159,9 +160,25 @@ const classes = node => [...['src', 'class', 'id'].map(name => attr(node, name))
 const grown = (node, most) => { let box = node;
   for (let at = above(node); at && words(at, most).length < most; at = above(at)) box = at;
   return box; };
+const boxOf = node => up(node, dialogs) || grown(node, 300);
+const framed = node => all(boxOf(node), frames).filter(each => each !== node && seen(each));
+const values = each => is(each, 'select') ? [...each.selectedOptions].map(entry => entry.label) :
+  is(each, '[type=password], [type=hidden]') ? [] : each.readOnly || each.disabled ? [each.value] :
+  [each.value ? '' : attr(each, 'placeholder')];
+const held = node => {  // what is asked around a press without being text there: names, notes, values and pictures
+  const box = boxOf(node), form = get(node, 'form');
+  const fields = [...all(box, 'input, textarea, select'), ...form ? get(form, 'elements') : []];
+  const names = [box, ...all(box, 'img, svg, [role=img]').filter(each => seen(each) && !up(each, acting))]
+    .filter(each => each !== node || is(each, dialogs))
+    .map(each => labels(each, is(each, 'svg') ? [...flat(each)] : [each]));
+  const notes = [node, box].flatMap(each => [attr(each, 'aria-description'), ...noted(each, 'aria-describedby')]);
+  const kept = fields.filter(each => each !== node && is(each, 'input, textarea, select') && edits(each) && seen(each));
+  return [...new Set([...names, ...notes, ...kept.flatMap(values)].flatMap(said => (said || '').split('\n')).map(tidy))]
+    .filter(Boolean).join('\n').slice(0, most);
+};
 const around = node => {  // the words of the dialog, or of the little around a button and what the page asks
   const own = up(node, dialogs);
-  const box = own || grown(node, 300), page = own || grown(node, 3000);
+  const box = boxOf(node), page = own || grown(node, 3000);
   const others = new Set(all(page, buttons).map(each => tidy(text(each))));
   const heads = new Set(all(page, 'h1, h2, h3, [role=heading]').map(each => tidy(words(each))));
   const lines = (node, most) => words(node, most).split('\n').map(tidy).filter(line => line &&
@@ -206,9 +223,15 @@ const covered = node => {  // the words that lie where it does, over it or under
       else if (!drawn || meets(rect)) look(each);
     }
   };
-  const box = up(node, dialogs) || document.body;
+  const box = up(node, dialogs) || document.body || document.documentElement;
   if (node !== box && own.width && own.height) look(box);
   return clean(said.filter(Boolean).join(' '));
+};
+const boxAround = nodes => {  // of all that is drawn of them
+  const rects = nodes.map(node => Element.prototype.getBoundingClientRect.call(node))
+    .filter(({width, height}) => width && height);
+  return rects.length ? [Math.min(...rects.map(rect => rect.left)), Math.min(...rects.map(rect => rect.top)),
+    Math.max(...rects.map(rect => rect.right)), Math.max(...rects.map(rect => rect.bottom))] : [];
 };
 const hosts = node => /-|^(article|aside|blockquote|div|footer|h[1-6]|header|main|nav|p|section|span)$/i
   .test(get(node, 'tagName')) && !get(node, 'shadowRoot') && !writes(node);
@@ -221,7 +244,12 @@ const hidden = node => {  // has the focus without being able to, or shows nothi
   let node = deep(document), more = [];
   const canvas = node && way === 'click' && is(node, 'canvas');
   if (!node) return {};
-  if (is(node, 'iframe, frame, object, embed')) return {frame: true};
+  const timeless = said => said.join('\n').split('\n').filter(line => !/\d:\d\d/.test(line)).join('\n').trim();
+  const asking = /^(click|drop|enter|break|space)$/.test(way);
+  if (way === 'said') return timeless([words(document.documentElement, 3000), held(document.documentElement)]);
+  if (way === 'frames') return framed(x === null || is(node, frames) ? node : meant(node)[0]);
+  if (is(node, frames)) return asking ? {frame: true, frames: framed(node).length, modal: !!up(node, dialogs),
+    dialog: timeless([around(node), held(node)])} : {frame: true};
   if (way === 'copy') return {words: is(node, '[type=password]') ? '' : Number.isInteger(node.selectionStart) ?
     node.value.slice(node.selectionStart, node.selectionEnd) : String(getSelection())};
   const types = field(node), keys = x === null, radio = is(node, 'input[type=radio]'), select = is(node, 'select');
@@ -237,6 +265,7 @@ const hidden = node => {  // has the focus without being able to, or shows nothi
   if (keys && is(node, 'body, html') && !writes(node)) {  // the page itself hears of the key, and may agree
     const asks = all(node, dialogs).filter(seen).pop() || (words(node, 300).length < 300 ? node : null);
     return {role: 'button', hints: asks ? 'ok' : '', dialog: asks ? around(asks) : '',
+      frames: asks ? framed(asks).length : 0, others: asks ? [{role: 'button', hints: 'ok', dialog: held(asks)}] : [],
       labels: asks ? all(asks, buttons).filter(seen).map(each => clean(text(each))).join('\n') : ''};
   }
   const taps = way === 'space' || way === 'type' && typed.includes(' ') && lists(node);
@@ -278,21 +307,26 @@ const hidden = node => {  // has the focus without being able to, or shows nothi
     const role = slides ? 'slider' : box ? 'checkbox' : card ? 'card' : button ? 'button' : entry ? 'option' :
       control ? 'control' : way === 'drop' && !fills ? 'drop' : get(node, 'tagName').toLowerCase();
     const modal = !!up(node, dialogs);
-    const asks = slides || (button || control ? modal || shown.length < 60 : is(node, 'a') && shown.length < 25);
+    const picture = !card && !fills && inner.some(each => is(each, 'svg, img, i, canvas, input[type=image]') ||
+      !shown && drawn(each).some(Boolean));
+    const asks = slides || (button || control ? modal || shown.length < 60 :
+      (is(node, 'a') || picture && bare) && shown.length < 25);
     const named = [...fills ? [] : [labels(node, button && !card ? inner : [node]),
       bare && first ? covered(node) : ''], clean(tag), ...first ? more.flatMap(each => [clean(text(each)),
       labels(each, [each])]) : []].filter(Boolean).join('\n');
     const names = (said, from = inner) => clean(from.map(each => said(each).map(plain).join(' ')).join(' '));
     const icons = bare || !button && shown.length >= 60 ? [] : [...flat(node, button ? '' : acting)].slice(0, 40)
       .filter(each => each === node ? /\p{Co}/u.test(shown) : !/[\p{L}\p{N}]/u.test(words(each, 20)));
-    return {role, words: shown, field: types, modal, row: first ? row(node) : 0,
+    const press = {role, words: shown, field: types, modal, row: first ? row(node) : 0,
       unseen: button && said.length >= most || canvas && bare,
       labels: named, hints: names(told(bare)), classes: names(classes), dialog: asks ? around(node) : '',
       icons: names(each => [...told(true)(each), ...classes(each)], icons) + names(drawn, bare ? [] : [node]),
-      picture: !card && !fills && inner.some(each => is(each, 'svg, img, i, canvas, input[type=image]') ||
-        !shown && drawn(each).some(Boolean)) ||
-        !card && !(shown || named || labelled(node) || labels(node, inner)) && taken(node)};
+      picture: picture || !card && !(shown || named || labelled(node) || labels(node, inner)) && taken(node),
+      box: picture && bare ? boxAround(inner) : []};
+    const asked = asks ? held(node) : '';
+    return asked ? [press, {...press, dialog: asked}] : [press];
   };
-  return {...pressOf(node, true, false), others: [
-    ...others.map(each => pressOf(each, false, card && !is(each, 'button'))),
+  const [press, ...asides] = pressOf(node, true, false);
+  return {...press, frames: asking ? framed(node).length : 0, others: [...asides,
+    ...others.flatMap(each => pressOf(each, false, card && !is(each, 'button'))),
     ...seeking ? [{role: 'search', labels: seeking}] : []]};

@@ -1,6 +1,7 @@
-"""The texts of a page and their places as the browser lays them out, those in frames of its origin and in closed shadow
-roots too, turned and faint ones as well. No script of the page's is asked."""
+"""The texts of a page and their places as the browser lays them out, those in frames and in closed shadow roots too,
+turned and faint ones as well. No script of the page's is asked."""
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,21 +50,49 @@ its fields is mistaken for a node's own."""
 
 def texts_of(page: Any) -> list[Placed]:
     """Each line of text, what is in each field or may be shown in it, and the entries of each dropdown, of a page of
-    Playwright's in Chromium; a text that was cut, and stands everywhere, of a page that is too large to be laid out."""
-    session = page.context.new_cdp_session(page)
+    Playwright's in Chromium; a text that was cut, and stands everywhere, of a page that is too large to be laid out, or
+    for a frame of another process that went away meanwhile."""
+    main = page.context.new_cdp_session(page)
+    roots: dict[Any, tuple[Any, _Place]] = {page.main_frame: (main, (0.0, 0.0, None))}
     try:
-        if Frame(page, session).ask(_IS_HUGE, MOST_SIZE):
-            return [("?" * MOST_TEXT, EVERYWHERE)]
-        snapshot = session.send("DOMSnapshot.captureSnapshot", {"computedStyles": [], "includeDOMRects": True})
-        places: dict[int, _Place] = {}
-        return [text for n in range(len(snapshot["documents"])) for text in _texts(session, snapshot, n, places)]
+        texts = _texts_of_process(page, *roots[page.main_frame])
+        for frame in page.frames[1:]:
+            around = roots[frame] = roots.get(frame.parent_frame, roots[page.main_frame])
+            try:
+                own = page.context.new_cdp_session(frame)
+            except page_error():  # its parent's process draws it
+                continue
+            try:
+                roots[frame] = own, _place_of_process(own, *around)
+                texts += _texts_of_process(page, *roots[frame])
+            except page_error():
+                texts.append(("?" * MOST_TEXT, EVERYWHERE))
+        return texts
     finally:
-        session.detach()
+        for session in {id(session): session for session, _ in roots.values()}.values():
+            with contextlib.suppress(page_error()):
+                session.detach()
 
 
 _Place = tuple[float, float, tuple[int, int, int, int] | None]
 """Where a frame's document begins, and the box of a frame that is turned, zoomed or drawn to scale: all of it stands
 for each text in it."""
+
+
+def _texts_of_process(page: Any, session: Any, place: _Place) -> list[Placed]:
+    """The texts of all documents that a process draws, the first of which lies at a place."""
+    if Frame(page, session).ask(_IS_HUGE, MOST_SIZE):
+        return [("?" * MOST_TEXT, place[2] or EVERYWHERE)]
+    snapshot = session.send("DOMSnapshot.captureSnapshot", {"computedStyles": [], "includeDOMRects": True})
+    places = {0: place}
+    return [text for n in range(len(snapshot["documents"])) for text in _texts(session, snapshot, n, places)]
+
+
+def _place_of_process(own: Any, session: Any, place: _Place) -> _Place:
+    """Where the frame of a session lies, which stands in what the process of another draws at a place."""
+    name = own.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
+    node = session.send("DOM.getFrameOwner", {"frameId": name})["backendNodeId"]
+    return place if place[2] else _place_of(session, node, place)
 
 
 def _texts(session: Any, snapshot: dict[str, Any], n: int, places: dict[int, _Place]) -> Iterator[Placed]:
@@ -76,7 +105,7 @@ def _texts(session: Any, snapshot: dict[str, Any], n: int, places: dict[int, _Pl
     frames = nodes["contentDocumentIndex"]
     for node, inner in zip(frames["index"], frames["value"], strict=True):
         if node in at:
-            places[inner] = places[n] if whole else _place_of(session, nodes["backendNodeId"][node])
+            places[inner] = places[n] if whole else _place_of(session, nodes["backendNodeId"][node], places[0])
     rows = zip(*(lines[key] for key in ("layoutIndex", "start", "length", "bounds")), strict=True)
     texts = [(words[layout["text"][place]][start : start + length], box) for place, start, length, box in rows]
     shown = [value for kind in ("inputValue", "textValue") for value in zip(*nodes[kind].values(), strict=True)]
@@ -96,14 +125,19 @@ def _texts(session: Any, snapshot: dict[str, Any], n: int, places: dict[int, _Pl
         yield text[:MOST_TEXT], (x0, y0, x1, y1)
 
 
-def _place_of(session: Any, node: int) -> _Place:
-    """Where a frame's document lies in the viewport; all over it if the frame just went away."""
+def _place_of(session: Any, node: int, corner: _Place) -> _Place:
+    """Where a frame's document lies in the viewport, by the corner of what its process draws; all over it if the frame
+    just went away."""
     try:
         model = session.send("DOM.getBoxModel", {"backendNodeId": node})["model"]
     except page_error():
         return 0, 0, EVERYWHERE
-    x, y = model["border"][::2], model["border"][1::2]
+    x, y = ([edge + start for edge in model["border"][n::2]] for n, start in enumerate(corner[:2]))
     (x0, x1), (y0, y1) = (min(x), max(x)), (min(y), max(y))
     upright = abs(x1 - x0 - model["width"]) < 1 and abs(y1 - y0 - model["height"]) < 1 and (x[0], y[0]) == (x0, y0)
     left, top = model["content"][:2]
-    return left, top, None if upright else (max(int(x0), 0), max(int(y0), 0), int(x1) + 1, int(y1) + 1)
+    return (
+        corner[0] + left,
+        corner[1] + top,
+        None if upright else (max(int(x0), 0), max(int(y0), 0), int(x1) + 1, int(y1) + 1),
+    )

@@ -19,7 +19,7 @@ from urllib.parse import unquote_plus
 import numpy as np
 
 from sdg.envs.ui.access import Access, flags_for, origin_of
-from sdg.envs.ui.browser import NoBrowser, open_browser, page_error
+from sdg.envs.ui.browser import NoBrowser, front_page, open_browser, page_error
 from sdg.envs.ui.changes import what_changed
 from sdg.envs.ui.commands import AT_POINTS
 from sdg.envs.ui.keys import PAGE_KEYS
@@ -325,20 +325,20 @@ def _task_played(
 
 @contextlib.contextmanager
 def open_page(access: Access, *, running: str = "") -> Iterator[Any]:
-    """A page of a browser begun here, or the page that is open in the browser `running` at a debugging address.
+    """A page of a browser begun here, or of the one `running` at a debugging address: the page in front, or a new one
+    for an address to start at, so that no page of the user's is led away.
 
     Raises NoBrowser if no browser or page can be had.
     """
     with open_browser(*flags_for(access), address=running) as browser:
-        if running:
-            pages = [page for context in browser.contexts for page in context.pages]
-            if not pages:
-                raise NoBrowser(f"the browser at {running:.80} shows no page")
-            yield pages[-1]
-        else:
-            try:
+        try:
+            if running and not access.start:
+                page = front_page(browser, running)
+            elif running:
+                page = browser.contexts[0].new_page()
+            else:
                 context = browser.new_context(viewport=VIEWPORT, accept_downloads=False, service_workers="block")
                 page = context.new_page()
-            except page_error() as error:
-                raise NoBrowser(f"the browser gives no page: {str(error).splitlines()[0]:.200}") from None
-            yield page
+        except page_error() as error:
+            raise NoBrowser(f"the browser gives no page: {str(error).splitlines()[0]:.200}") from None
+        yield page

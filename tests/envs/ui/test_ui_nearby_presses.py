@@ -142,6 +142,17 @@ def test_what_hears_of_a_press_is_judged_with_it(page: Any, name: str) -> None:
     assert bool(final_press(PageWorld(page, "").press_of(command, argument))) is (name in ASKED)
 
 
+SVG = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg'><rect width='300' height='200' onclick='1'/>{}</svg>"
+
+
+@pytest.mark.parametrize(("drawn", "is_asked"), [("Next", False), ("Delete all", True)])
+def test_a_page_without_a_body_is_judged(page: Any, drawn: str, is_asked: bool) -> None:
+    page.goto(SVG.format(f"<text x='30' y='40' pointer-events='none'>{drawn}</text>"))
+    press = PageWorld(page, "").press_of(*CLICK)
+    assert (press.labels, bool(final_press(press))) == (drawn, is_asked)
+    page.goto("about:blank")
+
+
 def test_what_lies_around_a_press_is_still_judged_when_it_changed(page: Any) -> None:
     page.set_content(card(f"<span onclick=1 {AT}>Ann</span>", says="Read on"))
     world = PageWorld(page, "")

@@ -20,11 +20,12 @@ from PIL import Image
 
 import sdg
 from sdg.console import ask_in_terminal
-from sdg.envs.ui.browser import chromium, what_is_missing
+from sdg.envs.ui.access import Access
+from sdg.envs.ui.browser import chromium, open_browser, what_is_missing
 from sdg.errors import UserError
 from sdg.experiments.cli.main import main
 from sdg.experiments.play import pages
-from sdg.experiments.play.pages import PageTaskSettings, do_task
+from sdg.experiments.play.pages import PageTaskSettings, do_task, open_page
 from sdg.llm.model import Completion, Message, ModelError, Sampling
 from sdg.storage import RunError
 from tests.shared.screens.task_pages import BIG, CLICK, FINISH, FORM, INTO, PRESSED, Scripted, page_with, play_on_page
@@ -269,6 +270,17 @@ def test_a_running_browser_is_worked_in_and_goes_on(
                          "--out", str(tmp_path / "out")])  # fmt: skip
             (row,) = map(json.loads, capfd.readouterr().out.splitlines())
             assert (code, row["done"], row["address"]) == (0, True, f"{site[0]}/index.html")
+            with open_browser(address=at) as browser:
+                first = browser.contexts[0].pages[0]
+                browser.contexts[0].new_page().goto(f"{site[0]}/index.html?draft")
+                first.bring_to_front()
+            with open_page(Access(""), running=at) as page:
+                assert page.url == f"{site[0]}/index.html"
+            with open_page(Access(site[0]), running=at) as page:
+                assert page.url == "about:blank"
+                assert {each.url.removeprefix(site[0]) for each in page.context.pages} == {
+                    "/index.html", "/index.html?draft", "about:blank"
+                }  # fmt: skip
             assert running.poll() is None
         finally:
             running.terminate()

@@ -180,6 +180,16 @@ UNTOLD = {
         style: f'<iframe srcdoc="{FAINT}" style="width:460px;height:60px;border:0;{style}"></iframe>'
         for style in ("padding:90px 0 0 0", "transform:scale(.6) translate(50px,150px)", "zoom:.6;margin-top:150px")
     },
+    **{
+        f"of another process, {style}": f'<iframe sandbox srcdoc="{FAINT}" '
+        f'style="width:460px;height:60px;border:0;margin-top:50px;{style}"></iframe>'
+        for style in ("padding:90px 0 0 0", "transform:scale(.6)")
+    },
+    "of a process in another": (
+        '<iframe sandbox style="border:0;width:500px;height:200px;padding:20px" srcdoc="<iframe sandbox '
+        f"style='border:0;width:460px;height:60px;padding:30px 0' srcdoc='{FAINT.replace(chr(39), '&quot;')}'>"
+        '</iframe>"></iframe>'
+    ),
     "scrolled": f'<iframe srcdoc="{FAINT}" style="border:0;width:460px;height:60px;margin:700px 0 1000px">'
     "</iframe><script>onload = () => scrollTo(0, 600)</script>",
     "placeholder": f"<style>input::placeholder{{color:#e4e4e4}}</style><input style='{STYLE}' placeholder='{NOTE}'>",

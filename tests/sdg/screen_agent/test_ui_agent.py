@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation, PlainObservation
 from sdg.gate.confirm import ConfirmGuard
 from sdg.gate.executor import Command, IllegalCommand, SkillResult, Verdict
@@ -114,18 +115,44 @@ def test_what_is_no_command_drops_the_rest_of_the_answer() -> None:
     assert pad.pressed == ["over"]
 
 
+PLAIN: dict[str, object] = {"name": "PRESS", "args": {}, "key": "A"}
+
+
 @pytest.mark.parametrize(
-    ("final", "end"), [(True, "infeasible"), ("yes", "infeasible"), (False, "solved"), (None, "solved")]
+    ("reply", "end"),
+    [
+        *(({"commands": [PLAIN | {"final": yes}]}, "infeasible") for yes in (True, "yes")),
+        *(({"commands": [PLAIN | {"final": no}]}, "solved") for no in (False, None)),
+        *(({"commands": [PLAIN | {name: True}]}, "infeasible") for name in ("Final", "final ", "is_final", "isFinal")),
+        ({"commands": [PLAIN | {"args": {"final": True}}]}, "infeasible"),
+        ({"commands": [PLAIN], "final": True}, "infeasible"),
+        ({"final": False, "commands": [PLAIN | {"final": False, "args": {"final": False}, "finally": 1}]}, "solved"),
+    ],
 )
-def test_what_a_model_calls_final_is_asked_about(final: object, end: str) -> None:
+def test_what_a_model_calls_final_is_asked_about(reply: object, end: str) -> None:
     questions: list[str] = []
-    says = Says(json.dumps({"commands": [{"name": "PRESS", "args": {}, "key": "A", "final": final}]}))
+    says = Says(json.dumps(reply))
     guard = ConfirmGuard(lambda question: bool(questions.append(question)))
     work = Work(Pad(), guard, replans=3)
     while work.take_turn(says):
         pass
     assert work.result().end == end
     assert len(questions) == (end == "infeasible")
+
+
+def test_a_guard_that_fails_is_no_person_s_no() -> None:
+    failures = [RuntimeError("the page changed"), RuntimeError("again")]
+
+    def press_of(command: Command) -> Press:
+        if failures:
+            raise failures.pop()
+        return Press()
+
+    work = Work(Pad(), ConfirmGuard(lambda question: False, press_of), replans=3)
+    says = Says(press("A"))
+    while work.take_turn(says):
+        pass
+    assert (work.result().end, len(says.asked)) == ("solved", 3)
 
 
 @pytest.mark.parametrize(

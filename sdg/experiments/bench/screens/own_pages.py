@@ -234,7 +234,8 @@ def _final_flags(reply: str, elements: Sequence[Pressable]) -> list[bool]:
     """For each element whether a reply calls the press final that is nearest to it; none without commands."""
     flags = [False] * len(elements)
     with suppress(NoCommands):
-        for command in filter(is_called_final, read_answer(reply).commands):
+        answer = read_answer(reply)
+        for command in (each for each in answer.commands if answer.final or is_called_final(each)):
             with suppress(KeyError, TypeError, ValueError):  # no press at a point
                 x, y = map(float, command["args"]["coords"])
                 distances = [abs(x - element.middle[0]) + abs(y - element.middle[1]) for element in elements]
