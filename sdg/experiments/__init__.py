@@ -3,7 +3,7 @@
 if __name__ != "sdg.experiments":
     raise ImportError(f"{__name__} is a link for readers: import sdg.experiments")
 
-from sdg.skills.learning import LEARNERS
+from sdg.skills.learners import LEARNERS
 
 LEARNERS.entries.update(
     {

@@ -12,13 +12,12 @@ from itertools import dropwhile, pairwise
 from typing import cast
 from unicodedata import category, combining, normalize
 
-from sdg.envs.box import Box
 from sdg.envs.phone.actions import PRESSING
 from sdg.envs.ui.affordances import CLICK, POINTING, asked_for
 from sdg.envs.ui.captions import at_point
 from sdg.envs.ui.commands import AT_POINTS
 from sdg.envs.ui.parser.screen import ScreenElement
-from sdg.envs.ui.presses import Press
+from sdg.envs.ui.presses import Press, texts_on
 from sdg.envs.world import Observation
 from sdg.gate.executor import CONFIRMATION, MAX_ERROR_CHARS, Command, Verdict
 from sdg.gate.phones import element_of
@@ -134,8 +133,7 @@ def final_picture(press: Press, command: Command, observation: Observation) -> s
     if not press.picture or words_of(press.words):
         return ""
     elements = cast(tuple[ScreenElement, ...], observation.elements)
-    drawn = Box(*map(round, press.box or (0, 0, 0, 0)))
-    texts = [element.text for element in elements if drawn.has_point(*Box(*element.box).middle)]
+    texts = texts_on(press, elements)
     if command.name in AT_POINTS:
         x, y = map(int, command.argument.split(","))
         target = at_point((x, y), elements)

@@ -11,7 +11,7 @@ import numpy as np
 from sdg.envs.batch import Layouts
 from sdg.envs.domain import Domain
 from sdg.induction.induce import VALIDATION_TRIES, InduceSettings, split
-from sdg.skills.learning import LEARNERS
+from sdg.skills.learners import LEARNERS
 from sdg.skills.learning.train import (
     HELD_OUT,
     PRACTICE,

@@ -9,7 +9,7 @@ import numpy as np
 
 from sdg.envs.domain import Domain
 from sdg.hypothesis.hypothesis import Hypothesis, SubgoalRow
-from sdg.skills.learning import policy_of
+from sdg.skills.learners import policy_of
 from sdg.skills.learning.train import HELD_OUT, Point, SkillEvaluation
 from sdg.skills.policy.network import Policy, pack
 from sdg.storage import Rows, RunFolder, RunFolderError, atomic_write, explaining

@@ -8,13 +8,15 @@ origins are entered, too. What lies in a closed shadow root, or is drawn on a ca
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
+from sdg.envs.box import Box
 from sdg.envs.ui.browser import PageError, page_error
+from sdg.envs.ui.parser.screen import ScreenElement
 
 Point = Sequence[float | None]
 """x and y, or None twice for where the focus is."""
@@ -226,6 +228,12 @@ def _answers(press: Press, asked: Sequence[tuple[str, bool]]) -> list[Press]:
     may_answer = (press.role in ("button", "control", "a") or press.box) and len(press.words) < MAX_ANSWER
     texts = [(words, modal) for words, modal in asked if words and may_answer]
     return [replace(press, dialog=words, modal=modal, others=()) for words, modal in texts]
+
+
+def texts_on(press: Press, elements: Iterable[ScreenElement]) -> list[str]:
+    """The texts of the elements that lie on a picture without words."""
+    drawn = Box(*map(round, press.box or (0, 0, 0, 0)))
+    return [element.text for element in elements if drawn.has_point(*Box(*element.box).middle)]
 
 
 def _moved(box: Sequence[float], at: Point, point: Point | None) -> tuple[float, ...]:

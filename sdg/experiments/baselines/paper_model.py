@@ -255,7 +255,7 @@ class PaperLearner(TorchLearner):
 
 
 class _PaperModel:
-    """The paper's model as a learner of skills (`sdg.skills.learning.Learner`)."""
+    """The paper's model as a learner of skills (`sdg.skills.learners.Learner`)."""
 
     def practise(
         self, starts: Starts, settings: TrainSettings, *, seed: int, init_policy: Policy | None

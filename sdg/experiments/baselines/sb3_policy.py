@@ -65,7 +65,7 @@ class _MissionInputs(PlainInputs):
 
 
 class _SB3Policy:
-    """The learner `sb3-policy` (`sdg.skills.learning.Learner`): it plays policies that were learned elsewhere."""
+    """The learner `sb3-policy` (`sdg.skills.learners.Learner`): it plays policies that were learned elsewhere."""
 
     @cached_property
     def practise(self) -> Any:

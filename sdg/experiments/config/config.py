@@ -29,7 +29,7 @@ from sdg.llm.registry import provider_of
 from sdg.llm.secrets import SHORTEST_KEY, check_address
 from sdg.privacy.protector import OFF, ON
 from sdg.privacy.recognisers import RECOGNISERS
-from sdg.skills.learning import LEARNERS
+from sdg.skills.learners import LEARNERS
 from sdg.skills.learning.train import TrainSettings
 from sdg.skills.search.trial import SearchSettings
 from sdg.skills.settings import Count, LayoutSeed, Natural, Positive, PPOSettings, Size

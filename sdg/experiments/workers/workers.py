@@ -20,7 +20,7 @@ from sdg.llm.asking import in_order
 from sdg.sandbox.process.bans import Bans
 from sdg.sandbox.process.board import digest
 from sdg.sandbox.process.pool import POOL_LIMITS, LostJob, Patience, Pool
-from sdg.skills.learning import LEARNERS
+from sdg.skills.learners import LEARNERS
 
 A = TypeVar("A")
 B = TypeVar("B")

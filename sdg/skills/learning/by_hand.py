@@ -17,7 +17,7 @@ from sdg.envs.batch import BatchWorld
 from sdg.envs.domain import Domain, Language
 from sdg.envs.instructions import seeds
 from sdg.skills.checks.check import with_argument
-from sdg.skills.learning import policy_of
+from sdg.skills.learners import policy_of
 from sdg.skills.learning.train import Point, TrainSettings, open_starts, train
 from sdg.skills.library.library import CheckTemplate, LearnedSkill, Skill, SkillLibrary
 from sdg.skills.policy.network import Policy

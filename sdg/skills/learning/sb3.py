@@ -233,7 +233,7 @@ def as_arrays(parameters: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 
 class _SB3:
-    """stable-baselines3's PPO (`sdg.skills.learning.Learner`)."""
+    """stable-baselines3's PPO (`sdg.skills.learners.Learner`)."""
 
     def practise(self, starts: Starts, settings: TrainSettings, *, seed: int, init_policy: Policy | None) -> SB3Learner:
         """PPO on `starts`; a row's horizon is the skill's own."""

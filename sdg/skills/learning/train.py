@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sdg.skills.checks.reward import BatchReward
-from sdg.skills.learning import LEARNERS, Practice, policy_of
+from sdg.skills.learners import LEARNERS, Practice, policy_of
 from sdg.skills.policy.network import Policy, round_weights
 from sdg.skills.practice.env import success_of
 from sdg.skills.practice.starts import Starts, are_possible, join
@@ -47,7 +47,7 @@ class TrainSettings:
     require_same_place: bool = False
     """whether a check counts only in the part of the world in which the attempt began"""
     learner: str = "ppo"
-    """learner of skills: a key of sdg.skills.learning.LEARNERS, or module:attribute"""
+    """learner of skills: a key of sdg.skills.learners.LEARNERS, or module:attribute"""
     ppo: dict[str, Any] = field(default_factory=dict)
     """the learner's own settings that differ from its defaults, such as {batch_size: 256}"""
     network: dict[str, Any] = field(default_factory=dict)

@@ -105,7 +105,7 @@ class ChainedVecEnv(RowsVecEnv):
 
 
 class _PPO:
-    """The project's own learner (`sdg.skills.learning.Learner`)."""
+    """The project's own learner (`sdg.skills.learners.Learner`)."""
 
     def practise(self, starts: Starts, settings: TrainSettings, *, seed: int, init_policy: Policy | None) -> PPOLearner:
         """PPO on `starts`; a row's horizon is the skill's own."""

@@ -81,7 +81,7 @@ class Skill:
     episodes: int
     environment_steps: int
     learner: str = "ppo"
-    """Its learner, which makes a policy of its weights: a key of `sdg.skills.learning.LEARNERS`."""
+    """Its learner, which makes a policy of its weights: a key of `sdg.skills.learners.LEARNERS`."""
     success_known: float | None = None
     left_out: int = 0
     mean_steps: float = 0.0

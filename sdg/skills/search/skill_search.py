@@ -18,7 +18,7 @@ from sdg.envs.domains import domain_of_data
 from sdg.skills.checks.check import asked_about
 from sdg.skills.checks.reward import BatchReward
 from sdg.skills.checks.shape import asked_by, similarity
-from sdg.skills.learning import policy_of
+from sdg.skills.learners import policy_of
 from sdg.skills.library.library import FOLLOWS, USAGES, Skill, SkillLibrary
 from sdg.skills.library.store import load_library
 from sdg.skills.policy.network import Policy

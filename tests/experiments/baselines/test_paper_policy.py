@@ -10,7 +10,7 @@ from sdg.envs.babyai.practice import inputs
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.experiments.baselines.paper_model import PaperNetwork, PaperPolicy
-from sdg.skills.learning import policy_of
+from sdg.skills.learners import policy_of
 from sdg.skills.policy.network import BitsPolicy
 from sdg.skills.practice.starts import Starts
 from sdg.skills.subgoal import CheckFunction

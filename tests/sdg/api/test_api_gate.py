@@ -343,7 +343,11 @@ def change_light(lamp: Any) -> None:
 )
 def test_elements_that_change_in_place_are_seen_to(kind: Any, act: Any, reason: str) -> None:
     lamp = kind()
-    executor = SimpleNamespace(observe=lambda: PlainObservation("a shop", None, (lamp,)), perform=lambda command: act(lamp))
+
+    def look() -> PlainObservation:
+        return PlainObservation("a shop", None, (lamp,))
+
+    executor = SimpleNamespace(observe=look, perform=lambda command: act(lamp))
     assert sdg.Gate(executor, confirm=lambda question: True).execute("buy").reason == reason
 
 

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from sdg.experiments.workers.workers import Workers, use_workers
-from sdg.skills.learning import LEARNERS
+from sdg.skills.learners import LEARNERS
 from sdg.skills.library import store as library_io
 from sdg.skills.library.composed import load_composed
 from sdg.skills.library.library import LibraryError

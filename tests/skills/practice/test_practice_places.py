@@ -11,7 +11,7 @@ from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.instructions import seeds
 from sdg.induction.induce import InduceSettings
 from sdg.induction.practice import PracticeJob, _settings_with_place
-from sdg.skills.learning import LEARNERS
+from sdg.skills.learners import LEARNERS
 from sdg.skills.learning.train import TrainSettings
 from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.fresh_starts import ChainStep, Member, keeps_to_its_place

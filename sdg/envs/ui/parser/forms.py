@@ -3,20 +3,23 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import ndimage
-from scipy.spatial import ConvexHull
 
 from sdg.envs.box import Box
+from sdg.envs.ui.parser.lines import filled_pieces
 
 MAX_INK = 240
 """The darkest colour value below which a pixel is ink."""
 FULL, ROUND, HALF = 0.93, 0.785, 0.5
 """Shares of its rectangle that a rectangle, a circle and a triangle fill."""
-MIN_SIDE = 40
-"""Pixels of an outline across and down."""
+MIN_SIDE, MIN_HOLLOW, MIN_CONVEX = 40, 1.5, 0.9
+"""MIN_SIDE: pixels of an outline across and down. MIN_HOLLOW: its area, filled, over that of its ink. MIN_CONVEX: the
+share of its convex hull that it fills."""
 MAX_CORNERS, MIN_CORNER, MIN_LEFT = 7, 0.06, 0.85
 """MAX_CORNERS: that are counted. MIN_CORNER: the share of the area that goes with a corner: 0.108 of a regular polygon
 with 7. MIN_LEFT: the share that is left without smaller corners; less of what is round."""
+_ANGLES = np.linspace(0, 2 * np.pi, 360, endpoint=False)
+DIRECTIONS = np.stack([np.sin(_ANGLES), np.cos(_ANGLES)])
+"""f64 (2, 360)."""
 
 
 def form_of(picture: np.ndarray, box: Sequence[int]) -> str:
@@ -39,27 +42,20 @@ def form_of(picture: np.ndarray, box: Sequence[int]) -> str:
 
 def find_outlines(picture: np.ndarray, taken: Sequence[Sequence[int]]) -> list[tuple[Box, str]]:
     """Closed outlines of a picture, RGB u8 (h, w, 3), that touch no box that is `taken`, each with its form."""
-    ink = picture.min(axis=2) < MAX_INK
-    labels, _ = ndimage.label(ink, np.ones((3, 3)))
     outlines = []
-    for number, (rows, columns) in enumerate(ndimage.find_objects(labels), 1):
-        box = Box(columns.start, rows.start, columns.stop, rows.stop)
-        own = labels[rows, columns] == number
-        filled = ndimage.binary_fill_holes(own)
-        is_outline = min(box.width, box.height) >= MIN_SIDE and filled.sum() > 1.5 * own.sum()
+    for box, ink, filled in filled_pieces(picture.min(axis=2) < MAX_INK):
+        is_outline = min(box.width, box.height) >= MIN_SIDE and filled.sum() > MIN_HOLLOW * ink.sum()
         if is_outline and not any(box.intersection(other).area for other in taken):
-            corners = count_corners(filled & ~own)
-            form = f"{corners}-cornered" if corners else form_of(picture, box)
-            outlines.append((box, form))
+            corners = count_corners(filled & ~ink)
+            outlines.append((box, f"{corners}-cornered" if corners else form_of(picture, box)))
     return outlines
 
 
 def count_corners(filled: np.ndarray) -> int:
     """The corners, 3 to `MAX_CORNERS`, of what a mask, bool (h, w), fills; 0 for what is round or has dents."""
-    points = np.argwhere(filled)
-    hull = points[ConvexHull(points).vertices].astype(float)
+    hull = _hull(np.argwhere(filled).astype(float))
     whole = _area(hull)
-    if filled.sum() < 0.9 * whole:
+    if filled.sum() < MIN_CONVEX * whole:
         return 0
     while len(hull) > 3:
         losses = [_area(hull) - _area(np.delete(hull, n, axis=0)) for n in range(len(hull))]
@@ -67,6 +63,12 @@ def count_corners(filled: np.ndarray) -> int:
             break
         hull = np.delete(hull, int(np.argmin(losses)), axis=0)
     return len(hull) if len(hull) <= MAX_CORNERS and _area(hull) > MIN_LEFT * whole else 0
+
+
+def _hull(points: np.ndarray) -> np.ndarray:
+    """The points f64 (n, 2) that lie farthest in one of `DIRECTIONS`, in their order around."""
+    farthest = points[(points @ DIRECTIONS).argmax(axis=0)]
+    return farthest[(farthest != np.roll(farthest, 1, axis=0)).any(axis=1)]
 
 
 def _area(corners: np.ndarray) -> float:

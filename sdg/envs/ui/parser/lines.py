@@ -5,7 +5,7 @@ that stands higher or lower than its letters: that is a radio button or a checkb
 pass over a digit by itself, a single letter, a star; and the detector takes an empty band for a text field.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -161,6 +161,15 @@ def pieces_of(edges: np.ndarray, joined: int) -> list[Box]:
     """Boxes of what hangs together of edges, bool (h, w), with so many pixels around each that join it to others."""
     labels, _ = ndimage.label(ndimage.binary_dilation(edges, np.ones((2 * joined + 1,) * 2)), np.ones((3, 3)))
     return _boxes(labels, joined, joined)
+
+
+def filled_pieces(ink: np.ndarray) -> Iterator[tuple[Box, np.ndarray, np.ndarray]]:
+    """The box of each piece of ink, bool (h, w), that hangs together; in it, bool masks of its ink, and with holes
+    filled."""
+    labels, _ = ndimage.label(ink, np.ones((3, 3)))
+    for number, box in enumerate(_boxes(labels), 1):
+        own = box.pixels_of(labels) == number
+        yield box, own, ndimage.binary_fill_holes(own)
 
 
 def edges_of(picture: np.ndarray) -> np.ndarray:

@@ -169,7 +169,7 @@ class PhoneEpisode:
         )
 
     def _confirm(self, question: str) -> bool:
-        """Before a press that can't be undone: a stand-in says yes, for a phone its user decides; a yes counts."""
+        """Before a press that can't be undone: yes on the embedded phone; on a real one its user is asked."""
         agreed = isinstance(self.phone, EmbeddedPhone) or ask_in_terminal(question)
         self.confirmed += agreed
         return agreed
