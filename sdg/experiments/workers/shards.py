@@ -101,7 +101,7 @@ def merge(shards: Sequence[Path], out: Path) -> list[dict[str, Any]]:
 
 
 def _join_lines(folders: Sequence[Path], name: str, *, before: Collection[bytes] = ()) -> None:
-    """Write the first folder's file of this name anew: the lines of all, each once, without those `before`."""
+    """Put the lines of all folders' files of this name into the first folder's, each once, without those `before`."""
     sources = [folder / name for folder in folders if has_lines(folder / name)]
     # The last line is empty, or torn by an interruption, so it is left out.
     lines = dict.fromkeys(text for path in sources for text in read_lines(path)[:-1] if text not in before)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from sdg.envs.registry import Registry
+from sdg.skills import learners
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,9 +51,7 @@ class Learner(Protocol):
         ...
 
 
-LEARNERS = Registry[Learner](
-    "learner", {"ppo": "sdg.skills.learning.vec_env:PPO", "sb3": "sdg.skills.learning.sb3:SB3"}
-)
+LEARNERS: Registry[Learner] = learners.LEARNERS
 
 
 def policy_of(weights: Mapping[str, np.ndarray], domain: Domain, learner: str = "ppo") -> Policy:

@@ -22,7 +22,7 @@ import numpy as np
 from sdg.envs.domains import domain_of_data
 from sdg.envs.files import read_file, sync_folder, write_new
 from sdg.envs.registry import RegistryError, names_of_data
-from sdg.skills.learning import LEARNERS
+from sdg.skills.learners import LEARNERS
 from sdg.skills.library.card import write_card
 from sdg.skills.library.library import MAX_AXES, MAX_SKILLS, MAX_TENSORS, SCHEMA, LibraryError, Skill, SkillLibrary
 from sdg.skills.policy.network import pack
