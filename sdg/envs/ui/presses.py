@@ -141,7 +141,9 @@ class Frame:
 
     def _named(self, name: str | None) -> tuple[Frame | None, Any]:
         """The frame of this name, None where nobody can enter it, and Playwright's where it has another process."""
-        for process in (None, *self._page.frames) if name else ():
+        if name is None:
+            return None, None
+        for process in (None, *self._page.frames):
             with contextlib.suppress(page_error()):
                 session = self._page.context.new_cdp_session(process) if process else self._session
                 return Frame(self._page, session, name), process
