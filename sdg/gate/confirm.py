@@ -97,8 +97,8 @@ class ConfirmGuard:
         if self._confirm is not None and self._confirm(f"{_shortened(str(command))} presses {label}: go on?") is True:
             now = press_of(command) if press_of else press
             if not press.is_still(now) or press.row != now.row:
-                # by the rules, not by the person: the agent may look again
-                return Verdict(False, f"{label}, or its row, changed while it was asked about: look again")
+                # by the rules, not by the person: the agent may look again, and isn't told the page's own words
+                return Verdict(False, "what it presses, or its row, changed while it was asked about: look again")
             return Verdict(True, f"{label} was confirmed", source=CONFIRMATION)
         return Verdict(False, f"{label} can't be undone and wasn't confirmed", source=CONFIRMATION)
 

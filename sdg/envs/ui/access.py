@@ -19,10 +19,11 @@ NO_PEERS = "for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection'])
 @dataclass(frozen=True, slots=True)
 class Access:
     """What a page may open: its own address `start`, all of the same origin, and what `others` name: an origin, a host
-    (`*.example.org` for those below it, `*` for all) or a file or folder. A file opens parts of itself in its folder.
+    (`*.example.org` for those below it, `*` for all), one with a port, or a file or folder. A file opens parts of
+    itself in its folder.
 
-    Raises UserError for an address that can't be read, and for one with a user's name or password, which a browser
-    leaves out of what it opens.
+    Raises UserError for an address that can't be read or may name something else than was meant, and for one with a
+    user's name or password, which a browser leaves out of what it opens.
     """
 
     start: str
@@ -35,6 +36,8 @@ class Access:
             raise UserError(f"an address can't be read: {error}") from None
         if has_user:
             raise UserError("an address may have no user's name or password before its host: leave out what ends in @")
+        for other in self.others:
+            _check_name(other)
 
     def opens(self, address: str, *, part: bool = False) -> bool:
         """Whether an address may be opened; `part`: as a stylesheet, script, picture or font of the page. One that
@@ -56,11 +59,24 @@ class Access:
             is_named = any(
                 fnmatch(name or "", host.replace("[", "[[]"))
                 for host in hosts
-                for name in (at.hostname, origin_of(address))
+                for name in (at.hostname, origin_of(address), _place(origin_of(address)))
             )
             return is_named or (own.scheme != "file" and origin_of(address) == origin_of(self.start))
         except (ValueError, OSError, RuntimeError):
             return False
+
+
+def _check_name(other: str) -> None:
+    """Raises UserError for what permits nothing, or not what it seems to."""
+    is_address, is_path = "//" in other, "/" in other
+    if is_address and not other.startswith("file:") and urlsplit(other).path.strip("/"):
+        raise UserError(f"{other!r:.200} has a path: permit its origin, {origin_of(other)}")
+    if is_path and not is_address and other[0] not in "/." and not Path(other).exists():
+        raise UserError(
+            f"{other!r:.200} is no file or folder: a host has no /, a folder that isn't there begins with ./"
+        )
+    if not is_path and "." not in other and Path(other).is_dir():
+        raise UserError(f"{other!r:.200} may be a host or a folder: write http://{other}, or ./{other} for the folder")
 
 
 def _file(address: str) -> Path:
@@ -87,7 +103,7 @@ def flags_for(access: Access) -> Sequence[str]:
         return NO_UDP
     addresses = (access.start, *access.others)
     permitted = [_ascii(address) for address in addresses if "/" not in address or "//" in address]
-    hosts = {urlsplit(origin).hostname or origin for origin in permitted}
+    hosts = {urlsplit(origin if "//" in origin else f"//{origin}").hostname or origin for origin in permitted}
     exceptions = "".join(f", EXCLUDE {host}" for host in sorted(hosts) if host)
     places = ";".join(sorted({_place(origin) for origin in permitted} - {""}))
     return (

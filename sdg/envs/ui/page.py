@@ -26,8 +26,7 @@ from sdg.envs.ui.windows import Windows
 
 PAGE_ARGUMENTS: Mapping[str, str] = {**ARGUMENTS, "GO_BACK": "", "WAIT": "", "FINISH": "text", "GIVE_UP": "text"}
 """Each command and the argument that it takes, "" for none. A page doesn't end a task: FINISH and GIVE_UP do."""
-SETTLE_MS, WAIT_MS, REST_MS = 1500, 2000, 120
-SEEN_MS = 10_000
+SETTLE_MS, WAIT_MS, REST_MS, SEEN_MS = 1500, 2000, 120, 10_000
 SCROLLED = 0.7
 """Share of the viewport's height that one command scrolls by."""
 MAX_NOTICES, MAX_ENTRIES, MAX_QUESTIONS, MAX_TRIES = 8, 40, 3, 3
@@ -117,13 +116,25 @@ class PageWorld:
             return int(size["width"]), int(size["height"])
 
     def open(self, address: str) -> None:
-        """Lead the page to an address. Raises PageError where it doesn't come up or may not be opened."""
+        """Lead the page to an address. Raises PageError where it doesn't come up or leads to what may not be opened."""
         if not self._opens(address):
             raise PageError(f"{address[:200]} isn't permitted")
         self._address = address
-        with self._watch_for("doesn't come up"):
-            self.page.goto(address, timeout=LOAD_TIMEOUT_MS, wait_until="domcontentloaded")
-            self._settle()
+        led: list[str] = []
+
+        def note(request: Any) -> None:
+            if request.redirected_from and not self._opens(request.url):
+                led.append(f"{address[:200]} leads to {request.url[:200]}, which isn't permitted")
+
+        self.page.on("request", note)
+        try:
+            with self._watch_for("doesn't come up"):
+                self.page.goto(address, timeout=LOAD_TIMEOUT_MS, wait_until="domcontentloaded")
+                self._settle()
+        except PageError as error:
+            raise PageError(led[0] if led else str(error)) from None
+        finally:
+            self.page.remove_listener("request", note)
 
     def screenshot(self) -> bytes:
         """The viewport as PNG, a pixel of the page to a pixel. Raises PageError."""

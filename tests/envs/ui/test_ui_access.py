@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -40,6 +41,8 @@ def test_access_is_what_was_named() -> None:
         ("https://bücher.example/", "x", "https://xn--bcher-kva.example/"),
         ("https://faß.example:8000/", "x", "https://xn--fa-hia.example:8000/"),
         ("http://a.org/", "HTTPS://Example.org:443", "https://example.org/"),
+        ("http://a.org/", "example.org:8443", "https://example.org:8443/x"),
+        ("http://a.org/", "*.example.org:443", "https://www.example.org/x"),
         ("http://a.org/", "*.Bücher.example", "http://www.xn--bcher-kva.example/"),
     ],
 )
@@ -49,6 +52,21 @@ def test_origins_are_compared_as_browsers_write_them(start: str, other: str, add
     assert not access.opens(address.replace("example", "example2"))
     host = urlsplit(address).hostname
     assert f"EXCLUDE {host}" in flags_for(access)[0].replace("*.", "www.")
+
+
+def test_what_would_permit_nothing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    for other, says in {
+        "docs": r"write http://docs, or \./docs",
+        "example.org/": "a host has no /",
+        "https://example.org/path": "permit its origin, https://example.org",
+    }.items():
+        with pytest.raises(UserError, match=says):
+            Access("https://a.org/", (other,))
+    for other in ("./docs", "docs/"):
+        assert Access("https://a.org/", (other,)).opens((tmp_path / "docs" / "a.html").as_uri())
+    assert not Access("https://a.org/", ("example.org:8443",)).opens("https://example.org/")
 
 
 def test_a_password_in_an_address_is_refused() -> None:

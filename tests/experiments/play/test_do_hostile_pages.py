@@ -138,6 +138,15 @@ def test_a_redirect_to_another_host_is_led_back(site: tuple[str, Path]) -> None:
     assert "localhost" not in page.url
 
 
+def test_a_start_that_leads_elsewhere_names_what_is_not_permitted(site: tuple[str, Path]) -> None:
+    host = site[0].replace("127.0.0.1", "localhost").removeprefix("http://")
+    with page_with(site, "") as (page, _, access):
+        start = f"{site[0]}/leads-to/{host}/secret.html"
+        outcome = do_task(page, "look", model=Scripted([FINISH]), agrees=lambda _: True, access=access, owned=True,
+                          address=start, private=False)  # fmt: skip
+    assert outcome.detail == f"{start} leads to http://{host}/secret.html, which isn't permitted"
+
+
 def test_what_moved_while_the_model_thought_is_not_pressed(site: tuple[str, Path]) -> None:
     body = (
         f"<button id=a style='{BIG};background:#0a0' {PRESSED}>Keep</button><script>setTimeout(() => "
@@ -183,6 +192,7 @@ def test_what_was_confirmed_is_pressed_in_its_own_row_alone(site: tuple[str, Pat
         )  # fmt: skip
         assert (outcome.end, page.title()) == ("finished", "t" if name in ROWS else "t!")
         assert (len(outcome.asked), "look again" in outcome.steps[0]["outcome"]) == (1, name in ROWS)
+        assert "Delete" not in outcome.steps[0]["outcome"]
 
 
 def test_a_page_is_watched_again_after_a_person_s_answer_that_raised() -> None:
