@@ -4,18 +4,27 @@ picture; and a press on a picture is judged by the words that are drawn on it.""
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from sdg.envs.ui.access import Access
 from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.page import PageWorld
-from sdg.experiments.play.pages import PageDesktop
+from sdg.experiments.play.pages import PageDesktop, open_page
 from sdg.gate.confirm import ConfirmGuard, final_press
 from sdg.gate.executor import Command
 from tests.shared.screens.press_pages import AT, CLICK, FOCUS
 
 pytestmark = pytest.mark.skipif(bool(what_is_missing()), reason=f"no browser: {what_is_missing()}")
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Any]:
+    with open_page(Access("about:blank")) as page:
+        yield page
+
 
 QUESTION = "Delete all files?"
 FAR = f"<h2 id=q>{QUESTION}</h2><p>{'word ' * 700}</p>"
