@@ -169,7 +169,7 @@ class PhoneEpisode:
         )
 
     def _confirm(self, question: str) -> bool:
-        """Before a press that can't be undone: a stand-in says yes, for a phone its user decides; a yes counts."""
+        """Before a press that can't be undone: the embedded phone says yes, a real one's user decides; a yes counts."""
         agreed = isinstance(self.phone, EmbeddedPhone) or ask_in_terminal(question)
         self.confirmed += agreed
         return agreed
