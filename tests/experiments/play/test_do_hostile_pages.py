@@ -143,7 +143,7 @@ def test_a_start_that_leads_elsewhere_names_what_is_not_permitted(site: tuple[st
     with page_with(site, "") as (page, _, access):
         start = f"{site[0]}/leads-to/{host}/secret.html"
         outcome = do_task(page, "look", model=Scripted([FINISH]), agrees=lambda _: True, access=access, owned=True,
-                          address=start, private=False)  # fmt: skip
+                          address=start, settings=PageTaskSettings(private=False))  # fmt: skip
     assert outcome.detail == f"{start} leads to http://{host}/secret.html, which isn't permitted"
 
 

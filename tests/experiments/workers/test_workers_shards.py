@@ -22,7 +22,7 @@ from sdg.experiments.config.config import find_config, load
 from sdg.experiments.run.runs import library_costs
 from sdg.experiments.workers.shards import JOURNALS, merge, parse_shard
 from sdg.experiments.workers.workers import ShardFinished, Workers, ask_own, require_own, use_workers
-from sdg.llm.budget import BudgetedModel, BudgetLimits, Prices
+from sdg.llm.budget import BudgetedModel, BudgetSettings
 from sdg.llm.model import Completion, Message, Sampling
 from sdg.storage import RunError, RunFolder, RunFolderError, RunSettings, folder as folder_module, lock, read_journal
 from sdg.storage.files import line
@@ -103,7 +103,7 @@ class Costly:
 
 def spend(folder: Path, times: int) -> int:
     """What was spent by the folder's ledger, after so many more questions of 100 tokens."""
-    model = BudgetedModel(Costly(), BudgetLimits(tokens=10_000), prices=Prices(), ledger=folder / "spent.json")
+    model = BudgetedModel(Costly(), BudgetSettings(tokens=10_000), ledger=folder / "spent.json")
     for _ in range(times):
         model.complete([Message("user", "the same question")])
     return model.spending.tokens

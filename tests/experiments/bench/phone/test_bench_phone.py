@@ -372,7 +372,7 @@ def test_a_served_model_is_asked_about_many_episodes_at_once(tmp_path: Path, mon
             meet.wait()  # breaks unless three episodes are asked about at once
             return Completion('{"commands": [{"name": "finish", "args": {"message": "3"}}]}', "served")
 
-    monkeypatch.setattr(episodes, "build", lambda settings: Served())
+    monkeypatch.setattr(episodes, "build_model", lambda settings: Served())
     monkeypatch.setattr(episodes, "concurrency_of", lambda settings: 16)
     jobs = [PhoneJob(TASKS[name], "xml-react") for name in ("clock_8", "clock_9", "clock_10")]
     completed = {episode.task: episode.score.complete for episode in episodes.play(jobs, SETTING)}
