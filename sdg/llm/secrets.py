@@ -22,6 +22,8 @@ of programs; fewest of any secret that is found without its last letter."""
 SHORTEST_DISGUISED = 4
 """Fewest characters of a secret that is found backwards, spaced, as hex or base64."""
 DIGITS = 7
+_NO_BLANKS = dict.fromkeys(map(ord, " ().-"))
+"""Takes out what may stand between the digits of a number."""
 
 
 def hider(secrets: Collection[str], *, mark: str) -> Callable[[str], str]:
@@ -43,7 +45,7 @@ def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = 
     """
     forms: dict[str, _Form] = {}
     for secret, mark in marks.items():
-        for written in _forms(secret):
+        for written in filter(None, _forms(secret)):
             letters = written.translate(_alike())
             literal = re.escape(letters)
             pattern = literal if len(secret) >= whole_below else rf"(?<!\w){literal}(?!\w)"
@@ -54,6 +56,8 @@ def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = 
             between = "[ ().-]{0,2}" if len(digits) >= DIGITS else blank
             pattern = r"(?<!\d)" + between.join(digits) + r"(?!\d)"
             forms.setdefault(pattern, _Form(pattern, "".join(digits), mark))
+    if not forms:
+        return lambda text, mark_of=None: text
     longest_first = sorted(forms.values(), key=lambda form: len(form.pattern), reverse=True)
     by_beginning = defaultdict[str, list[int]](list)
     for rank, form in enumerate(longest_first):
@@ -61,8 +65,7 @@ def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = 
 
     def standing_in(text: str) -> Iterator[tuple[int, int]]:
         """Where the letters of forms stand in a text, and which form's: only of those whose first two letters do."""
-        beginnings = {text[place : place + 2] for place in range(len(text))}.union(text)
-        for rank in chain.from_iterable(by_beginning[beginning] for beginning in by_beginning.keys() & beginnings):
+        for rank in chain.from_iterable(ranks for beginning, ranks in by_beginning.items() if beginning in text):
             start = text.find(longest_first[rank].letters)
             while start >= 0:
                 yield start, rank
@@ -70,13 +73,10 @@ def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = 
 
     def replace(text: str, mark_of: Callable[[str, str], str] = lambda mark, found: mark) -> str:
         letters = text.translate(_alike())
-        outside_blanks = [place for place, letter in enumerate(letters) if letter not in " ().-"]
-        every_place = range(len(letters))
-        candidates = {
-            (places[start], rank)
-            for places in (every_place, outside_blanks)
-            for start, rank in standing_in("".join(letters[place] for place in places))
-        }
+        candidates = set(standing_in(letters))
+        if spread := list(standing_in(letters.translate(_NO_BLANKS))):
+            places = [place for place, letter in enumerate(letters) if ord(letter) not in _NO_BLANKS]
+            candidates |= {(places[start], rank) for start, rank in spread}
         pieces: list[str] = []
         end = 0
         for start, rank in sorted(candidates):
