@@ -110,7 +110,7 @@ class _Call:
         self.acted = False
         self._held_already = False
         self._last_two: tuple[Observation, Observation] = (PlainObservation(""), PlainObservation(""))
-        self._held: tuple[Any, Any] = ((), ())
+        self._contents: tuple[Any, Any] = ((), ())
         """What the elements of these held when they were observed."""
 
     def observe(self) -> Observation:
@@ -120,7 +120,7 @@ class _Call:
         if isinstance(shown, PlainObservation):  # an executor may draw into the same picture again
             shown = replace(shown, image=None if shown.image is None else np.array(shown.image))
         self._last_two = (self._last_two[1], shown)
-        self._held = (self._held[1], _snapshot(list(shown.elements), {}))
+        self._contents = (self._contents[1], _snapshot(list(shown.elements), {}))
         return shown
 
     def perform(self, command: Command) -> SkillResult:
@@ -158,7 +158,7 @@ class _Call:
         first, last = self._last_two  # unmasked: the observations of guards lack values and pictures
         changed = (
             first.text != last.text
-            or self._held[0] != self._held[1]
+            or self._contents[0] != self._contents[1]
             or not np.array_equal(cast(Any, first.image), cast(Any, last.image))
         )
         return Verdict(changed, "something changed" if changed else f"{command} changed nothing that can be seen")
