@@ -20,6 +20,9 @@ from sdg.privacy.protector import ProtectedBody, ProtectedGate, Protector
 from sdg.privacy.recognisers import recognisers_of
 from sdg.prompts.fill import one_line
 
+MAX_DEPTH, MAX_MET = 30, 10_000
+"""How deep, and in how many containers and objects, the elements of an observation are compared."""
+
 
 class Gate:
     """Checks feasibility and completeness, asks for confirmation and protects private values before your executor acts.
@@ -169,22 +172,28 @@ def _names(names: Sequence[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def _snapshot(value: Any, places: dict[int, int]) -> Any:
-    """What a value holds now, as plain containers, because an executor may change its elements in place. An object that
-    was met before, whose place is in `places`, becomes this place."""
+def _snapshot(value: Any, met: dict[int, tuple[int, Any]], depth: int = MAX_DEPTH) -> Any:
+    """What a value holds now, as plain containers, because an executor may change its elements in place. What was `met`
+    before becomes the number under which it was; `met` keeps it, so that its id stays its own. What lies deeper than
+    `depth`, or comes after `MAX_MET`, only counts as the same or another: elements may keep a driver or a module.
+    """
+    is_container = isinstance(value, dict | list | tuple | set | np.ndarray)
+    state = None if callable(value) or is_container else object.__getstate__(value)
+    if state is None and not is_container:
+        return value
+    if id(value) in met:
+        return met[id(value)][0]
+    if not depth or len(met) >= MAX_MET:
+        return type(value), id(value)
+    if not isinstance(value, tuple):  # equal ones may be one or two
+        met[id(value)] = len(met), value
     if isinstance(value, dict):
-        return {key: _snapshot(item, places) for key, item in value.items()}
+        return {key: _snapshot(item, met, depth - 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_snapshot(item, places) for item in value]
+        return [_snapshot(item, met, depth - 1) for item in value]
     if isinstance(value, set | np.ndarray):
         return value.copy() if isinstance(value, set) else value.tolist()
-    state = None if callable(value) else object.__getstate__(value)
-    if state is None:
-        return value
-    if id(value) in places:
-        return places[id(value)]
-    places[id(value)] = len(places)
-    return type(value), _snapshot(state, places)
+    return type(value), _snapshot(state, met, depth - 1)
 
 
 def _finished(answer: Any) -> Any:

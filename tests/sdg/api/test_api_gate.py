@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -308,47 +306,6 @@ def test_a_lone_name_isn_t_its_letters_and_names_outlast_a_call() -> None:
 
 def test_a_picture_in_a_buffer_that_is_used_again_shows_what_changed() -> None:
     assert sdg.Gate(Diary()).execute("pop").reason == "something changed"
-
-
-class Lamp:
-    """Something that an executor keeps and changes in place."""
-
-    def __init__(self) -> None:
-        self.held, self.tags, self.shelf = False, {"price": [3]}, SimpleNamespace(lamps=[self], light=np.zeros(2))
-
-
-@dataclass(slots=True)
-class Slotted:
-    """The same as a record."""
-
-    held: bool = False
-    tags: dict[str, list[int]] = field(default_factory=lambda: {"price": [3]})
-    shelf: Any = field(default_factory=lambda: SimpleNamespace(lamps=[], light=np.zeros(2)))
-
-
-def change_light(lamp: Any) -> None:
-    lamp.shelf.light[1] = 1.0
-
-
-@pytest.mark.parametrize("kind", [Lamp, Slotted])
-@pytest.mark.parametrize(
-    ("act", "reason"),
-    [
-        (lambda lamp: setattr(lamp, "held", True), "something changed"),
-        (lambda lamp: lamp.tags["price"].append(4), "something changed"),
-        (lambda lamp: lamp.shelf.lamps.clear() or lamp.shelf.lamps.append(5), "something changed"),
-        (change_light, "something changed"),
-        (lambda lamp: None, "buy() changed nothing that can be seen"),
-    ],
-)
-def test_elements_that_change_in_place_are_seen_to(kind: Any, act: Any, reason: str) -> None:
-    lamp = kind()
-
-    def look() -> PlainObservation:
-        return PlainObservation("a shop", None, (lamp,))
-
-    executor = SimpleNamespace(observe=look, perform=lambda command: act(lamp))
-    assert sdg.Gate(executor, confirm=lambda question: True).execute("buy").reason == reason
 
 
 def test_what_an_observation_says_of_a_press_is_asked_about() -> None:
