@@ -208,11 +208,7 @@ def do_task(
     questions: list[str] = []
     ask, started_at = _record_questions(agrees, questions), time.monotonic()
     gate = gate_of(
-        settings.guards,
-        usages={},
-        resolve=lambda *_: (),
-        confirm=ask,
-        presses=lambda command: filmed.press_of(command),
+        settings.guards, usages={}, resolve=lambda *_: (), confirm=ask, presses=lambda command: filmed.press_of(command)
     )
     protector = Protector(recognisers_of(""), Placeholders()) if settings.private else None
     if settings.folder is not None:
