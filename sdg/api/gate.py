@@ -22,6 +22,8 @@ from sdg.prompts.fill import one_line
 
 MAX_DEPTH, MAX_MET = 30, 10_000
 """How deep, and in how many containers and objects, the elements of an observation are compared."""
+PATIENCE_SECONDS = 3600.0
+"""How long a call waits for another to end."""
 
 
 class Gate:
@@ -33,7 +35,7 @@ class Gate:
 
     `executor` has `observe()`, which returns text or an `Observation`, and `perform(command)` with `command.name` and
     `command.argument`, which raises `IllegalCommand` for what it can't do; `outcome.result` is what it returned. One
-    command is let through at a time, whichever thread it comes from.
+    command is let through at a time, whichever thread it comes from; one that waited for an hour isn't carried out.
     `commands` are the known commands ((): any); those in `reads` change nothing. `confirm` is asked in words before a
     command whose name says that it can't be undone (send, buy, delete, pay); without `confirm` the answer is no.
     `guards` are further guards, as objects or names, such as "screens" for observations with a screenshot. `model`
@@ -83,23 +85,32 @@ class Gate:
         `final`: your planner says that it can't be undone, so `confirm` is asked whatever its name is.
         """
         command = Command(name, argument, final)
+        # An executor that joins a thread which calls its own gate would wait forever.
+        if not self._lock.acquire(timeout=PATIENCE_SECONDS):
+            error = f"{name} wasn't carried out: another command is still under way; does your executor wait for it?"
+            return Outcome(command, False, 0, error=error)
+        try:
+            return self._execute(command)
+        finally:
+            self._lock.release()
+
+    def _execute(self, command: Command) -> Outcome:
         call = _Call(self._executor, self._commands, self._reads)
-        with self._lock:
-            try:
-                chain = chain_of([call, ConfirmGuard(self._confirm, call.press_of), *self._guards])
-                gate = ProtectedGate(chain, self._protector.mask)
-                outcome = GatedExecutor(ProtectedBody(call, self._protector), gate).execute(command)
-            except Exception as error:  # masked: a planner that gets an exception in its place would try again
-                did = "may have been carried out, look before you repeat it" if call.acted else "wasn't carried out"
-                outcome = Outcome(command, False, int(call.acted), error=f"{name} {did}: {error}")
-            if call.acted:
-                self._last = call
-            return replace(
-                outcome,
-                error=one_line(outcome.error, MAX_ERROR_CHARS),
-                reason=one_line(outcome.reason, MAX_ERROR_CHARS),
-                result=self._protector.mask(call.result),
-            )
+        try:
+            chain = chain_of([call, ConfirmGuard(self._confirm, call.press_of), *self._guards])
+            gate = ProtectedGate(chain, self._protector.mask)
+            outcome = GatedExecutor(ProtectedBody(call, self._protector), gate).execute(command)
+        except Exception as error:  # masked: a planner that gets an exception in its place would try again
+            did = "may have been carried out, look before you repeat it" if call.acted else "wasn't carried out"
+            outcome = Outcome(command, False, int(call.acted), error=f"{command.name} {did}: {error}")
+        if call.acted:
+            self._last = call
+        return replace(
+            outcome,
+            error=one_line(outcome.error, MAX_ERROR_CHARS),
+            reason=one_line(outcome.reason, MAX_ERROR_CHARS),
+            result=self._protector.mask(call.result),
+        )
 
 
 class _Call:

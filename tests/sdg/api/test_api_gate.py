@@ -357,3 +357,18 @@ def test_what_will_only_run_later_isn_t_taken_for_a_result(later: Any, observes:
     outcome = sdg.Gate(Later(later, observes=observes), reads=("look",)).execute("look")
     assert (outcome.success, outcome.result) == (False, "")
     assert "has only begun" in outcome.error
+
+
+def test_an_executor_that_waits_for_a_thread_which_calls_its_own_gate_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Joins(Shop):
+        def perform(self, command: Command) -> str:
+            if command.name == "outer":
+                with ThreadPoolExecutor(1) as threads:
+                    return threads.submit(gate.execute, "buy").result().error
+            return super().perform(command)
+
+    monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.05)
+    shop = Joins()
+    gate = sdg.Gate(shop)
+    assert "buy wasn't carried out: another command is still under way" in gate.execute("outer").result
+    assert shop.done == 0
