@@ -4,8 +4,8 @@
     python -m tests.house.mutations /tmp/contexts [--count 50] [--seed 0]
 
 Under test is every line in a function that a test's own process runs, as the coverage file tells. A line is drawn, one
-thing on it is changed in a copy of the tree, and the tests that run the line are run until one fails. Each mutation is
-a line of JSON; the exit status is 1 where fewer than nine of ten are caught.
+thing on it is changed in a copy of the tree, and the tests that run the line are run until one fails or they hang. Each
+mutation is a line of JSON; the exit status is 1 where fewer than nine of ten are caught.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from coverage import CoverageData
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = 120
 """Most tests that are run for a mutation, drawn from those that run its line."""
-SECONDS = 600
+SECONDS, HUNG = 600, 124
+"""How long they may take, and the status of those that take longer."""
 OPERATORS = {
     "Lt": "<=", "LtE": "<", "Gt": ">=", "GtE": ">", "Eq": "!=", "NotEq": "==", "In": "not in", "NotIn": "in",
     "Is": "is not", "IsNot": "is", "And": "or", "Or": "and", "Add": "-", "Sub": "+", "Mult": "//", "Div": "*",
@@ -92,7 +93,7 @@ def mutations(source: str, line: int) -> list[tuple[ast.AST, str]]:
 
 
 def pytest_status(tree: Path, tests: list[str], *options: str) -> int:
-    """Pytest's exit status for the tests on the tree as it is now; 1 where they hang."""
+    """Pytest's exit status for the tests on the tree as it is now, or HUNG."""
     environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *options, *tests]
     try:
@@ -100,7 +101,7 @@ def pytest_status(tree: Path, tests: list[str], *options: str) -> int:
             command, cwd=tree, env=environment, capture_output=True, timeout=SECONDS, check=False
         ).returncode
     except subprocess.TimeoutExpired:
-        return 1
+        return HUNG
 
 
 def main() -> int:
@@ -131,15 +132,16 @@ def main() -> int:
             part, text = rng.choice(possible)
             path.write_text(mutate_source(source, part, text), encoding="utf-8")
             chosen = rng.sample(tests, min(TESTS, len(tests)))
-            is_caught = pytest_status(tree, chosen, "-n", "2") != 0
+            status = pytest_status(tree, chosen, "-n", "2")
+            is_caught = status != 0
             path.write_text(source, encoding="utf-8")
             if is_caught and pytest_status(tree, chosen, "--collect-only") != 0:
                 raise SystemExit(f"tests of {arguments.coverage} can't be collected: make it anew on this tree")
             rows, caught = rows + 1, caught + is_caught
             place = f"{path.relative_to(tree)}:{line}"
             old = ast.get_source_segment(source, part)
-            row = {"caught": is_caught, "at": place, "was": old, "is": text, "tests": len(tests)}
-            print(json.dumps(row), flush=True)
+            row = {"caught": is_caught, "hung": status == HUNG, "at": place, "was": old, "is": text}
+            print(json.dumps(row | {"tests": len(tests)}), flush=True)
     print(json.dumps({"mutations": rows, "caught": caught, "seed": arguments.seed}))
     return int(caught * 10 < rows * 9)
 
