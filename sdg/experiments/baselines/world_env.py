@@ -37,8 +37,11 @@ def table_goals(world: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 GOALS: Mapping[str, tuple[Goals, int, float]] = {"ant": (ant_goals, 2, 0.45), "table": (table_goals, 3, 0.08)}
 """By world: the places that have to meet, their number of coordinates, and the distance that is enough, in metres."""
-TRIAL_STEPS = 12_000
-"""Steps of a learner on each device, to choose one: more than SAC's 10,000 before its first update."""
+ROWS = 16
+"""Environments side by side."""
+FIRST_STEPS, TRIAL_STEPS = 35_000, 40_000
+"""Steps of all rows before SAC's first update, because hindsight needs a finished episode, of 2,000 steps at most; and
+those of a learner on each device, to choose one."""
 
 
 class MissionEnv(gym.Env[Any, Any]):
@@ -96,30 +99,31 @@ class WorldEnv(MissionEnv):
 
 
 def train_sb3_flat(name: str, world: str, level: str, *, steps: int, seed: int) -> Any:
-    """stable-baselines3's PPO (`flat-ppo`), SAC (`sac`) or SAC with hindsight (`sac-her`) on a level."""
+    """stable-baselines3's PPO (`flat-ppo`), SAC (`sac`) or SAC with hindsight (`sac-her`) on a level.
+
+    SAC makes one update for each step of all ROWS, because one for each step of a row would take ROWS times as long.
+    """
     import torch
     from stable_baselines3 import PPO, SAC
     from stable_baselines3.common.vec_env import DummyVecEnv
     from stable_baselines3.her import HerReplayBuffer
 
     torch.set_num_threads(1)
-    if name == "flat-ppo":
-        rows = DummyVecEnv([partial(WorldEnv, world, level, seed=1000 * seed + n) for n in range(16)])
-        make: Callable[..., Any] = partial(
-            PPO,
-            "MultiInputPolicy",
-            rows,
-            n_steps=256,
-            batch_size=1024,
-            n_epochs=5,
-            gamma=0.99,
-            seed=seed,
-            policy_kwargs={"log_std_init": -0.5},
-        )
-    else:
+    rows = DummyVecEnv([partial(WorldEnv, world, level, seed=1000 * seed + n) for n in range(ROWS)])
+    make: Callable[..., Any] = partial(
+        PPO,
+        "MultiInputPolicy",
+        rows,
+        n_steps=256,
+        batch_size=1024,
+        n_epochs=5,
+        gamma=0.99,
+        seed=seed,
+        policy_kwargs={"log_std_init": -0.5},
+    )
+    if name != "flat-ppo":
         hindsight: dict[str, Any] = {"replay_buffer_class": HerReplayBuffer} if name == "sac-her" else {}
-        rows = DummyVecEnv([lambda: WorldEnv(world, level, seed=seed)])
-        make = partial(SAC, "MultiInputPolicy", rows, learning_starts=10_000, seed=seed, **hindsight)
+        make = partial(SAC, "MultiInputPolicy", rows, learning_starts=FIRST_STEPS, seed=seed, **hindsight)
     return make(device=faster_device(make)).learn(steps, log_interval=None)
 
 
