@@ -360,7 +360,6 @@ def resolve(
 def run_stages(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_json: bool, quiet: bool) -> None:
     """Run the stages in the folder and print the last one's table; a whole run is also summed up and reported."""
     from sdg.experiments.config.assembly import expected_cost, run_settings
-    from sdg.experiments.report.page import write
     from sdg.experiments.run import runs
     from sdg.llm.registry import is_rule_based
     from sdg.storage import RunFolder, set_aside
@@ -380,6 +379,8 @@ def run_stages(until: Until, config: RunConfig, path: Path, *, fresh: bool, as_j
                 reporter.note(f"note: {notice}")
         results = folder.read_json("results.json") or {}
         if until == "run":
+            from sdg.experiments.report.page import write
+
             if not as_json:
                 lines.text("\nhypotheses verified, share of the grounding instructions:")
                 lines.rows(results.get("verification", ()))
