@@ -119,3 +119,11 @@ def test_pairs_are_one_argument() -> None:
     assert not TABLE.persistence.is_possible(world.perception(), "")
     with pytest.raises(ValueError, match="isn't on the table"):
         world.perception().distance(next(name for n, name in enumerate(THINGS) if np.isnan(world.places()[n, 0])))
+
+
+@pytest.mark.parametrize("level", TABLE.levels())
+def test_no_task_is_done_before_it_begins(level: str) -> None:
+    world = Table(level)
+    for seed in seeds("evaluation", count=30, seed=185, level=level):
+        world.reset(seed)
+        assert not world.step(np.zeros(7, np.float32)).success

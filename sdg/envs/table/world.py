@@ -165,15 +165,16 @@ class Table(PhysicsWorld):
         mujoco.mj_resetData(self.model, self.data)
         self.data.qvel[:7] = rng.uniform(-0.005, 0.005, 7)
         actions, colours = self._draw(rng, unseen=is_unseen(seed))
-        while True:
+        is_ready = False
+        while not is_ready:  # things lie apart, and nothing asked for is done already
             places = rng.uniform((X[0], Y[0]), (X[1], Y[1]), (self.blocks + SPOTS, 2))
-            if (np.linalg.norm(places[:, None] - places[None], axis=2) + np.eye(len(places))).min() > 0.17:
-                break
-        self.data.qpos[7:] = places[: self.blocks].ravel()
-        mujoco.mj_forward(self.model, self.data)
-        spots = tuple((int(n), *places[self.blocks + i].tolist()) for i, n in enumerate(colours[self.blocks :]))
+            self.data.qpos[7:] = places[: self.blocks].ravel()
+            mujoco.mj_forward(self.model, self.data)
+            spots = tuple((int(n), *places[self.blocks + i].tolist()) for i, n in enumerate(colours[self.blocks :]))
+            self._ask(TableState(actions, colours[: self.blocks], spots))
+            distances = np.linalg.norm(places[:, None] - places[None], axis=2) + np.eye(len(places))
+            is_ready = distances.min() > 0.17 and not any(map(self._holds, actions))
         self.steps = 0
-        self._ask(TableState(actions, colours[: self.blocks], spots))
         self.begin_subgoal()
 
     def _draw(self, rng: np.random.Generator, *, unseen: bool) -> tuple[tuple[TableGoal, ...], tuple[int, ...]]:
