@@ -14,7 +14,15 @@ from dataclasses import MISSING, asdict, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from sdg.envs.files import MAX_LINE_BYTES, atomic_write as replace_file, open_regular, read_values, sync_folder
+from sdg.envs.files import (
+    MAX_LINE_BYTES,
+    MAX_VALUES,
+    atomic_write as replace_file,
+    count_values,
+    open_regular,
+    read_values,
+    sync_folder,
+)
 from sdg.errors import SDGError
 from sdg.skills.strict_json import decode, require_shallow
 
@@ -120,14 +128,17 @@ def _checksum(row: Row) -> int:
     return zlib.crc32(line(row).encode())
 
 
-def _read(path: Path) -> tuple[dict[str, Row], int, str | None]:
-    """The rows by unit, how many bytes they take, and the notice of a torn last line (None without one)."""
+def _read(path: Path) -> tuple[dict[str, Row], int, str | None, int]:
+    """The rows by unit, how many bytes they take, the notice of a torn last line (None without one), and how many
+    values there are."""
+    data = b""
     try:
-        lines = read_values(path).split(b"\n")
+        data = read_values(path)
     except FileNotFoundError:
-        lines = [b""]
+        pass
     except OSError as error:
         raise RunFolderError(f"can't read {path}: {error.strerror or error}.") from error
+    lines, values = data.split(b"\n"), count_values(data)
     rows: dict[str, Row] = {}
     end = 0
     line_count = len(lines) if lines[-1] else len(lines) - 1
@@ -149,9 +160,9 @@ def _read(path: Path) -> tuple[dict[str, Row], int, str | None]:
             )
         elif text.strip() or (text and number == len(lines)):  # blanks too: a row would be appended to them
             notice = f"{path.name} line {number} was torn ({len(text)} bytes: {text[:40]!r}); its unit is done again"
-            return rows, end, notice
+            return rows, end, notice, values
         end += len(text) + 1
-    return rows, end - 1, None
+    return rows, end - 1, None, values
 
 
 def read_journal(path: Path) -> list[Row]:
@@ -176,7 +187,7 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
         Raises `RunFolderError` when it is corrupt, `RunError` when it can't be written.
         """
         self.path = path
-        self._rows, self._end, self.dropped = _read(path)
+        self._rows, self._end, self.dropped, self._values = _read(path)
         with explaining(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor = open_regular(path, os.O_WRONLY | os.O_CREAT)
@@ -197,7 +208,10 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
         data = line({**record, CHECKSUM: _checksum(record)}).encode() + b"\n"
         if len(data) > MAX_LINE_BYTES:
             raise RunError(f"a row of {len(data)} bytes isn't recorded in {self.path}: at most {MAX_LINE_BYTES} are.")
+        if self._values + count_values(data) > MAX_VALUES:
+            raise RunError(f"{self.path} is full, a longer one couldn't be read: go on in another folder.")
         self._write(data)
+        self._values += count_values(data)
         self._rows[record[KEY]] = record
         return record
 

@@ -192,6 +192,16 @@ def test_lines_are_counted_before_they_are_split(tmp_path: Path, monkeypatch: py
             files.read_lines(path.with_name("transcript.jsonl.xz"))
 
 
+def test_a_full_transcript_stays_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "transcript.jsonl"
+    ask(RecordingModel(Scripted("one"), path))
+    monkeypatch.setattr(files, "MAX_LINE_BYTES", 1000)
+    monkeypatch.setattr(files, "MAX_FILE_BYTES", path.stat().st_size + 999)
+    with pytest.raises(ModelError, match="it is full: go on in another"):
+        ask(RecordingModel(Scripted("two"), path))
+    assert len(list(entries(path))) == 1
+
+
 def test_lines_have_a_maximal_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "transcript.jsonl"
     ask(RecordingModel(Scripted("one" * 500), path))

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sdg.envs import files
 from sdg.storage import (
     Journal,
     Metrics,
@@ -125,11 +126,26 @@ def test_a_line_is_measured_before_it_is_read(tmp_path: Path, monkeypatch: pytes
 
 def test_values_are_counted_before_a_file_is_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_bytes(b'{"unit":"a","x":[' + b"[]," * (1 << 23) + b"0]}\n")
+    path.write_bytes(b'{"unit":"a","x":[' + b"[]," * (1 << 24) + b"0]}\n")
     monkeypatch.setattr(json, "loads", lambda text: pytest.fail("it was parsed"))
     for read in (Journal, read_json, read_metrics):
         with pytest.raises(RunError, match="holds too much"):
             read(path)
+
+
+def test_what_is_appended_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.jsonl"
+    monkeypatch.setattr(journal_module, "MAX_VALUES", 40)
+    monkeypatch.setattr(files, "MAX_VALUES", 40)
+    rows = [{"unit": str(number), "actions": [0.5] * 9} for number in range(5)]
+    with Journal(path) as journal:
+        for row in rows[:4]:
+            journal.append(row)
+        with pytest.raises(RunError, match="is full, a longer one couldn't be read"):
+            journal.append(rows[4])
+    with Journal(path) as journal, pytest.raises(RunError, match="is full, a longer one couldn't be read"):
+        journal.append(rows[4])
+    assert len(read_journal(path)) == 4
 
 
 def test_line_ends_alone_are_counted_first(tmp_path: Path) -> None:
