@@ -94,8 +94,11 @@ class Discovery:
         return sentence if self.agreement < MIN_AGREEMENT else ""
 
     def name(self, label: int) -> str:
-        """The commonest API name among the members of a cluster."""
-        return Counter(call.api for call in self.calls[label]).most_common(1)[0][0]
+        """The commonest API name among the members of a cluster; with a number where an earlier cluster has it, too."""
+        names = [Counter(call.api for call in calls).most_common(1)[0][0] for calls in self.calls.values()]
+        place = list(self.calls).index(label)
+        before = names[:place].count(names[place])
+        return f"{names[place]}_{before + 1}" if before else names[place]
 
     def to_json(self) -> dict[str, Any]:
         """For `induction.json`: the choice of k, its stability, what the review did, and the clusters."""

@@ -13,8 +13,9 @@ from sdg.skills.strict_json import decode
 
 
 def names(value: Any) -> tuple[str, ...]:
-    """`a,b,c` as a tuple; a tuple is returned unchanged."""
-    return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else tuple(value)
+    """`a,b,c` as a tuple; a tuple is returned unchanged, but for names that come twice."""
+    parts = (name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else value
+    return tuple(dict.fromkeys(parts))
 
 
 def list_option(about: str, *, parser: Any = names, metavar: str = "A,B,C") -> Any:

@@ -105,7 +105,7 @@ def evaluation_tasks(
     """
     return [
         Task(level, layout, number // instructions, domain_name=world)
-        for level in levels
+        for level in dict.fromkeys(levels)  # one that is named twice would count twice
         for number, layout in enumerate(seeds("evaluation", count=instructions * repeats, seed=seed, level=level))
     ]
 

@@ -211,5 +211,5 @@ def recipes(names: Sequence[str], base: PlannerRecipe, *, flat: Path = FLAT) -> 
         replace(base, agent=name, skills=f"{RANDOM_WEIGHTS} {random_skills[name]}")
         if name in random_skills
         else makers[name]()
-        for name in names
+        for name in dict.fromkeys(names)
     ]

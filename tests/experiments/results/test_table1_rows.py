@@ -13,7 +13,9 @@ import pytest
 from sdg.agents.agents import Agent, RandomAgent, Task, World, play_task
 from sdg.deduction.episode import Episode, EpisodeResult
 from sdg.envs.instructions import SPLITS
+from sdg.experiments.bench.options import names
 from sdg.experiments.play.episodes import BOT_RECIPE, EpisodeJob, Recipe, evaluation_tasks, run_jobs
+from sdg.experiments.play.players import PlannerRecipe, recipes
 from sdg.experiments.results.formats import comma_separated, latex, markdown
 from sdg.experiments.results.rows import COLUMNS, paper_columns, paper_table, run_table1, summarise
 from sdg.storage import Journal
@@ -47,16 +49,23 @@ def test_tasks_are_evaluation_seeds_and_never_repeat() -> None:
     assert not {task.seed for task in tasks} & {task.seed for task in other_tasks}
 
 
+def test_what_is_named_twice_counts_once() -> None:
+    once = evaluation_tasks(["GoToLocal"], instructions=5, repeats=1, seed=7)
+    assert evaluation_tasks(["GoToLocal", "GoToLocal"], instructions=5, repeats=1, seed=7) == once
+    assert recipes(["bot", "bot"], PlannerRecipe("sdg", None)) == [BOT_RECIPE]
+    assert names("a, b,a") == names(("a", "b", "a")) == ("a", "b")
+
+
 def test_a_run_that_was_broken_off_goes_on_to_the_same_table(tmp_path: Path) -> None:
     tasks = evaluation_tasks(("GoToLocal", "PickupLoc"), instructions=3, repeats=2, seed=1)
-    recipes: list[Recipe] = [RandomRecipe(), BOT_RECIPE]
+    agents: list[Recipe] = [RandomRecipe(), BOT_RECIPE]
     with Journal(tmp_path / "whole.jsonl") as journal:
-        whole = run_table1(recipes, tasks, journal=journal)
+        whole = run_table1(agents, tasks, journal=journal)
         lines = (tmp_path / "whole.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "broken.jsonl").write_text("".join(lines[:10]) + lines[10][:40])
     played: list[object] = []
     with Journal(tmp_path / "broken.jsonl") as journal:
-        again = run_table1(recipes, tasks, journal=journal, done=lambda row: played.append(row.unit))
+        again = run_table1(agents, tasks, journal=journal, done=lambda row: played.append(row.unit))
         assert len(journal) == len(lines) == 24
     assert len(played) == 14
     assert [row | {"seconds": 0.0} for row in whole] == [row | {"seconds": 0.0} for row in again]
