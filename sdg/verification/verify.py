@@ -23,7 +23,7 @@ from sdg.skills.search.trial import Search, SearchResult, Task, hold_when_done
 from sdg.skills.settings import Count
 from sdg.skills.subgoal import CheckFunction, Experience, Subgoal
 
-PAYS_FOR_NOTHING = "is checked by what is true after any one action: let its check ask for what the goal changes"
+PAYS_FOR_NOTHING = "is checked by what is true after {}: let its check ask for what the goal changes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,13 +188,14 @@ def _searched_subgoal(
 def _unless_it_pays_for_nothing(
     outcome: SearchResult, start: Starts, check: CheckFunction, *, seed: int
 ) -> SearchResult:
-    """`outcome`, or a failure if any one action fulfils the check; the steps of this trial are added."""
+    """`outcome`, or a failure if time alone fulfils the check; the steps of this trial are added."""
     if not outcome.actions:
         return outcome
     trial_start = Starts(start.rows, start.targets, (check,), np.zeros(1, np.int64))
-    is_idle, steps = pays_for_nothing(trial_start, seed=seed)
+    idle, steps = pays_for_nothing(trial_start, seed=seed)
     outcome = replace(outcome, steps=outcome.steps + steps)
-    return replace(outcome, reached=False, actions=(), after=start, cause=PAYS_FOR_NOTHING) if is_idle else outcome
+    cause = PAYS_FOR_NOTHING.format(idle)
+    return replace(outcome, reached=False, actions=(), after=start, cause=cause) if idle else outcome
 
 
 def _part_that_fired(check: CheckFunction, outcome: SearchResult, domain: Domain) -> CheckFunction:

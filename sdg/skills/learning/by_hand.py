@@ -169,7 +169,7 @@ def learn_skill(
 ) -> LearnedSkill:
     """Learn one skill from a level's first states; if its check has an argument, about the thing each mission names.
 
-    Raises ValueError where the check is true in every first state or after any one step, fails in every state of random
+    Raises ValueError where the check is true in every first state or by time alone, fails in every state of random
     walks, or no mission names anything.
     """
     starts = {
@@ -183,10 +183,10 @@ def learn_skill(
     fault, walked_steps = fault_everywhere(tried, steps=WALKED_STEPS, seed=seed)
     if fault:
         raise ValueError(f"{template.check.name} failed in every visited state: {fault}")
-    is_idle, trial_steps = pays_for_nothing(tried, seed=seed)
-    if is_idle:
+    idle, trial_steps = pays_for_nothing(tried, seed=seed)
+    if idle:
         raise ValueError(
-            f"{template.check.name} is true after any one action: there is nothing to learn, ask for what it changes"
+            f"{template.check.name} is true after {idle}: there is nothing to learn, ask for what the goal changes"
         )
     result = train(training, starts["validation"], settings, seed=seed, on_evaluation=on_evaluation)
     skill = measure_skill(

@@ -13,6 +13,8 @@ from sdg.skills.practice.starts import Starts
 from sdg.skills.subgoal import CheckFunction
 
 ROWS = 8
+WAIT = 16
+"""Steps for which an action is repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +56,29 @@ def agreement(start: Starts, check: CheckFunction, *, steps: int, seed: int) -> 
     return Agreement(*counts.tolist())
 
 
-def pays_for_nothing(starts: Starts, *, seed: int) -> tuple[bool, int]:
-    """Whether all checks are false at these starts and true after any one step, so that nothing can be learned from
-    them; and the environment steps of the trial, which ends at the first check that isn't so."""
+def pays_for_nothing(starts: Starts, *, seed: int) -> tuple[str, int]:
+    """After what all checks come true, whichever action is repeated: "any one action", "any 5 actions" (at most WAIT),
+    so that nothing can be learned from them; "" where they don't, or are true at these starts. And the environment
+    steps of the trial, which ends at the first walk that isn't so.
+    """
     bounds, everyone = starts.domain.inputs.bounds, np.arange(len(starts))
-    env = PracticeEnv(starts, len(starts), horizon=1, seed=seed)
+    env = PracticeEnv(starts, len(starts), horizon=WAIT, seed=seed)
     actions = range(len(starts.domain.actions)) if bounds is None else (np.clip(0, *bounds), *bounds)
     env.restore(everyone, everyone)
-    pays = not env.reward(env.memory, starts.check_of).any()
+    if env.reward(env.memory, starts.check_of).any():
+        return "", env.steps
+    waits: set[int] = set()
     for action in actions:
-        if not pays:
-            break
         env.restore(everyone, everyone)
-        pays = bool(env.step(np.array([action] * len(starts)))[0].all())
-    return pays, env.steps
+        for _ in range(max(waits, default=WAIT)):
+            fired, over, _ = env.step(np.array([action] * len(starts)))
+            if (fired | over).any():
+                break
+        waits.add(int(env.age[0]))
+        if not fired.all() or len(waits) > 1:
+            return "", env.steps
+    (wait,) = waits
+    return "any one action" if wait == 1 else f"any {wait} actions", env.steps
 
 
 def fault_everywhere(starts: Starts, *, steps: int, seed: int) -> tuple[str, int]:

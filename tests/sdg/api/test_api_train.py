@@ -110,6 +110,8 @@ def test_nothing_to_learn_and_no_such_level() -> None:
         sdg.train("GoToLocal", "def f(): return True", layouts=20)
     with pytest.raises(ValueError, match="f is true after any one action: there is nothing to learn"):
         sdg.train("GoToLocal", "def f(): return get_steps() > get_start_steps()", layouts=20, timesteps=1)
+    with pytest.raises(ValueError, match="g is true after any 5 actions: there is nothing to learn"):
+        sdg.train("GoToLocal", "def g(): return get_steps() > 4", layouts=20, timesteps=1)
     with pytest.raises(ValueError, match="did you mean GoToLocal"):
         sdg.train("GoToLocl", facing)
     with pytest.raises(ValueError, match="can't be a skill's name"):

@@ -96,6 +96,8 @@ def test_a_check_that_any_one_action_makes_true_is_no_goal() -> None:
         assert "is true after any one action" in result.cause
         assert (result.failed_goal, result.experiences()) == (0, [])
         assert result.searched_steps == 48 + result.subgoals[0].searched_steps
+    late = Hypothesis("go", (subgoal("def check():\n    return get_steps() > get_start_steps() + 4\n"),))
+    assert "is true after any 5 actions" in verify_layout(late, "GoToLocal", 1).cause
     before = start_of("GoToLocal", 1).rows.perception(0).functions()["get_front_position"]()
     turned = subgoal(f"def check():\n    return get_front_position() != {before}\n")
     assert verify_layout(
