@@ -66,8 +66,9 @@ def message(error: BaseException) -> str:
         return "out of memory: use fewer environments (--set induce.train.n_envs=64) or a larger machine"
     if isinstance(error, ModuleNotFoundError):
         return f"{text}: install what is missing, `pip install --constraint constraints.txt --editable .` does it all"
+    place = readable("".join(getattr(error, "__notes__", ())))  # the unit of a job: a user's world may fail in it
     return (
-        f"unexpected {type(error).__name__}: {text or 'no message'}. What was finished is kept. "
+        f"unexpected {type(error).__name__}: {text or 'no message'}{place}. What was finished is kept. "
         "SDG_DEBUG=1 shows where."
     )
 

@@ -221,6 +221,7 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
             return
         for number, result in answers:
             if isinstance(result, Exception):
+                result.add_note(f" in {getattr(queue.jobs[number], 'unit', f'job {number}')}")
                 raise result
             yield number, result
         if not data or member.has_full_memory:

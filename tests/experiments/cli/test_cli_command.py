@@ -104,6 +104,11 @@ def raiser(error: BaseException) -> Run:
     return run
 
 
+def noted(error: Exception, note: str) -> Exception:
+    error.add_note(note)
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
@@ -111,6 +116,7 @@ def raiser(error: BaseException) -> Run:
         (BudgetExceeded("10 tokens are spent, set budget.tokens higher"), 1, "sdg: 10 tokens are spent"),
         (ValueError("odd\x1b"), 1, r"sdg: unexpected ValueError: odd\x1b. What was finished is kept. SDG_DEBUG=1"),
         (KeyError(), 1, "unexpected KeyError"),
+        (noted(KeyError("gone"), " in Flag/3/0\x1b"), 1, r"unexpected KeyError: 'gone' in Flag/3/0\x1b. What was"),
         (MemoryError(), 1, "out of memory"),
         (RecursionError("deep"), 1, "unexpected RecursionError"),
         (KeyboardInterrupt(), 130, "interrupted; what was finished is kept"),

@@ -108,8 +108,9 @@ def test_a_worker_that_dies_once_is_no_fault_of_its_job(tmp_path: Path) -> None:
 
 def test_what_a_job_raises_ends_the_others_and_the_pool_goes_on() -> None:
     with Pool(1) as pool:
-        with pytest.raises(ValueError, match="seven"):
+        with pytest.raises(ValueError, match="seven") as caught:
             results(["raise", "one"], pool=pool)
+        assert caught.value.__notes__ == [" in job 0"]
         assert results(["one"], pool=pool) == {"one": "did one"}
 
 
