@@ -62,7 +62,7 @@ class ComposedCalls:
                 f"The composed skills that it names have more than {MAX_LINKED_BYTES} bytes of code: name fewer."
             )
         try:
-            conflicts = reached_globals(source, behind) if self._skills else ()
+            conflicts = reached_globals(source, behind, skills=self._skills) if self._skills else ()
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise Refused(f"The composed skills can't be read: {error}.") from None
         if conflicts:

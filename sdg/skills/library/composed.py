@@ -7,7 +7,7 @@ says afterwards, whatever its own code returns.
 import ast
 import hashlib
 import symtable
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -199,19 +199,22 @@ def linked_source(source: str, skills: Mapping[str, ComposedSkill]) -> str:
     return "".join(f"\n\n{skills[name].source}" for name in linked)
 
 
-def reached_globals(source: str, behind: str) -> frozenset[str]:
-    """Names by which a program would interfere with the source `behind` it: globals that linked code reads and that
-    the program defines or imports as something else, and the host's functions that only linked code may call.
+def reached_globals(source: str, behind: str, *, skills: Collection[str]) -> frozenset[str]:
+    """Names by which a program and the source `behind` it would interfere: globals that linked code reads and that the
+    program defines or imports as something else, what linked code defines, but for `skills`, and the program defines or
+    reads, and the host's functions that only linked code may call.
     """
     own = syntax.parse_code(source)
     if own is None:
         return frozenset()
-    imports = imports_of(ast.walk(ast.parse(behind)))
+    linked = ast.parse(behind)
+    imports = imports_of(ast.walk(linked))
     definitions = {name for node in own.body for name in names_at_top(node)}
+    alien = {name for node in linked.body for name in names_at_top(node)}.difference(skills)
+    alien &= definitions | _globals(symtable.symtable(source, "", "exec"))
     definitions |= {name for name, member in imports_of(ast.walk(own)).items() if imports.get(name) != member}
-    return frozenset(
-        definitions & _globals(symtable.symtable(behind, "", "exec")) | {REQUIRE, BEGIN, RESULT} & {*syntax.loads(own)}
-    )
+    reached = definitions & _globals(symtable.symtable(behind, "", "exec"))
+    return frozenset(reached | alien | {REQUIRE, BEGIN, RESULT} & {*syntax.loads(own)})
 
 
 def imports_of(nodes: Iterable[ast.AST]) -> dict[str, tuple[str | None, str]]:

@@ -108,8 +108,18 @@ def test_what_a_program_names_is_linked_behind_it_with_what_that_uses() -> None:
 def test_a_program_cannot_change_what_linked_skills_mean(before: str, reached: set[str]) -> None:
     """Else `def any(items): return True` would have each check of a composed skill say that it held."""
     source = f"{before}\n\n\ndef program():\n    bring('red ball', 'door')\n"
-    behind = linked_source(source, {skill.name: skill for skill in admit_source(GOOD).skills})
-    assert reached_globals(source, behind) == reached
+    skills = {skill.name: skill for skill in admit_source(GOOD).skills}
+    behind = linked_source(source, skills)
+    assert reached_globals(source, behind, skills=skills) == reached
+
+
+@pytest.mark.parametrize("name", ["program", "own", "go_next_to"])
+def test_linked_skills_cannot_change_what_a_program_means(name: str) -> None:
+    source = "def own():\n    return go_next_to('door')\n\n\ndef program():\n    bring('red ball', 'door')\n    own()\n"
+    skills = {skill.name: skill for skill in admit_source(GOOD).skills}
+    behind = linked_source(source, skills)
+    assert reached_globals(source, behind, skills=skills) == set()
+    assert reached_globals(source, f"{behind}\n\ndef {name}():\n    pass\n", skills=skills) == {name}
 
 
 @pytest.mark.parametrize(
