@@ -175,7 +175,7 @@ def lock_to_append(path: Path) -> Iterator[FileIO]:
     with FileIO(open_regular(path, os.O_RDWR | os.O_APPEND | os.O_CREAT), "r+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         size = end = file.seek(0, os.SEEK_END)
-        _refuse_more(size + MAX_LINE_BYTES, MAX_FILE_BYTES, "it is full: go on in another", path)
+        _refuse_more(size + MAX_LINE_BYTES, MAX_FILE_BYTES, "it is too large to grow: go on in another", path)
         while end:
             _refuse_more(size - end, MAX_LINE_BYTES, f"its last line has more than {MAX_LINE_BYTES} bytes", path)
             start = max(0, end - 2**16)

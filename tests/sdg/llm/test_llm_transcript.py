@@ -197,7 +197,7 @@ def test_a_full_transcript_stays_readable(tmp_path: Path, monkeypatch: pytest.Mo
     ask(RecordingModel(Scripted("one"), path))
     monkeypatch.setattr(files, "MAX_LINE_BYTES", 1000)
     monkeypatch.setattr(files, "MAX_FILE_BYTES", path.stat().st_size + 999)
-    with pytest.raises(ModelError, match="it is full: go on in another"):
+    with pytest.raises(ModelError, match="it is too large to grow: go on in another"):
         ask(RecordingModel(Scripted("two"), path))
     assert len(list(entries(path))) == 1
 

@@ -118,6 +118,12 @@ def test_tokens_are_a_quarter_of_the_characters_where_the_server_does_not_count(
     assert tokens_of(messages, Completion("y" * 40, "", prompt_tokens=7, completion_tokens=3)) == (7, 3)
 
 
+@pytest.mark.parametrize("plain", [None, [], {}, {"text": None}, {"text": 7}, "text"])
+def test_what_holds_no_reply_is_refused(plain: object) -> None:
+    with pytest.raises(ValueError, match="no reply is stored here"):
+        reply_of(plain)
+
+
 NO_COUNTS = (10**400, 10**9 + 1, -5, float("nan"), float("inf"), "7", True, None)
 
 

@@ -142,3 +142,9 @@ def test_a_few_wrong_letters_are_counted_as_edits() -> None:
         assert any(Likeness({"x": value}, 99).owners(text, misread=True)) == near
         n_found += near
     assert 20 < n_found < 99
+
+
+def test_of_a_value_shorter_than_a_run_all_letters_count() -> None:
+    likeness = Likeness({"x": "quartz"}, 8)
+    assert likeness.owners("quartz") == ["x"] * 6
+    assert not any(likeness.owners("uartz quart artz"))

@@ -66,6 +66,22 @@ def test_no_helper_works_more_than_it_is_charged(call: str) -> None:
                 assert time.process_time() - began < 400 * SECONDS_PER_STEP + 0.05, source
 
 
+BLOCKS = (
+    "if x:", "if not x:\n        pass\n    else:", "for i in x:", "for i in x:\n        pass\n    else:", "while x:",
+    "while not x:\n        pass\n    else:", "try:\n        x[9]\n    except IndexError:",
+    "try:\n        x[9]\n    except (KeyError, IndexError) as error:", "try:\n        pass\n    finally:",
+    "try:\n        pass\n    except IndexError:\n        pass\n    else:", "def inner():",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_work_is_charged_in_every_block(block: str) -> None:
+    begins = "def program():\n    x = [1]\n    inner = len\n"
+    source = f"{begins}    {block}\n        while True:\n            pass\n    inner()\n"
+    with pytest.raises(BudgetSpent):
+        Guard({}, budget_steps=400).load(source)({})
+
+
 def test_programs_of_the_grammar_agree_with_cpython_and_end() -> None:
     outcomes, violations = fuzz_programs(count=300, seed=11)
     assert violations == []
