@@ -295,14 +295,14 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
     def _handle_death(self, member: _Member, queue: _JobQueue) -> Iterator[tuple[int, Any]]:
         with contextlib.suppress(subprocess.TimeoutExpired):
             member.process.wait(5.0)
-        if member.job is not None and queue.tries[member.job] < self.tries:
+        tries = 0 if member.job is None else queue.tries[member.job]
+        if member.job is not None and tries < self.tries:
             queue.waiting.append(member.job)
             self._end(member)
         else:
-            exit_text = f"its process {_describe_exit(member.process.poll())}"
-            reason = "it ran out of memory" if member.has_full_memory else exit_text
-            times = f", {self.tries} times" if self.tries > 1 else ""
-            yield from self._lose(member, f"{reason}{times}", hung=False)
+            how = _describe_exit(member.process.poll())
+            reason = "it ran out of memory" if member.has_full_memory else f"its process {how}"
+            yield from self._lose(member, f"{reason}{f', {tries} times' if tries > 1 else ''}", hung=False)
 
     def _lose(self, member: _Member, reason: str, *, hung: bool = True) -> Iterator[tuple[int, Any]]:
         number = member.job

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from sdg.envs.ui.commands import ARGUMENTS, SCREEN, ScreenCommand, ScreenCommandError, command_from_json
+from sdg.envs.ui.keys import key_event
 from sdg.envs.ui.tasks import SEEN, TASKS, UNSEEN, task_name
 
 JSON = st.recursive(
@@ -51,6 +52,20 @@ def test_any_json_is_a_command_or_an_error_that_says_so(name: str, arguments: di
 def test_a_point_may_be_written_with_fractions() -> None:
     assert command_from_json({"name": "CLICK_COORDS", "args": {"coords": [36.6, "68"]}}).argument == (37, 68)
     assert str(ScreenCommand("TYPE_TEXT", "a b")) == "TYPE_TEXT a b"
+
+
+@pytest.mark.parametrize(
+    ("letter", "key", "code", "number"),
+    [
+        ("a", "a", "KeyA", 65),
+        ("5", "5", "", 53),
+        ("\r", "Enter", "Enter", 13),
+        (" ", " ", "Space", 32),
+        (";", ";", "", 186),
+    ],
+)
+def test_keys_are_described_as_browsers_do(letter: str, key: str, code: str, number: int) -> None:
+    assert key_event(letter) == {"key": key, "code": code, "windowsVirtualKeyCode": number}
 
 
 def test_the_tasks_are_the_papers() -> None:
