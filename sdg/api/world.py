@@ -30,9 +30,9 @@ def load(place: str | Path | None = None) -> SkillLibrary:
 
     Raises UserError without a library, LibraryError for one that can't be used.
     """
-    from sdg.experiments.results.comparison import SHIPPED, find_library
+    from sdg.experiments.results.comparison import find_library
 
-    return load_library(SHIPPED if place is None else find_library(str(place)))
+    return load_library(find_library(str(place or "")))
 
 
 @dataclass(frozen=True)
