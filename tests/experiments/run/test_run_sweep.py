@@ -110,7 +110,7 @@ def test_a_search_checks_its_settings_together(tmp_path: Path, ran: list[tuple[i
     pytest.importorskip("optuna")
     together = ["--set", "model.kind=openai", "--set", "model.name=x,y", "--seeds", "1", "--out", str(tmp_path)]
     assert main(["sweep", "tiny", *together, "--search", "1"]) == 0
-    assert ran == [(500, 0)]
+    assert len(ran) == 1
     assert main(["sweep", "tiny", *together, "--set", "model.temperature=0,9", "--search", "1"]) == 2
     assert len(ran) == 1
 
