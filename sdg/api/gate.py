@@ -2,9 +2,11 @@
 
 import inspect
 import threading
-from collections.abc import Callable, Sequence
+from array import array
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -173,7 +175,7 @@ class _Call:
         changed = (
             first.text != last.text
             or self._contents[0] != self._contents[1]
-            or not np.array_equal(cast(Any, first.image), cast(Any, last.image))
+            or _snapshot(np.asarray(first.image), {}) != _snapshot(np.asarray(last.image), {})
         )
         return Verdict(changed, "something changed" if changed else f"{command} changed nothing that can be seen")
 
@@ -188,23 +190,27 @@ def _snapshot(value: Any, met: dict[int, tuple[int, Any]], depth: int = MAX_DEPT
     before becomes the number under which it was; `met` keeps it, so that its id stays its own. What lies deeper than
     `depth`, or comes after `MAX_MET`, only counts as the same or another: elements may keep a driver or a module.
     """
-    is_container = isinstance(value, dict | list | tuple | set | np.ndarray)
-    state = None if callable(value) or is_container else object.__getstate__(value)
-    if state is None and not is_container:
-        return value
+    is_plain = callable(value) or isinstance(value, dict | list | tuple | set | np.ndarray)
+    state = None if is_plain else object.__getstate__(value)
+    is_leaf = not isinstance(value, Collection) or isinstance(value, str | bytes | frozenset | range)
+    if state is None and (callable(value) or is_leaf):
+        return str(value) if isinstance(value, float | np.inexact) and value != value else value  # NaN isn't itself
     if id(value) in met:
         return met[id(value)][0]
     if not depth or len(met) >= MAX_MET:
         return type(value), id(value)
     if not isinstance(value, tuple):  # equal ones may be one or two
         met[id(value)] = len(met), value
-    if isinstance(value, dict):
+    if state is not None:
+        return type(value), _snapshot(state, met, depth - 1)
+    if isinstance(value, dict | MappingProxyType):
         return {key: _snapshot(item, met, depth - 1) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_snapshot(item, met, depth - 1) for item in value]
-    if isinstance(value, set | np.ndarray):
-        return value.copy() if isinstance(value, set) else value.tolist()
-    return type(value), _snapshot(state, met, depth - 1)
+    if isinstance(value, set | bytearray | memoryview | array):
+        return value.copy() if isinstance(value, set) else bytes(value)
+    if isinstance(value, np.ndarray):
+        is_data = not value.dtype.hasobject
+        return (value.shape, value.tobytes()) if is_data else _snapshot(value.tolist(), met, depth - 1)
+    return [_snapshot(item, met, depth - 1) for item in value]
 
 
 def _finished(answer: Any) -> Any:

@@ -14,14 +14,14 @@ from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.practice.inputs import N_WORDS, SIZE
 from sdg.envs.domains import DEFAULT
 from sdg.envs.instructions import seeds
-from sdg.errors import UserError
+from sdg.errors import UserError, refuse
 from sdg.experiments.baselines.level_env import LevelVecEnv
 from sdg.experiments.baselines.sb3_policy import LONGEST, MAP, MISSION, SB3_POLICY, pattern_of, words_of
 from sdg.experiments.baselines.world_env import MissionEnv
 from sdg.skills.checks.from_function import template_of
 from sdg.skills.learning.by_hand import SkillSpec, measure_skill
 from sdg.skills.learning.sb3 import SB3Rows, as_arrays, parameters_of
-from sdg.skills.library.library import LearnedSkill
+from sdg.skills.library.library import MAX_HORIZON, LearnedSkill, is_skill_name
 
 SPACE = spaces.Dict(
     {MAP: spaces.Box(0, 1, (SIZE,), np.uint8), MISSION: spaces.MultiDiscrete(np.full(LONGEST, N_WORDS))}
@@ -114,8 +114,16 @@ def sb3_skill(
         )
     world = domains.domain(DEFAULT)
     template = template_of(check, world)
-    if bool(template.argument) != ("{}" in mission):
-        raise UserError(f"the mission {mission!r} has {{}} for the argument exactly if the check has a parameter")
+    slots, others = mission.count("{}"), set("{}") & set(mission.replace("{}", ""))
+    misses = (
+        f"the mission {mission!r} has one {{}} for the argument exactly if the check has a parameter, and no others"
+    )
+    faults = (
+        (not is_skill_name(name), f"{name!r} can't be a skill's name: take one in lower-case letters and _"),
+        (not 1 <= horizon <= MAX_HORIZON, f"a horizon is 1 to {MAX_HORIZON:,} steps, not {horizon}"),
+        (slots != bool(template.argument) or others, misses),
+    )
+    refuse(UserError, faults)
     try:
         weights = as_arrays(parameters_of(policy)) | {MISSION: pattern_of(mission)}
         stored_policy = SB3_POLICY.policy(weights, world)

@@ -30,9 +30,9 @@ def load(place: str | Path | None = None) -> SkillLibrary:
 
     Raises UserError without a library, LibraryError for one that can't be used.
     """
-    from sdg.experiments.results.comparison import SHIPPED, find_library
+    from sdg.experiments.results.comparison import find_library
 
-    return load_library(SHIPPED if place is None else find_library(str(place)))
+    return load_library(find_library(str(place or "")))
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,8 @@ class World:
     `domain` is the kind of world: a key of `sdg.envs.domains` or `module:attribute`. `seed` picks a layout that nothing
     was learned from; `layout` names one by the level's own seed instead, which the attribute `seed` holds. `skills` is
     a library, or skills that `sdg.train` returned (default: the shipped ones in the default domain, none elsewhere).
-    Each skill call gets up to `attempts` attempts. Raises ValueError, with close matches, for an unknown level.
+    Each skill call gets up to `attempts` attempts. Raises ValueError, with close matches, for an unknown level,
+    UserError for skills of another domain.
     """
 
     def __init__(
@@ -113,7 +114,7 @@ class World:
 
     def reset(self) -> None:
         """Begin the episode again."""
-        options = options_of(self.library)
+        options = options_of(self.library, self._domain)
         self._world.reset(self.seed)
         self._robot = Robot(
             self._world,

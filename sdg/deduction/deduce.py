@@ -88,9 +88,10 @@ def deduce(
     )
     robot = new_robot()
     interactions: list[Interaction] = []
-    actions: list[Any] = []
+    actions, forgot = list[Any](), list[int]()
     for attempt in range(settings.interactions):
         if attempt and restart is not None:
+            forgot += [len(actions) + step for step in robot.forgot]
             actions += robot.actions
             restart()
             robot = new_robot()
@@ -115,7 +116,7 @@ def deduce(
         success=robot.ending.done,
         cause="" if robot.ending.done else interactions[-1].cause,
         actions=(*actions, *robot.actions),
-        forgot=tuple(len(actions) + step for step in robot.forgot),
+        forgot=(*forgot, *(len(actions) + step for step in robot.forgot)),
         max_steps=world.max_steps,
         interactions=tuple(interactions),
         llm_calls=sum(interaction.llm_calls for interaction in interactions),

@@ -12,6 +12,7 @@ import numpy as np
 
 from sdg.envs.domain import Domain
 from sdg.envs.domains import domain_of_data
+from sdg.errors import UserError
 from sdg.gate.rules import Usage
 from sdg.skills.checks.check import asked_about, is_description
 from sdg.skills.checks.shape import asked_by
@@ -126,9 +127,12 @@ def _body(check: CheckFunction, argument: str) -> str:
     return "\n    ".join([f"    {about} acts until:", *ast.unparse(own).splitlines()[1:]])
 
 
-def options_of(library: SkillLibrary) -> dict[str, Option]:
-    """Every skill of a library, ready to run, by name. Raises ValueError for weights that are no policy."""
+def options_of(library: SkillLibrary, world: Domain | None = None) -> dict[str, Option]:
+    """Every skill of a library, ready to run, by name. Raises ValueError for weights that are no policy, UserError
+    where policies see something else in the `world` that they are for."""
     usages, domain = provenance_of(library, USAGES), domain_of_data(library.domain)
+    if len(library) and world not in (None, domain) and world.inputs is not domain.inputs:
+        raise UserError(f"the skills are of {library.domain}, not of {world.name}")
     try:  # Conditions in the provenance that can't be read count as absent.
         conditions = {
             str(name): decode(Conditions, value, place=CONDITIONS)

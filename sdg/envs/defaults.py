@@ -24,7 +24,8 @@ PlainPerception = Perception
 
 
 class NamedThings(Language):
-    """Descriptions in a world whose few things have names (`sdg.envs.domain.Language`): "the goal", "object"."""
+    """Descriptions in a world whose few things have names (`sdg.envs.domain.Language`): "the goal", "object"; in any
+    case."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
@@ -33,17 +34,20 @@ class NamedThings(Language):
     def parse(self, description: str) -> int:
         """The index of the name. Raises ValueError for anything else."""
         name = re.sub(r"^(the|an?) ", "", str(description).strip().lower())
-        if name not in self.names:
+        names = [own_name.lower() for own_name in self.names]
+        if name not in names:
             raise ValueError(f"{description!r:.80} describes nothing: there are {', '.join(self.names)}")
-        return self.names.index(name)
+        return names.index(name)
 
     def text(self, target: int) -> str:
         """The name of a target."""
         return self.names[target]
 
     def mentions(self, sentence: str) -> list[str]:
-        """The names in a sentence, in their order."""
-        return re.findall(rf"\b(?:{'|'.join(map(re.escape, self.names))})\b", sentence.lower())
+        """The names in a sentence, in their order; of those that begin at one place, the longest."""
+        by_words = {name.lower(): name for name in self.names}
+        pattern = "|".join(map(re.escape, sorted(by_words, key=len, reverse=True)))
+        return [by_words[words] for words in re.findall(rf"\b(?:{pattern})\b", sentence.lower())]
 
 
 def name_of(thing: object) -> str:

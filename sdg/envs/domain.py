@@ -188,11 +188,13 @@ class Perceivable:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """Abilities of a domain: to save and restore a state, to be practised in, to step `at_once` rows side by side."""
+    """Abilities of a domain: to save and restore a state, to be practised in, to step `at_once` rows side by side, to
+    be played by minigrid's `bot`."""
 
     restores: bool = True
     practises: bool = True
     at_once: int = 512
+    bot: bool = False
 
 
 TEXTS: Mapping[str, str] = {

@@ -23,7 +23,8 @@ STRIDE = 10_000
 
 MAX_SEED = 2**31 - 1
 OF_A_LEVEL = 1_000_000
-"""Evaluation seeds of one level: levels made by one generator would otherwise have the same missions."""
+"""Evaluation seeds in a level's part of the range: levels made by one generator would otherwise all have the same
+missions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,8 @@ def is_unseen(seed: int) -> bool:
 def seeds(split: str, *, count: int, seed: int = 0, level: str = "") -> list[int]:
     """`count` distinct layout seeds of a split for the user's seed: start + (seed * STRIDE + n) modulo its size.
 
-    Those of `evaluation` differ from level to level: each has its part of the range, found by a checksum of its name.
+    Those of `evaluation` begin in a part of the range that a checksum of the level's name picks, one of 1000: two
+    levels have other seeds unless it picks the same part for both, or one runs on into the other's.
     """
     split_seeds = _seeds_of(split)
     if not 0 <= count <= len(split_seeds):

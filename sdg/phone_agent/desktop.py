@@ -22,6 +22,7 @@ from sdg.envs.phone.actions import (
 from sdg.envs.phone.affordances import SeenPhone
 from sdg.envs.phone.presses import press_on, reached_element
 from sdg.envs.phone.tree import DumpError, UiTree, read_dump
+from sdg.envs.ui.effects import share_changed
 from sdg.envs.ui.parser.screen import ScreenElement, draw_marks, png_of
 from sdg.envs.ui.presses import Press
 from sdg.gate.confirm import final_label, final_press
@@ -222,10 +223,8 @@ class PhoneDesktop:
         if place is None or (target is not None and target.kind == "textbox"):
             return True
         before = place_of(action, screen.tree, self.size)
-        old = _patch(screen.image, before)
-        new = _patch(pixels_of(self._device.screenshot()), place)
-        most = MAX_CHANGED_SHARE * old[..., 0].size
-        return old.shape == new.shape and int((np.abs(old - new) > MIN_DIFFERENCE).any(axis=2).sum()) <= most
+        now_there = _patch(pixels_of(self._device.screenshot()), place)
+        return share_changed(_patch(screen.image, before), now_there, least=MIN_DIFFERENCE) <= MAX_CHANGED_SHARE
 
 
 def _read(xml: str) -> tuple[UiTree, str]:
@@ -250,4 +249,4 @@ def _words(tree: UiTree) -> list[str]:
 
 def _patch(picture: np.ndarray, place: Point) -> np.ndarray:
     x, y = place
-    return picture[max(y - PATCH, 0) : y + PATCH, max(x - PATCH, 0) : x + PATCH].astype(np.int16)
+    return picture[max(y - PATCH, 0) : y + PATCH, max(x - PATCH, 0) : x + PATCH]

@@ -46,6 +46,11 @@ class Placeholders:
         """The names of the placeholders."""
         return iter(tuple(self._values))
 
+    @property
+    def has_news(self) -> bool:
+        """Whether it holds other values than its file did when it was last read or written."""
+        return self._values != self._on_disk
+
     def name(self, name: str, value: str) -> None:
         """Keep a value under a name that its user chose; one that had the name gets a new one, because it may still be
         shown. Raises PrivacyError if it can't be a placeholder."""

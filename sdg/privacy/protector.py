@@ -69,7 +69,6 @@ class Protector:
         `{wifi_code_2}`. Raises PrivacyError for a placeholder without a value, for a name or a value that can't be
         read, and for a text that can't be searched.
         """
-        count_before = len(tuple(self.memory))
         text = self.memory.mask_as_written(self._take_named_values(instruction))
         self.memory.fill(text)
         taken = frozenset(PLACEHOLDER.findall(text))
@@ -80,7 +79,7 @@ class Protector:
             end = span.end
         admitted = self.memory.remember_forms("".join([*pieces, text[end:]]), taken=taken)
         self.memory.unshown.difference_update(PLACEHOLDER.findall(admitted))
-        if self._path is not None and len(tuple(self.memory)) != count_before:
+        if self._path is not None and self.memory.has_news:
             self.memory.save(self._path)
         return admitted
 

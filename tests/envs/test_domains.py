@@ -12,6 +12,7 @@ import pytest
 
 from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS
+from sdg.envs.defaults import NamedThings
 from sdg.envs.domains import DEFAULT, DOMAINS, domain, domain_of_data
 from sdg.envs.registry import RegistryError
 from sdg.skills.practice.starts import Starts
@@ -108,3 +109,9 @@ def test_a_world_whose_physics_are_missing_names_the_extra(name: str) -> None:
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "it needs the package 'mujoco', which isn't installed: pip install 'sdg[mujoco]'" in printed
+
+
+def test_names_of_things_are_found_in_any_case_and_the_longest_first() -> None:
+    things = NamedThings(["Box", "box lid", "key"])
+    assert [things.parse(text) for text in ("the box", "Box", "a Box Lid", "KEY")] == [0, 0, 1, 2]
+    assert things.mentions("Put the box lid on the BOX, key or not") == ["box lid", "Box", "key"]

@@ -17,7 +17,7 @@ from sdg.envs.babyai.practice.batch_world import COLUMN_READER, WAIT, BabyAIRows
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS, NO_TARGET
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.envs.batch import ColumnReader
-from sdg.envs.domain import Domain, Language, Perceivable, SearchHints, prompt_texts
+from sdg.envs.domain import Capabilities, Domain, Language, Perceivable, SearchHints, prompt_texts
 from sdg.envs.world import Action
 
 
@@ -82,6 +82,7 @@ class BabyAI(Domain):
     """The domain `babyai` (`sdg.envs.domain.Domain`)."""
 
     name = "babyai"
+    can = Capabilities(bot=True)
     actions = (
         Action("turn_left", "turn left on the spot", LEFT),
         Action("turn_right", "turn right on the spot", RIGHT, beside_skills=True),

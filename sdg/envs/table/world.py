@@ -241,7 +241,7 @@ class Table(PhysicsWorld):
         return positions
 
     def perception_since(self, began: tuple[np.ndarray, int]) -> TablePerception:
-        """A snapshot of now, where things were and what the time was when the subgoal began."""
+        """A snapshot of now and of where things were when the subgoal began; its time is an input of policies."""
         return TablePerception(self.places(), began[0], self.steps)
 
     def begin_subgoal(self) -> None:

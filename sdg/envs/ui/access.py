@@ -75,7 +75,7 @@ def _check_name(other: str) -> None:
         raise UserError(
             f"{other!r:.200} is no file or folder: a host has no /, a folder that isn't there begins with ./"
         )
-    if not is_path and "." not in other and Path(other).is_dir():
+    if not is_path and ("." not in other or other in (".", "..")) and Path(other).is_dir():
         raise UserError(f"{other!r:.200} may be a host or a folder: write http://{other}, or ./{other} for the folder")
 
 

@@ -29,6 +29,14 @@ def changes(picture: np.ndarray, later: np.ndarray) -> np.ndarray:
     return (np.abs(picture.astype(np.int16) - later) > MIN_DIFFERENCE).any(axis=2)
 
 
+def share_changed(then: np.ndarray, now: np.ndarray, *, least: int) -> float:
+    """The share of pixels of a part of two pictures, RGB u8 (h, w, 3), that differ by more than `least`; all of them
+    where one picture has less of that part."""
+    if then.shape != now.shape or not then.size:
+        return 1.0
+    return float((np.abs(then.astype(np.int16) - now) > least).any(axis=2).mean())
+
+
 def effects(
     picture: np.ndarray,
     later: np.ndarray,

@@ -97,16 +97,16 @@ class PageWorld:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(Exception), self._watch_for("can't be left"):  # it, or all of its browser, may be gone
-            if self._held_press.role:
-                self.page.mouse.move(*OFF_PAGE)
-                self.page.mouse.up()
-            for event, listener in self._listeners.items():
-                self.page.remove_listener(event, listener)
-            if self._bounded:
-                self._routes.unroute("**/*", self._let_through)
+        with contextlib.suppress(Exception), self._watch_for("can't be left"), contextlib.ExitStack() as stack:  # gone?
             if self._owned:
-                self._windows.unwatch()
+                stack.callback(self._windows.unwatch)
+            if self._bounded:
+                stack.callback(self._routes.unroute, "**/*", self._let_through)
+            for event, listener in self._listeners.items():
+                stack.callback(self.page.remove_listener, event, listener)
+            if self._held_press.role:
+                stack.callback(self.page.mouse.up)
+                stack.callback(self.page.mouse.move, *OFF_PAGE)
 
     @property
     def size(self) -> tuple[int, int]:

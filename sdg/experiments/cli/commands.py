@@ -169,13 +169,13 @@ def skills(
 
 def _export(run: str | None, *, hub: Path | None, minari: str | None, agent: str, licence: str) -> dict[str, Any]:
     from sdg.deduction.episode import EpisodeResult
-    from sdg.experiments.results.comparison import SHIPPED, find_library
+    from sdg.experiments.results.comparison import find_library
     from sdg.experiments.share.datasets import write_dataset
     from sdg.experiments.share.hub import export_library
     from sdg.storage import of_file, read_journal
 
     if hub is not None:
-        return export_library(find_library(run) if run else SHIPPED, hub, licence=licence)
+        return export_library(find_library(run or ""), hub, licence=licence)
     if not minari or not run:
         raise UserError("export what? `sdg skills export [RUN] --hub DIR` or `sdg skills export RUN --minari NAME-v0`")
     journal = Path(run, "episodes.jsonl")

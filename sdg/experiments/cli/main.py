@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -352,7 +353,8 @@ def resolve(
     model = parse_llm(llm) if llm is not None else {}
     if "transcript" in model and Path(model["transcript"]).is_dir():
         model["transcript"] = str(Path(model["transcript"]) / "transcript.jsonl")
-    overlay = [*(f"model.{key}={value}" for key, value in model.items()), *(assignments or [])]
+    quoted = (f"model.{key}={json.dumps(value, ensure_ascii=False)}" for key, value in model.items())
+    overlay = [*quoted, *(assignments or [])]
     run_config = load(path, overlay=overlay, seed=seed)
     return run_config, out if out is not None else Path("runs") / run_config.name
 

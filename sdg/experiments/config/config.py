@@ -149,7 +149,7 @@ class EvaluateConfig:
     repeats: Count = 1
     """repeats of them, each under its own seed"""
     baselines: tuple[Baseline, ...] = get_args(Baseline)
-    """agents compared beside sdg"""
+    """agents compared beside sdg; by default those that the domain can have"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,11 +257,17 @@ def check(document: Document) -> RunConfig:
     except RegistryError:
         fault = f"the domain {config.domain} has no perception {config.perception!r}: leave it at {MAP!r}"
         raise ConfigError(f"{document.place(('perception',))}: {fault}") from None
+    absent = {"bot": not world.can.bot} | dict.fromkeys(("sdg-action", "random"), world.inputs.bounds is not None)
+    baselines = tuple(name for name in config.evaluate.baselines if not absent.get(name))
+    if ("evaluate", "baselines") in document.places and baselines != config.evaluate.baselines:
+        names = ", ".join(name for name in config.evaluate.baselines if absent.get(name))
+        raise ConfigError(f"{document.place(('evaluate', 'baselines'))}: the domain {config.domain} can't have {names}")
     LEARNERS.allow(config.induce.train.learner)
     if config.privacy not in (ON, OFF):
         RECOGNISERS.allow(config.privacy)
     names_of = partial(_level_names, world, document)
-    evaluate = replace(config.evaluate, levels=names_of(config.evaluate.levels, "evaluate", "levels"))
+    levels = names_of(config.evaluate.levels, "evaluate", "levels")
+    evaluate = replace(config.evaluate, levels=levels, baselines=baselines)
     return replace(config, levels=names_of(config.levels, "levels"), evaluate=evaluate)
 
 

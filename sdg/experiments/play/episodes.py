@@ -147,9 +147,9 @@ def with_bot_steps(
     processes: int = 1,
     done: Callable[[EpisodeResult], None] = lambda row: None,
 ) -> list[EpisodeJob]:
-    """The tasks as jobs, each with the bot's steps on it; the bot first plays those that the journal lacks. The bot
-    knows only its own world: jobs elsewhere have no such steps."""
-    if not all(task.domain_name.partition("-")[0] == DEFAULT for task in tasks):
+    """The tasks as jobs, each with the bot's steps on it; the bot first plays those that the journal lacks. Jobs
+    in worlds where it can't play have no such steps."""
+    if not all(task.domain.can.bot for task in tasks):
         return [EpisodeJob(recipe, task) for task in tasks]
     bots = run_jobs([EpisodeJob(BOT_RECIPE, task) for task in tasks], journal=journal, processes=processes, done=done)
     return [

@@ -22,6 +22,7 @@ from sdg.envs.ui.access import Access, flags_for, origin_of
 from sdg.envs.ui.browser import NoBrowser, front_page, open_browser, page_error
 from sdg.envs.ui.changes import what_changed
 from sdg.envs.ui.commands import AT_POINTS
+from sdg.envs.ui.effects import share_changed
 from sdg.envs.ui.keys import PAGE_KEYS
 from sdg.envs.ui.page import PAGE_ARGUMENTS, PageCommand, PageWorld
 from sdg.envs.ui.parser.screen import draw_caption, picture_of, png_of
@@ -134,13 +135,12 @@ class PageDesktop(ScreenDesktop):
         """Require that the point still looks the same, because a model or an asked person may think for an hour."""
         x, y = map(int, point.split(","))
         patch = slice(max(y - PATCH, 0), y + PATCH), slice(max(x - PATCH, 0), x + PATCH)
-        patch_now = picture_of(self._page.screenshot())[patch].astype(np.int16)
+        now = picture_of(self._page.screenshot())[patch]
         self._stale = True
         for picture in (self._asked, self._seen.image if self._seen else None):
-            if picture is not None:
-                is_changed = (np.abs(patch_now - cast(np.ndarray, picture)[patch]) > MIN_DIFFERENCE).any(axis=2)
-                if is_changed.mean() > MAX_CHANGED:
-                    raise IllegalCommand(f"what lies at [{x}, {y}] changed since it was looked at: look again")
+            seen = None if picture is None else cast(np.ndarray, picture)[patch]
+            if seen is not None and share_changed(seen, now, least=MIN_DIFFERENCE) > MAX_CHANGED:
+                raise IllegalCommand(f"what lies at [{x}, {y}] changed since it was looked at: look again")
 
 
 class _FilmingDesktop:

@@ -112,7 +112,7 @@ class PlannerRecipe:
             for skill in library.skills:
                 for template in skill.checks:
                     compile_check(template.check, domain_of_data(library.domain))
-            options = options_of(library)
+            options = options_of(library, world)
             if self.skills != LEARNED:
                 names = self.skills.removeprefix(RANDOM_WEIGHTS).split() or list(options)
                 options |= {name: random_options_of(library, seed=0)[name] for name in names}
@@ -178,7 +178,7 @@ class ProgramRecipe:
         return PlannerAgent(
             self.agent,
             lambda seed: Planner(model, Prompts(world)),
-            {**primitive_skills(world, beside_skills=True), **options_of(load_library(self.library))},
+            {**primitive_skills(world, beside_skills=True), **options_of(load_library(self.library), world)},
             gate_of=partial(gate_by_names, self.guards, model=model_of(ModelSettings())),
             composed={skill.name: skill for skill in self.composed},
             settings=replace(self.settings, interactions=len(self.sources)),

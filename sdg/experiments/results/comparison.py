@@ -71,9 +71,6 @@ def cores() -> int:
 SHIPPED = Path(skills.__file__).resolve().parent / "shipped"
 """The library that comes with the package."""
 
-LIBRARIES = (Path("library"), SHIPPED, Path("runs/quickstart/library"))
-"""Folders that are searched for a library when none is named."""
-
 MAY_CHANGE = ("levels", "agents", "instructions", "repeats")
 """May differ when a folder is resumed, because no episode's row depends on how many others there are."""
 
@@ -193,12 +190,11 @@ def _write(table: Sequence[Summary], levels: Sequence[str], *, run: RunFolder) -
 
 
 def find_library(name: str = "") -> Path:
-    """The folder of a library by its own or its run's name, or the first of LIBRARIES. Raises UserError without one."""
-    parents = [Path(name)] if name else list(LIBRARIES)
-    folders = [folder for parent in parents for folder in (parent, parent / "library")]
-    if library := next((folder for folder in folders if (folder / "library.json").is_file()), None):
+    """The folder of a library by its own or its run's name; without one, the shipped library's. Raises UserError where
+    there is none."""
+    parent = Path(name) if name else SHIPPED
+    if library := next((at for at in (parent, parent / "library") if (at / "library.json").is_file()), None):
         return library
     raise UserError(
-        f"there is no skill library in {', '.join(map(str, parents))}: name the folder of a library or of a run, "
-        "or train one with `sdg run`"
+        f"there is no skill library in {parent}: name the folder of a library or of a run, or train one with `sdg run`"
     )

@@ -1,7 +1,6 @@
 """Runs over settings and training seeds, each in a folder of its own, and a table with intervals across the seeds."""
 
 import itertools
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -74,8 +73,10 @@ def search(config: str, settings: Sequence[str], *, trials: int, folder: Path, *
     except ModuleNotFoundError:
         raise UserError("--search needs optuna: pip install --constraint constraints.txt 'sdg[search]'") from None
     choices = list(map(_choices, settings))
-    for setting in itertools.chain(*choices):
-        load(find_config(config), overlay=[setting], seed=0)
+    firsts = [values[0] for values in choices]
+    for place, values in enumerate(choices):
+        for setting in values:
+            load(find_config(config), overlay=[*firsts[:place], setting, *firsts[place + 1 :]], seed=0)
     folder.mkdir(parents=True, exist_ok=True)
     refuse_links(folder)
     logging.set_verbosity(logging.WARNING)
@@ -116,9 +117,11 @@ def summarise_seeds(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _choices(setting: str) -> list[str]:
-    """`key=a,b` as `key=a` and `key=b`; commas in brackets belong to a value. Raises UserError for no values."""
+    """`key=a,b` as `key=a` and `key=b`; commas in brackets or braces belong to a value. UserError for no values."""
     key, equals, text = setting.partition("=")
-    values = [value for value in re.split(r",(?![^\[]*\])", text) if value]
+    depths = itertools.accumulate((letter in "[{") - (letter in "]}") for letter in text)
+    marked = ("\0" if letter == "," and not depth else letter for letter, depth in zip(text, depths, strict=True))
+    values = [value for value in "".join(marked).split("\0") if value]
     if not equals or not values:
         raise UserError(f"--set {setting}: write --set KEY=A,B, such as --set verify.t_verify=1000,3000")
     return [f"{key}={value}" for value in values]

@@ -72,8 +72,8 @@ class OpenAIModel:
         for _ in range(len(_OPTIONAL) + 1):
             request = self._request(messages, sampling, left_out)
             status, headers, body, until = self._post(request)
-            refused = [name for name in _OPTIONAL if name in request and name.encode() in body]  # or in an echo
-            if status not in (400, 422) or not refused:
+            refused = _refused(body, request) if status in (400, 422) else []
+            if not refused:
                 break
             left_out.add(refused[0])
         completion = self._read(status, headers, body, until=until)
@@ -212,6 +212,17 @@ _ADVICE = {
         "The server refuses the request: check model.name, and whether the prompt fits the model's context.",
     ),
 }
+
+
+def _refused(body: bytes, request: Collection[str]) -> list[str]:
+    """The optional parameters of a request that an error names: as its `param`, in its message or, where neither names
+    one of the request's, anywhere in the body, which may echo the whole request."""
+    param: Any = None
+    with contextlib.suppress(ValueError, RecursionError):
+        param = _nested_value(json.loads(body), "error", "param")
+    texts = [param] if param in [*request] else [message_of(body), body.decode("utf-8", "replace")]
+    names = ([name for name in _OPTIONAL if name in request and name in text] for text in texts)
+    return next(filter(None, names), [])
 
 
 def _body_of(error: Any) -> bytes:

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -123,16 +124,14 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
         self._runs = 0
         self._last_look = 0.0
         self._replies: deque[tuple[_Member, dict[str, Any]]] = deque()
-        self._wake_reader, self._wake_writer = os.pipe()
+        self._wake_reader, self._wake_writer = ends = os.pipe()
+        for end in ends:
+            weakref.finalize(self, os.close, end).atexit = False
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def __del__(self) -> None:
-        os.close(self._wake_reader)
-        os.close(self._wake_writer)
 
     @property
     def reports(self) -> list[Mapping[str, str]]:

@@ -16,6 +16,7 @@ import numpy as np
 from sdg.envs.batch import BatchWorld
 from sdg.envs.domain import Domain, Language
 from sdg.envs.instructions import seeds
+from sdg.errors import UserError
 from sdg.skills.checks.check import with_argument
 from sdg.skills.learners import policy_of
 from sdg.skills.learning.train import Point, TrainSettings, open_starts, train
@@ -242,6 +243,11 @@ def beginnings(domain: Domain, level: str, chosen: Sequence[int], *, template: C
 def _measure(
     spec: SkillSpec, policy: Policy, *, held_out: Starts, learner: str, seed: int, argument: str, steps: int
 ) -> Skill:
+    if not len(held_out):
+        raise UserError(
+            f"{spec.name} can't be measured: no held-out layout is left, because its check is true already wherever it "
+            "would begin, or the skills before it never succeed"
+        )
     reached, _ = success_of(policy, held_out, horizon=spec.horizon, seed=seed)
     interval = wilson_interval(int(reached.sum()), len(reached))
     return Skill(

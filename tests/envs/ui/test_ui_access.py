@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 from urllib.parse import urlsplit
 
 import pytest
 
 from sdg.envs.ui.access import Access, flags_for
+from sdg.envs.ui.page import PageWorld
+from sdg.envs.ui.presses import Press
 from sdg.errors import UserError
 
 
@@ -59,6 +64,8 @@ def test_what_would_permit_nothing_is_told(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "docs").mkdir()
     for other, says in {
         "docs": r"write http://docs, or \./docs",
+        ".": r"may be a host or a folder: .* or \./\. for",
+        "..": r"may be a host or a folder: .* or \./\.\. for",
         "example.org/": "a host has no /",
         "https://example.org/path": "permit its origin, https://example.org",
     }.items():
@@ -76,3 +83,15 @@ def test_a_password_in_an_address_is_refused() -> None:
     for start, others in (("http://[::1", ()), ("https://a.org/", ("http://[::",))):
         with pytest.raises(UserError, match="can't be read"):
             Access(start, others)
+
+
+def test_what_a_page_was_given_is_taken_back_whatever_fails() -> None:
+    page = MagicMock()
+    page.mouse.up.side_effect = RuntimeError("no button is held")
+    world = PageWorld(page, "", access=Access("https://a.org/"))
+    world._begin_watch = lambda: SimpleNamespace(limit=contextlib.nullcontext, fired=False)  # type: ignore[assignment,method-assign,return-value]
+    with world:
+        world._held_press = Press("button", "Send")
+    given, taken = ({call.args for call in calls.call_args_list} for calls in (page.on, page.remove_listener))
+    assert given == taken != set()
+    assert page.unroute.call_args == page.route.call_args

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sdg.envs.ui.changes import what_changed
+from sdg.envs.ui.effects import share_changed
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.world import Observation, PlainObservation
 from sdg.gate.executor import OpenGate
@@ -99,3 +100,10 @@ def test_the_prompt_says_how_long_a_plan_is_kept() -> None:
 
     Work(Pad(), OpenGate()).take_turn(Kept(press("A")))
     assert f"in {MAX_THOUGHT_CHARS} characters at most" in questions[0]
+
+
+def test_a_part_that_one_picture_has_less_of_is_another() -> None:
+    then, now = np.zeros((8, 8, 3), np.uint8), np.zeros((8, 8, 3), np.uint8)
+    now[:2], now[3] = 200, 40
+    assert share_changed(then, now, least=40) == 0.25
+    assert share_changed(then, now[:6], least=40) == share_changed(then[9:], now[9:], least=40) == 1.0

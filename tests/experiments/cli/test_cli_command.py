@@ -232,6 +232,9 @@ def test_llm_names_a_model(runs: Callable[[Run], None]) -> None:
     arguments = ["run", "-c", "fast", "-q", "--llm", "openai:qwen:7b", "--set", "model.base_url=http://127.0.0.1:1/v1"]
     assert cli.main(arguments) == 0
     assert models == [("openai", "qwen:7b", "http://127.0.0.1:1/v1")]
+    for name in ("4", "a #2", "@rec/x", "[a]", "null", 'é"\\n'):
+        assert cli.main(["run", "-c", "fast", "-q", "--fresh", "--llm", f"openai:{name}"]) == 0
+        assert models[-1] == ("openai", name, None)
     Path("recorded").mkdir()
     for out, name in (("one", "recorded"), ("two", "recorded/transcript.jsonl")):
         assert cli.main(["verify", "-c", "fast", "-q", "--out", out, "--llm", f"replay:{name}"]) == 0

@@ -224,3 +224,23 @@ def test_the_page_of_defaults_has_every_section() -> None:
     page = markdown()
     assert all(f"## `{section}`" in page for section in ("model", "verify.search", "induce.train.ppo"))
     assert "| `verify.t_verify` | `3000` |" in page
+
+
+@pytest.mark.parametrize(
+    ("domain", "level", "baselines"),
+    [
+        ("babyai", "Open", ("sdg-action", "random", "random-skills", "bot")),
+        ("tests.envs.corridor:CORRIDOR", "Visit", ("sdg-action", "random", "random-skills")),
+        ("ant", "AntMaze_UMaze-v5", ("random-skills",)),
+    ],
+)
+def test_a_domain_is_compared_with_the_agents_that_it_can_have(
+    tmp_path: Path, domain: str, level: str, baselines: tuple[str, ...]
+) -> None:
+    path = write(tmp_path, f"name: a\ndomain: {domain}\nlevels: [{level}]\n")
+    config = load(path)
+    assert config.evaluate.baselines == baselines
+    assert load(write(tmp_path, dump(config))) == config
+    for absent in {"sdg-action", "random", "random-skills", "bot"} - set(baselines):
+        with pytest.raises(ConfigError, match=rf"--set evaluate\.baselines: .*{domain} .*{absent}"):
+            load(path, overlay=[f"evaluate.baselines=[{absent}]"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -51,7 +52,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     save_library(SkillLibrary(skills, weights), tmp_path / "stored")
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setattr(comparison, "LIBRARIES", (Path("library"), tmp_path / "shipped"))
+    monkeypatch.setattr(comparison, "SHIPPED", tmp_path / "shipped")
     return tmp_path / "stored"
 
 
@@ -149,13 +150,12 @@ def test_what_can_be_asked_differently_exits_with_2(
     assert "Traceback" not in captured.err
 
 
-def test_a_library_is_found_in_the_order_of_the_list(library: Path, tmp_path: Path) -> None:
+def test_the_shipped_library_is_used_where_none_is_named(library: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError):
         comparison.find_library()
-    library.rename(tmp_path / "shipped")
+    shutil.copytree(library, tmp_path / "shipped")
+    library.rename(Path("library"))
     assert comparison.find_library() == tmp_path / "shipped"
-    (tmp_path / "shipped").rename(Path("library"))
-    assert comparison.find_library() == Path("library")
     assert comparison.find_library(".") == Path("library"), "a run's folder names the library in it"
 
 

@@ -94,6 +94,27 @@ def test_a_link_above_the_runs_is_refused(tmp_path: Path, capsys: pytest.Capture
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("1,2,", ["1", "2"]),
+        ("[1,2],[3,[4,5]]", ["[1,2]", "[3,[4,5]]"]),
+        ("{a: 1, b: {c: [2,3], d: 4}},{a: 5}", ["{a: 1, b: {c: [2,3], d: 4}}", "{a: 5}"]),
+    ],
+)
+def test_commas_in_brackets_belong_to_a_value(text: str, values: list[str]) -> None:
+    assert module._choices(f"k={text}") == [f"k={value}" for value in values]
+
+
+def test_a_search_checks_its_settings_together(tmp_path: Path, ran: list[tuple[int, int]]) -> None:
+    pytest.importorskip("optuna")
+    together = ["--set", "model.kind=openai", "--set", "model.name=x,y", "--seeds", "1", "--out", str(tmp_path)]
+    assert main(["sweep", "tiny", *together, "--search", "1"]) == 0
+    assert len(ran) == 1
+    assert main(["sweep", "tiny", *together, "--set", "model.temperature=0,9", "--search", "1"]) == 2
+    assert len(ran) == 1
+
+
 def test_a_setting_that_there_is_not_is_refused_before_any_run(
     tmp_path: Path, ran: list[tuple[int, int]], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import threading
+from array import array
+from collections import deque
+from copy import deepcopy
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -53,6 +56,35 @@ def test_elements_that_change_in_place_are_seen_to(kind: Any, act: Any, reason: 
 
     executor = SimpleNamespace(observe=look, perform=lambda command: act(lamp))
     assert sdg.Gate(executor, confirm=lambda question: True).execute("buy").reason == reason
+
+
+@pytest.mark.parametrize(
+    ("kept", "act"),
+    [
+        (deque([1]), lambda kept: kept.append(2)),
+        (deque([[1]]), lambda kept: kept[0].append(2)),
+        (bytearray(b"a"), lambda kept: kept.extend(b"b")),
+        (array("d", [1.0, np.nan]), lambda kept: kept.reverse()),
+        (np.array([1.0, np.nan]), lambda kept: kept.put(0, 2)),
+        (np.array([[1], None], dtype=object), lambda kept: kept[0].append(2)),
+        (["a", np.float32("nan"), {"b": float("nan")}], lambda kept: kept.pop()),
+    ],
+    ids=["deque", "deep-deque", "bytes", "array", "ndarray", "objects", "list"],
+)
+def test_containers_of_every_kind_are_compared_by_what_they_hold(kept: Any, act: Any) -> None:
+    executor = SimpleNamespace(observe=lambda: PlainObservation("a shop", None, (deepcopy(kept),)), perform=print)
+    gate = sdg.Gate(executor, confirm=lambda question: True)
+    assert gate.execute("buy").reason == "buy() changed nothing that can be seen"
+    executor.observe, executor.perform = lambda: PlainObservation("a shop", None, (kept,)), lambda command: act(kept)
+    assert gate.execute("buy").reason == "something changed"
+
+
+def test_a_picture_with_what_is_no_number_is_compared() -> None:
+    executor = SimpleNamespace(
+        observe=lambda: PlainObservation("a shop", np.full((1, 1, 3), np.nan)), perform=lambda command: None
+    )
+    gate = sdg.Gate(executor, confirm=lambda question: True)
+    assert gate.execute("buy").reason == "buy() changed nothing that can be seen"
 
 
 def deep_list() -> list[Any]:

@@ -13,6 +13,7 @@ from stable_baselines3 import PPO
 
 import sdg
 from sdg.envs.babyai.domain import BABYAI
+from sdg.errors import UserError
 from sdg.experiments.baselines.sb3_policy import SB3_POLICY
 
 FACING = "def facing(thing):\n    return get_facing() in find_objects(thing)\n"
@@ -53,13 +54,26 @@ def test_an_observation_has_the_mission_also_where_an_episode_ends() -> None:
     assert ended
 
 
-def test_what_learned_elsewhere_is_refused() -> None:
+def test_what_learned_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     foreign = PPO("MlpPolicy", "CartPole-v1", device="cpu")
     with pytest.raises(ValueError, match=r"only what learned on an environment of sdg\.sb3_env"):
         sdg.sb3_skill(foreign, FACING, name="go_to", mission="go to the {}")
     model = PPO("MultiInputPolicy", sdg.sb3_env("GoToLocal", 2, layouts=3), n_steps=2, batch_size=2, device="cpu")
     with pytest.raises(ValueError, match="exactly if the check has a parameter"):
         sdg.sb3_skill(model, FACING, name="go_to", mission="go to the red ball")
+    monkeypatch.setattr("sdg.api.sb3.measure_skill", lambda *_, **__: pytest.fail("it is measured"))
+    for senseless, message in (
+        ({"mission": "put the {} next to the {}"}, "exactly if the check has a parameter"),
+        ({"mission": "{} {x}"}, "exactly if the check has a parameter"),
+        ({"mission": "go to the {0}"}, "exactly if the check has a parameter"),
+        ({"name": "program"}, "can't be a skill's name"),
+        ({"horizon": 0}, "a horizon is 1 to"),
+    ):
+        with pytest.raises(UserError, match=message):
+            sdg.sb3_skill(model, FACING, **({"name": "go_to", "mission": "go to the {}"} | senseless))  # type: ignore[arg-type]
+    monkeypatch.undo()
+    with pytest.raises(UserError, match="sees can't be measured: no held-out layout is left"):
+        sdg.sb3_skill(model, "def f(): return True", name="sees", mission="look")
     with pytest.raises(ValueError, match="at least 1 environment"):
         sdg.sb3_env("GoToLocal", 0)
 

@@ -70,6 +70,10 @@ def test_own_words_that_the_level_can_not_judge() -> None:
     assert solution.reason
 
 
+def test_skills_are_played_whatever_is_perceived_in_their_world() -> None:
+    assert sdg.World("GoToLocal", domain="babyai-paper", seed=7, skills=sdg.load()).do("walk_up_to", "object").steps
+
+
 class Silent:
     def complete(self, messages: Any) -> int:
         return 5
@@ -96,6 +100,10 @@ class Broken:
         (lambda world: sdg.World("GoToLocal", layout=-1), "a seed is 0 to 2147483647, not -1"),
         (lambda world: sdg.World("GoToLocal", layout=2**31), "a seed is 0 to"),
         (lambda world: sdg.World("GoToLocal", skills=[world]), "give what sdg.load.. or sdg.train.. gave"),
+        (
+            lambda world: sdg.World("Visit", domain="tests.envs.corridor:CORRIDOR", skills=sdg.load()),
+            "the skills are of babyai, not of tests.envs.corridor:CORRIDOR",
+        ),
         (lambda world: sdg.load("/"), "there is no skill library in /: name the folder of a"),
         (lambda world: sdg.results("/"), "holds no run"),
     ],

@@ -206,9 +206,10 @@ def test_interactions_share_one_episode_and_its_time() -> None:
 
 
 def test_restarting_is_the_other_mode() -> None:
-    wasting = "def program():\n    while True:\n        discover('red door')\n"
+    wasting = "def program():\n    forget_visited_rooms()\n    while True:\n        discover('red door')\n"
     episode, model, _ = play_replies(fence(wasting), fence(SOLVE.format(goal(AWAY))), start=AWAY, restarts=True)
     assert episode.success
+    assert episode.forgot == (0,)
     assert [interaction.cause for interaction in episode.interactions] == ["out of time", ""]
     assert episode.interactions[1].began == 0
     assert episode.steps > 64

@@ -389,3 +389,24 @@ def test_any_other_bad_request_is_an_error_at_once(server: Server) -> None:
     error, _ = ask(server, says(400, "context length exceeded"))
     assert "fits the model's context" in str(error)
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("error", [{"param": "temperature"}, {"message": "temperature is fixed", "param": None}])
+def test_of_a_question_that_is_echoed_only_what_is_refused_is_left_out(server: Server, error: dict[str, Any]) -> None:
+    def refuse(handler: Handler, body: dict[str, Any]) -> None:
+        said = json.dumps({"error": {"message": "No."} | error, "asked": body}).encode()
+        handler.reply(400, said) if "temperature" in body else ok(handler, body)
+
+    server.script = [refuse]
+    model = OpenAIModel(ModelSettings(name="tiny", base_url=server.url, timeout_seconds=5.0))
+    with pytest.warns(UserWarning, match="refuses temperature: "):
+        assert model.complete(ASKED).extra == {"left_out": "temperature"}
+    close(model)
+    assert {"max_completion_tokens", "seed", "stream", "stream_options"} <= server.requests[-1][1].keys()
+
+
+def test_what_is_refused_for_something_else_is_asked_once(server: Server) -> None:
+    said = json.dumps({"error": {"message": "stream or seed them", "param": "messages"}}).encode()
+    error, _ = ask(server, lambda handler, body: handler.reply(400, said))
+    assert "stream or seed them" in str(error)
+    assert len(server.requests) == 1

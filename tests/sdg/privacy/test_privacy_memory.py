@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from sdg.privacy.memory import Placeholders
+from sdg.privacy.protector import Protector
 from sdg.privacy.recognisers import PrivacyError
 
 VALUE = "hunter2-Canary"
@@ -189,6 +190,13 @@ def test_the_umask_is_the_user_s_again(path: Path) -> None:
     Placeholders({"a": "bcd"}).save(path)
     after = os.umask(before)
     assert after == before
+
+
+def test_a_value_that_takes_the_place_of_another_is_kept(path: Path) -> None:
+    Placeholders({"code": "zebra-42", "pin": "zebra-42"}).save(path)
+    memory = Placeholders.load(path)
+    assert Protector((), memory, path=path).admit("type {code=walrus-7}") == "type {code}"
+    assert Placeholders.load(path).fill("{code} {pin}") == "walrus-7 zebra-42"
 
 
 def test_two_who_keep_values_in_one_file_lose_none(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -290,3 +291,12 @@ def test_a_host_function_that_breaks_its_promise_is_an_error_of_the_job_and_no_l
             ):
                 list(pool.run(do, ["break promise"]))
         assert results(["well"], pool=pool) == {"well": "did well"}
+
+
+def test_a_pool_that_couldn_t_begin_ends_without_another_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    raised: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", raised.append)
+    with pytest.raises(TypeError):
+        Pool(1, environment=5)  # type: ignore[arg-type]
+    gc.collect()
+    assert not raised
