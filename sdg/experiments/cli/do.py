@@ -31,14 +31,13 @@ def do_on_page(
     as_json: bool,
 ) -> int:
     """Do the task and print the result; returns 1 if it isn't done. Raises UserError for what can't be begun."""
-    is_file = url != "" and "://" not in url
     if not task.strip():
         raise UserError("a task has words: sdg do 'find the price of the blue lamp' --url URL")
     if not url and not running:
         raise UserError("say where: --url URL or FILE, or --browser ADDRESS of a running browser")
-    if is_file and not Path(url).is_file():
-        raise UserError(f"{url!r:.200} is no file, and no address such as https://example.org")
-    if is_file:
+    if url and "://" not in url:
+        if not Path(url).is_file():
+            raise UserError(f"{url!r:.200} is no file, and no address such as https://example.org")
         url = Path(url).resolve().as_uri()
     if is_rule_based(config.model.kind):
         print(f"sdg: model: {config.model.kind}, rules (no language model)", file=sys.stderr)

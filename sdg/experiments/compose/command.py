@@ -94,12 +94,11 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
             )
         )
     model: Mapping[str, Any] = value_of(config, "model", dict)
-    has_library = (folder / LIBRARY / "library.json").is_file()
     return Programs(
         tuple(solutions),
         text(model, "kind"),
         text(model, "name") or text(model, "kind"),
-        library_checksum(folder / LIBRARY) if has_library else config.get("library"),
+        library_checksum(folder / LIBRARY) if (folder / LIBRARY / "library.json").is_file() else config.get("library"),
         PERCEPTIONS[cell.perception],
         frozenset(rules),
     )
@@ -142,8 +141,10 @@ def compose(
     library_folder = find_library(library)
     programs = read_programs(source, cell=FigureKey(SKILLS, perception, ""))
     world = domain(programs.domain)
-    learned = options_of(load_library(library_folder))
-    options: dict[str, Documented] = {**primitive_skills(world, beside_skills=True), **learned}
+    options: dict[str, Documented] = {
+        **primitive_skills(world, beside_skills=True),
+        **options_of(load_library(library_folder)),
+    }
     rules = Prompts(world).rules(tuple(options.values()), budget=config.deduce.budget, attempts=config.deduce.attempts)
     _require_same(config, source, programs, library=library_folder, rules=rules.strip())
     question: dict[str, Any] = {
@@ -190,14 +191,13 @@ def _author(config: RunConfig, folder: Path, world: Domain, options: Mapping[str
 
 
 def _save(skills: tuple[ComposedSkill, ...], programs: Programs, library: Path, to: Path) -> None:
-    prompt = hashlib.sha256("".join(sorted(programs.rules)).encode()).hexdigest()
     save_composed(
         ComposedLibrary(
             programs.model,
             is_rule_based(programs.kind),
             programs.domain,
             library_checksum(library),
-            prompt,
+            hashlib.sha256("".join(sorted(programs.rules)).encode()).hexdigest(),
             skills,
         ),
         to,

@@ -91,9 +91,11 @@ def _rows_of_babyai(
         groups = np.array([row["rollout"] for row in items])
         chances_by_kind = {kind: np.array([row["chances"][kind] for row in items]) for kind in KINDS}
         chances_by_kind["majority"] = np.full(len(items), 0.51)
-        for kind, chances in chances_by_kind.items():
-            about = {"world": "babyai", "guard": verb, "kind": kind}
-            all_rows.append(about | figures(labels, chances, groups, against=chances_by_kind["rules"]))
+        all_rows += [
+            {"world": "babyai", "guard": verb, "kind": kind}
+            | figures(labels, chances, groups, against=chances_by_kind["rules"])
+            for kind, chances in chances_by_kind.items()
+        ]
     all_rows += [
         {"world": "babyai", "guard": verb, "kind": "llm"}
         | figures(

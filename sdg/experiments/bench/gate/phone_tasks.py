@@ -30,16 +30,14 @@ def rows(*, draws: int, seed: int, processes: int = 0) -> list[Mapping[str, Any]
     groups = np.tile(np.arange(len(jobs)), repeats)
     measures: dict[str, dict[str, np.ndarray]] = {}
     for arm, guards in ARMS.items():
-        scores = []
+        episodes = []
         for draw in range(repeats):
             setting = PhoneSetting(ModelSettings("phoneclumsy", str(1000 * seed + draw)), guards)
-            scores_by_task = {
-                episode.task: episode.score for episode in play_all(jobs, setting, processes=processes or cores())
-            }
-            scores += [scores_by_task[job.task.id] for job in jobs]
+            by_task = {episode.task: episode for episode in play_all(jobs, setting, processes=processes or cores())}
+            episodes += [by_task[job.task.id] for job in jobs]
         measures[arm] = {
-            "success": np.array([float(score.complete) for score in scores]),
-            "reasonable_operations": np.array([score.reasonable_operations for score in scores]),
+            "success": np.array([float(episode.complete) for episode in episodes]),
+            "reasonable_operations": np.array([episode.reasonable_operations for episode in episodes]),
         }
     without, *_ = measures.values()
     for arm in tuple(ARMS)[1:]:

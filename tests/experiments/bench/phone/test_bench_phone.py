@@ -168,7 +168,7 @@ def test_a_lost_phone_is_a_failure_with_its_cause() -> None:
     model, lost = PhoneRules(), LostPhone()
     begin = lambda job, phone: PhoneEpisode(job, SETTING, phone, model)  # noqa: E731
     row = next(play_together([PhoneJob(TASKS["clock_8"], "xml-react")], [lost], begin, model))
-    assert (row.end, row.detail, row.score.complete) == ("page", "unplugged", False)
+    assert (row.end, row.detail, row.complete) == ("page", "unplugged", False)
 
 
 def test_answers_are_right_in_other_words_and_numbers_are_whole() -> None:
@@ -375,5 +375,5 @@ def test_a_served_model_is_asked_about_many_episodes_at_once(tmp_path: Path, mon
     monkeypatch.setattr(episodes, "build_model", lambda settings: Served())
     monkeypatch.setattr(episodes, "concurrency_of", lambda settings: 16)
     jobs = [PhoneJob(TASKS[name], "xml-react") for name in ("clock_8", "clock_9", "clock_10")]
-    completed = {episode.task: episode.score.complete for episode in episodes.play(jobs, SETTING)}
+    completed = {episode.task: episode.complete for episode in episodes.play(jobs, SETTING)}
     assert completed == {"clock_8": False, "clock_9": True, "clock_10": False}
