@@ -21,7 +21,7 @@ from sdg.envs.domain import Domain
 from sdg.envs.domains import domain
 from sdg.envs.files import has_lines
 from sdg.envs.instructions import SPLITS
-from sdg.errors import UserError
+from sdg.errors import UserError, refuse
 from sdg.experiments.bench.models.recording import PERCEPTIONS, SKILLS, TRANSCRIPT, FigureKey
 from sdg.experiments.compose.verify import Judgement, judge, play
 from sdg.experiments.config.assembly import LIBRARY, REHEARSAL, model_identity, model_settings
@@ -225,21 +225,24 @@ def _rounds(
 
 def _require_same(config: RunConfig, source: Path, programs: Programs, *, library: Path, rules: str) -> None:
     """Raises UserError unless the programs were written by this kind of model, over these skills, under these rules."""
-    if is_rule_based(programs.kind) != is_rule_based(config.model.kind):
-        raise UserError(
+    faults = (
+        (
+            is_rule_based(programs.kind) != is_rule_based(config.model.kind),
             f"the programs of {source} were written by {programs.model}, and {config.model.kind} is to "
-            "compose them: a stand-in's programs are never a language model's, nor the other way round"
-        )
-    if programs.library not in (None, library_checksum(library)):
-        raise UserError(
+            "compose them: a stand-in's programs are never a language model's, nor the other way round",
+        ),
+        (
+            programs.library not in (None, library_checksum(library)),
             f"the programs of {source} call other skills than those of {library}: "
-            "name theirs with --library, or record them again"
-        )
-    if set(map(_without_figures, programs.rules)) != {_without_figures(rules)}:
-        raise UserError(
+            "name theirs with --library, or record them again",
+        ),
+        (
+            set(map(_without_figures, programs.rules)) != {_without_figures(rules)},
             f"the prompts have changed since the programs of {source} were written: nothing is learned from "
-            "them, record again"
-        )
+            "them, record again",
+        ),
+    )
+    refuse(UserError, faults)
 
 
 def _without_figures(rules: str) -> str:

@@ -40,7 +40,6 @@ from sdg.experiments.bench.gate import (
 from sdg.experiments.bench.gate.figures import figures
 from sdg.experiments.bench.gate.rollouts import COMPLETENESS, FEASIBILITY, balance, plan_rollouts, rolled_out
 from sdg.experiments.results.comparison import cores, find_library
-from sdg.privacy.recognisers import PrivacyError
 
 KINDS = ("rules", "learned")
 WORLDS = ("babyai", "ui", "phone", "text")
@@ -68,10 +67,10 @@ def rows(
         ),
         "ui": (lambda: screen_guards.rows(seed=seed), lambda: screen_tasks.rows(draws=draws, seed=seed)),
         "phone": (phone_guards.judge_rows, lambda: phone_tasks.rows(draws=draws, seed=seed, processes=processes)),
-        "text": (_rows_of_privacy, _rows_of_privacy),
+        "text": (privacy.masking, privacy.masking),
     }
     table_rows = tables[world or "babyai"][table - 1]()
-    return table_rows if world or table == 2 else [*table_rows, *screen_guards.rows(seed=seed), *_rows_of_privacy()]
+    return table_rows if world or table == 2 else [*table_rows, *screen_guards.rows(seed=seed), *privacy.masking()]
 
 
 def _rows_of_babyai(
@@ -107,11 +106,3 @@ def _rows_of_babyai(
         for verb, pairs in recorded.replay_answers(answers).items()
     ]
     return all_rows
-
-
-def _rows_of_privacy() -> list[Mapping[str, Any]]:
-    """The rows of the world `text`. Raises UserError where the extra isn't installed."""
-    try:
-        return list(privacy.masking())
-    except (PrivacyError, ImportError) as error:
-        raise UserError(f"{error} (pip install 'sdg[privacy]')") from None

@@ -24,7 +24,6 @@ from typing import Annotated, Any
 
 import typer
 
-from sdg.envs.phone.actions import DeviceLost
 from sdg.envs.phone.metrics import summarise
 from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out, measured_tasks
 from sdg.envs.ui.browser import require_browser
@@ -38,7 +37,7 @@ from sdg.gate.registry import check_guards
 from sdg.llm.registry import is_rule_based
 from sdg.screen_agent.modes import PHONE_MODES
 from sdg.skills.statistics import wilson_interval
-from sdg.storage import Rows, RunFolder
+from sdg.storage import Rows
 
 
 def rows(
@@ -67,7 +66,8 @@ def rows(
     timeout: Annotated[float, typer.Option(min=1, help="seconds that a served model may be silent")] = 600.0,
     out: options.Out = None,
 ) -> list[Mapping[str, Any]]:
-    """The rows. Raises UserError for unknown modes, tasks, guards or devices, and without a browser."""
+    """The rows. Raises UserError for unknown modes, tasks, guards or devices, and without a browser, DeviceLost when a
+    real phone is gone."""
     if walks:
         return walk_rows(
             Path(out or "runs/phone-data"),
@@ -95,11 +95,12 @@ def rows(
     )
     selection = {"modes": list(modes), "tasks": [task.id for task in task_list]}
     with open_folder(folder, identity | selection, seed=0, may_change=tuple(selection)) as run:
-        episodes = play_missing(
+        episodes = run_missing_jobs(
             [PhoneJob(task, mode) for mode in modes for task in task_list],
-            setting,
-            run=run,
-            processes=(processes or cores()) if embedded else 1,
+            Rows(run.journal("episodes"), PhonePlayed),
+            lambda missing: play_all(missing, setting, processes=processes or cores()),
+            name="episodes",
+            unit="episode",
         )
         mode_rows: list[Mapping[str, Any]] = [
             mode_row(mode, [episode for episode in episodes if episode.mode == mode], setting) for mode in modes
@@ -142,22 +143,6 @@ def chosen_tasks(names: Sequence[str], *, embedded: bool) -> list[PhoneTask]:
     if not tasks:
         raise UserError("no task is named: give --tasks all")
     return tasks
-
-
-def play_missing(
-    jobs: Sequence[PhoneJob], setting: PhoneSetting, *, run: RunFolder, processes: int
-) -> list[PhonePlayed]:
-    """The rows of all jobs; episodes in the journal aren't played again. Raises UserError when a real phone is gone."""
-    try:
-        return run_missing_jobs(
-            jobs,
-            Rows(run.journal("episodes"), PhonePlayed),
-            lambda missing: play_all(missing, setting, processes=processes),
-            name="episodes",
-            unit="episode",
-        )
-    except DeviceLost as error:
-        raise UserError(str(error)) from None
 
 
 def mode_row(mode: str, episodes: Sequence[PhonePlayed], setting: PhoneSetting) -> dict[str, Any]:

@@ -176,20 +176,19 @@ def _environment() -> Iterator[Row]:
 def _deaths(units: int) -> Iterator[Row]:
     """Units, every tenth of which kills its worker each time it is begun; each is reported once."""
     jobs = [Nap(number, fatal=number % 10 == 9) for number in range(units)]
-    right_results = [f"lost {job.number}" if job.fatal else job.number for job in jobs]
     with cluster(2) as (pool, _):
         for name, engine in (("local", None), ("dask", pool)):
             with use_workers(engine=engine):
                 seconds, results = _run_and_time(Workers(2), jobs)
-            reports = [
-                f"lost {job.number}" if str(result).startswith("lost:") else result
-                for job, result in zip(jobs, results, strict=True)
-            ]
+            is_lost = [str(result).startswith("lost:") for result in results]
             yield {
                 "engine": name,
                 "workers": 2,
                 "units": units,
-                "lost_units": sum(str(report).startswith("lost ") for report in reports),
-                "equal": reports == right_results,
+                "lost_units": sum(is_lost),
+                "equal": all(
+                    lost if job.fatal else result == job.number
+                    for job, result, lost in zip(jobs, results, is_lost, strict=True)
+                ),
                 "note": f"{seconds:.0f} s",
             }
