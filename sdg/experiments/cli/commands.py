@@ -172,13 +172,15 @@ def _export(run: str | None, *, hub: Path | None, minari: str | None, agent: str
     from sdg.experiments.results.comparison import SHIPPED, find_library
     from sdg.experiments.share.datasets import write_dataset
     from sdg.experiments.share.hub import export_library
-    from sdg.storage import read_rows
+    from sdg.storage import of_file, read_journal
 
     if hub is not None:
         return export_library(find_library(run) if run else SHIPPED, hub, licence=licence)
     if not minari or not run:
         raise UserError("export what? `sdg skills export [RUN] --hub DIR` or `sdg skills export RUN --minari NAME-v0`")
-    episodes = [row for row in read_rows(Path(run, "episodes.jsonl"), EpisodeResult) if row.agent == agent]
-    if not episodes:
+    journal = Path(run, "episodes.jsonl")
+    rows = [row for row in read_journal(journal) if row.get("agent") == agent]
+    if not rows:
         raise UserError(f"{run} has no episodes of {agent}: `sdg solve --out {run}` plays some")
-    return {"dataset": minari, "episodes": write_dataset(minari, episodes)}
+    episodes = write_dataset(minari, [of_file(EpisodeResult, row, path=journal) for row in rows])
+    return {"dataset": minari, "episodes": episodes}

@@ -29,8 +29,7 @@ import typer
 from sdg.errors import UserError
 from sdg.experiments.bench import options
 from sdg.experiments.bench.gate import (
-    phone_guards,
-    phone_tasks,
+    phones,
     privacy,
     recorded,
     screen_guards,
@@ -66,7 +65,7 @@ def rows(
             lambda: tasks.rows(find_library(library), draws=draws, **babyai),
         ),
         "ui": (lambda: screen_guards.rows(seed=seed), lambda: screen_tasks.rows(draws=draws, seed=seed)),
-        "phone": (phone_guards.judge_rows, lambda: phone_tasks.rows(draws=draws, seed=seed, processes=processes)),
+        "phone": (phones.judge_rows, lambda: phones.rows(draws=draws, seed=seed, processes=processes)),
         "text": (privacy.masking, privacy.masking),
     }
     table_rows = tables[world or "babyai"][table - 1]()

@@ -23,7 +23,7 @@ from sdg.experiments.run.runs import library_costs
 from sdg.llm.registry import parse_llm
 from sdg.privacy.protector import build_model
 from sdg.skills.library.store import library_checksum
-from sdg.storage import Journal, json_values, line, read_journal, read_rows
+from sdg.storage import Journal, json_values, line, of_file, read_journal
 
 ASKED, PLAYED = "asked", "played"
 """Journals of the folder: the episodes in which the model was asked for a program, and those that are counted."""
@@ -96,8 +96,9 @@ class RunWords:
 
         Raises RunFolderError for a run's row that is none.
         """
-        rows = read_rows(self.run / "episodes.jsonl", EpisodeResult)
-        by_instruction = programs_of(row for row in rows if row.agent == "sdg")
+        episodes = self.run / "episodes.jsonl"
+        rows = [row for row in read_journal(episodes) if row.get("agent") == "sdg"]
+        by_instruction = programs_of(of_file(EpisodeResult, row, path=episodes) for row in rows)
         missing = [task for mission, task in first_of.items() if mission not in by_instruction]
         if missing:
             planner = planner_of(self.config, self.folder, self.library, agent=ASKED)

@@ -28,7 +28,7 @@ from sdg.envs.phone.tree import read_dump
 from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.parser.screen import picture_of
 from sdg.errors import UserError
-from sdg.experiments.bench.gate import phone_tasks
+from sdg.experiments.bench.gate import phones
 from sdg.experiments.bench.phone import episodes
 from sdg.experiments.bench.phone.androidlab import read_tasks, write_episode
 from sdg.experiments.bench.phone.command import chosen_tasks, mode_row, rows
@@ -343,8 +343,8 @@ def test_the_gates_worth_is_a_difference_of_equal_draws(monkeypatch: pytest.Monk
         solved = "phone" in setting.guards
         return (phone_row(job.task.id, complete=solved or number == 0) for number, job in enumerate(jobs))
 
-    monkeypatch.setattr(phone_tasks, "play_all", play)
-    rows = {row["arm"]: row for row in phone_tasks.rows(draws=170, seed=0)}
+    monkeypatch.setattr(phones, "play_all", play)
+    rows = {row["arm"]: row for row in phones.rows(draws=170, seed=0)}
     count = len(TASKS) - len(held_out())
     assert rows["no gate"]["n"] == 2 * count
     assert rows["gate"]["success"] == 1.0
