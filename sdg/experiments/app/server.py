@@ -143,10 +143,8 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
                 super().handle()
 
         def do_GET(self) -> None:
-            name = PAGES.get(self.path, "")
-            kind = str(mimetypes.guess_type(name)[0])
-            if name:
-                self._answer(200, (PAGE / name).read_bytes(), kind)
+            if name := PAGES.get(self.path):
+                self._answer(200, (PAGE / name).read_bytes(), str(mimetypes.guess_type(name)[0]))
             else:
                 self._answer(404, b"no such page")
 

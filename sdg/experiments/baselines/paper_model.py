@@ -191,10 +191,8 @@ class PaperPractice(PracticeEnv):
 
     def __init__(self, starts: Starts, n: int, *, horizon: int, seed: int, require_same_place: bool = False) -> None:
         super().__init__(starts, n, horizon=horizon, seed=seed, require_same_place=require_same_place)
-        target_texts = [argument_text(target) for target in starts.targets]
-        self.texts = tuple(sorted(set(target_texts)))
-        numbers = {text: number for number, text in enumerate(self.texts)}
-        self._text_of = np.array([numbers[text] for text in target_texts], np.int64)
+        texts, self._text_of = np.unique([argument_text(target) for target in starts.targets], return_inverse=True)
+        self.texts: tuple[str, ...] = tuple(texts.tolist())
 
     def features(self) -> np.ndarray:
         """Observations u8 (n, OBSERVATION_BYTES) of all rows."""

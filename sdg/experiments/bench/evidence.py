@@ -94,12 +94,14 @@ def train_policies(folder: Path, levels: Sequence[str], *, steps: int) -> int:
     """
     steps_a_level = steps // len(PAPER_LEVELS)
     settings = {"steps_a_level": steps_a_level, "layouts": LAYOUTS, "learning_rate": LEARNING_RATE}
-    jobs = [FlatJob(folder, level, steps_a_level) for level in levels]
     with open_folder(folder, settings, seed=0) as run:
         # Only these jobs may write (policies and banks of layouts), because they run no generated code.
         workers = Workers(cores(), writes=(folder, cache_folder(), Path(tempfile.gettempdir())))
         results = run_missing_jobs(
-            jobs, run.journal("flat"), lambda missing: (row for _, row in workers(train_level, missing)), name="flat"
+            [FlatJob(folder, level, steps_a_level) for level in levels],
+            run.journal("flat"),
+            lambda missing: (row for _, row in workers(train_level, missing)),
+            name="flat",
         )
     return sum(row["environment_steps"] for row in results)
 
@@ -127,11 +129,13 @@ VARIANTS: Mapping[str, tuple[str, ...]] = {
 }
 """Libraries that are trained with other settings than the shipped one, as overlays of its config."""
 
-PLAIN_AGENTS = ("sdg", "sdg-repeats", "scripted", "random-skills", "random", "random-masked", "bot")
-"""Agents that `sdg bench table1` has under the same names."""
 RANDOM_SKILL_PREFIX = "random:"
 AGENT_ALIASES: Mapping[str, str] = {"primitives": "sdg-action"}
-AGENTS = (*PLAIN_AGENTS, *AGENT_ALIASES, *VARIANTS, FLAT_AGENT)
+"""Agents that `sdg bench table1` has under another name."""
+AGENTS = (
+    *("sdg", "sdg-repeats", "scripted", "random-skills", "random", "random-masked", "bot"),
+    *(*AGENT_ALIASES, *VARIANTS, FLAT_AGENT),
+)
 NEED_NO_LIBRARY = {"scripted", "random", "random-masked", "bot", *AGENT_ALIASES, *VARIANTS, FLAT_AGENT}
 
 COLUMNS = (
@@ -182,9 +186,14 @@ def rows(
                 config={"instructions": instructions, "repeats": 1},
                 processes=processes,
             )
-            for row in (row for row in table if row["agent"] == recipe.agent):
-                values = {"agent": name, "level": kind or row["level"]} | {key: row[key] for key in COLUMNS}
-                all_rows.append(values | {"seed_set": seed_label} | cost)
+            all_rows += [
+                {"agent": name, "level": kind or row["level"]}
+                | {key: row[key] for key in COLUMNS}
+                | {"seed_set": seed_label}
+                | cost
+                for row in table
+                if row["agent"] == recipe.agent
+            ]
     return all_rows
 
 
@@ -195,8 +204,8 @@ def _recipe(
     if name in VARIANTS:
         library = grounded_variant(config, folder / "libraries" / name, overlay=VARIANTS[name])
         agent = _with_digest(name, library_checksum(library))
-        world = domain_of_data(load_library(library).domain)
-        return replace(base, agent=agent, library=library, domain=world.name), _cost_of(library)
+        world = domain_of_data(load_library(library).domain).name
+        return replace(base, agent=agent, library=library, domain=world), _cost_of(library)
     if name == FLAT_AGENT:
         steps_taken = train_policies(folder / FLAT_AGENT, levels, steps=steps)
         agent = _with_digest(name, flat_checksum(folder / FLAT_AGENT, levels))

@@ -45,10 +45,9 @@ def rows(
     """A row per snippet. Raises CheckFailed at the end if a worker had to be killed or a side effect was seen."""
     try:
         snippets = read_json(corpus)
-        is_corpus = type(snippets) is list and all(
+        if type(snippets) is not list or not all(
             type(snippet) is dict and {"name", "code"} <= snippet.keys() for snippet in snippets
-        )
-        if not is_corpus:
+        ):
             raise ValueError(f"{corpus.name} is no list of snippets, each an object with name and code")
         world = world or corpus.with_name("hostile-world.json")
         if not world.exists():
@@ -107,8 +106,12 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     try:
         return run_snippet(request)
     except Exception as error:
-        message = f"{type(error).__name__}: {error}"[:300]
-        return {"outcome": "error", "message": message, "effects": ["fault of the harness"], "calls": []}
+        return {
+            "outcome": "error",
+            "message": f"{type(error).__name__}: {error}"[:300],
+            "effects": ["fault of the harness"],
+            "calls": [],
+        }
 
 
 def _row(snippet: Mapping[str, Any], answer: Any, *, seconds: float, traces: list[str]) -> dict[str, Any]:

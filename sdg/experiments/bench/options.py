@@ -18,9 +18,9 @@ def names(value: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(parts))
 
 
-def list_option(about: str, *, parser: Any = names, metavar: str = "A,B,C") -> Any:
+def list_option(about: str) -> Any:
     """An option that takes several values with commas between them."""
-    return typer.Option(parser=parser, metavar=metavar, help=about)
+    return typer.Option(parser=names, metavar="A,B,C", help=about)
 
 
 def budget(value: Any) -> BudgetSettings:

@@ -83,5 +83,6 @@ def rows(
     if FLAT_AGENT in agents:
         config |= {"flat": flat_checksum(flat, level_names)}
     tasks = evaluation_tasks(level_names, instructions=instructions, repeats=repeats, seed=seed)
-    chosen = recipes(agents, planner, flat=flat)
-    return compare(chosen, tasks, folder=folder, seed=seed, config=config, processes=processes)
+    return compare(
+        recipes(agents, planner, flat=flat), tasks, folder=folder, seed=seed, config=config, processes=processes
+    )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sdg.console import INTERRUPTED, ask_in_terminal, output
 from sdg.envs.ui.access import Access
-from sdg.errors import SDGError, UserError
+from sdg.errors import SDGError, UserError, refuse
 from sdg.experiments.config.assembly import model_settings
 from sdg.experiments.config.config import RunConfig
 from sdg.experiments.play.pages import PageTaskSettings, do_task, open_page
@@ -32,12 +32,12 @@ def do_on_page(
 ) -> int:
     """Do the task and print the result; returns 1 if it isn't done. Raises UserError for what can't be begun."""
     is_file = url != "" and "://" not in url
-    if not task.strip():
-        raise UserError("a task has words: sdg do 'find the price of the blue lamp' --url URL")
-    if not url and not running:
-        raise UserError("say where: --url URL or FILE, or --browser ADDRESS of a running browser")
-    if is_file and not Path(url).is_file():
-        raise UserError(f"{url!r:.200} is no file, and no address such as https://example.org")
+    faults = (
+        (not task.strip(), "a task has words: sdg do 'find the price of the blue lamp' --url URL"),
+        (not url and not running, "say where: --url URL or FILE, or --browser ADDRESS of a running browser"),
+        (is_file and not Path(url).is_file(), f"{url!r:.200} is no file, and no address such as https://example.org"),
+    )
+    refuse(UserError, faults)
     if is_file:
         url = Path(url).resolve().as_uri()
     if is_rule_based(config.model.kind):

@@ -209,9 +209,8 @@ def show(
             raise UserError(f"there is no folder {what}: name a run folder, or a level such as GoToLocal")
         else:
             refuse_options(context, "unit", "kind", "failed", why="belongs to a run folder")
-            rows = cli_show.instructions_of(what, split=split, count=count, seed=seed, layout=layout)
             show = lines.rows if layout is None else lines.details
-            show(rows)
+            show(cli_show.instructions_of(what, split=split, count=count, seed=seed, layout=layout))
 
 
 @app.command("config")

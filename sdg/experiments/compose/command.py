@@ -21,7 +21,7 @@ from sdg.envs.domain import Domain
 from sdg.envs.domains import domain
 from sdg.envs.files import has_lines
 from sdg.envs.instructions import SPLITS
-from sdg.errors import UserError
+from sdg.errors import UserError, refuse
 from sdg.experiments.bench.models.recording import PERCEPTIONS, SKILLS, TRANSCRIPT, FigureKey
 from sdg.experiments.compose.verify import Judgement, judge, play
 from sdg.experiments.config.assembly import LIBRARY, REHEARSAL, model_identity, model_settings
@@ -94,12 +94,11 @@ def read_programs(folder: Path, *, cell: FigureKey) -> Programs:
             )
         )
     model: Mapping[str, Any] = value_of(config, "model", dict)
-    has_library = (folder / LIBRARY / "library.json").is_file()
     return Programs(
         tuple(solutions),
         text(model, "kind"),
         text(model, "name") or text(model, "kind"),
-        library_checksum(folder / LIBRARY) if has_library else config.get("library"),
+        library_checksum(folder / LIBRARY) if (folder / LIBRARY / "library.json").is_file() else config.get("library"),
         PERCEPTIONS[cell.perception],
         frozenset(rules),
     )
@@ -142,8 +141,10 @@ def compose(
     library_folder = find_library(library)
     programs = read_programs(source, cell=FigureKey(SKILLS, perception, ""))
     world = domain(programs.domain)
-    learned = options_of(load_library(library_folder))
-    options: dict[str, Documented] = {**primitive_skills(world, beside_skills=True), **learned}
+    options: dict[str, Documented] = {
+        **primitive_skills(world, beside_skills=True),
+        **options_of(load_library(library_folder)),
+    }
     rules = Prompts(world).rules(tuple(options.values()), budget=config.deduce.budget, attempts=config.deduce.attempts)
     _require_same(config, source, programs, library=library_folder, rules=rules.strip())
     question: dict[str, Any] = {
@@ -190,14 +191,13 @@ def _author(config: RunConfig, folder: Path, world: Domain, options: Mapping[str
 
 
 def _save(skills: tuple[ComposedSkill, ...], programs: Programs, library: Path, to: Path) -> None:
-    prompt = hashlib.sha256("".join(sorted(programs.rules)).encode()).hexdigest()
     save_composed(
         ComposedLibrary(
             programs.model,
             is_rule_based(programs.kind),
             programs.domain,
             library_checksum(library),
-            prompt,
+            hashlib.sha256("".join(sorted(programs.rules)).encode()).hexdigest(),
             skills,
         ),
         to,
@@ -225,21 +225,24 @@ def _rounds(
 
 def _require_same(config: RunConfig, source: Path, programs: Programs, *, library: Path, rules: str) -> None:
     """Raises UserError unless the programs were written by this kind of model, over these skills, under these rules."""
-    if is_rule_based(programs.kind) != is_rule_based(config.model.kind):
-        raise UserError(
+    faults = (
+        (
+            is_rule_based(programs.kind) != is_rule_based(config.model.kind),
             f"the programs of {source} were written by {programs.model}, and {config.model.kind} is to "
-            "compose them: a stand-in's programs are never a language model's, nor the other way round"
-        )
-    if programs.library not in (None, library_checksum(library)):
-        raise UserError(
+            "compose them: a stand-in's programs are never a language model's, nor the other way round",
+        ),
+        (
+            programs.library not in (None, library_checksum(library)),
             f"the programs of {source} call other skills than those of {library}: "
-            "name theirs with --library, or record them again"
-        )
-    if set(map(_without_figures, programs.rules)) != {_without_figures(rules)}:
-        raise UserError(
+            "name theirs with --library, or record them again",
+        ),
+        (
+            set(map(_without_figures, programs.rules)) != {_without_figures(rules)},
             f"the prompts have changed since the programs of {source} were written: nothing is learned from "
-            "them, record again"
-        )
+            "them, record again",
+        ),
+    )
+    refuse(UserError, faults)
 
 
 def _without_figures(rules: str) -> str:

@@ -24,6 +24,7 @@ from sdg.llm.budget import BudgetSettings
 from sdg.llm.registry import is_rule_based
 from sdg.storage import atomic_write
 
+TEMPLATES = Path(__file__).parents[1] / "templates"
 FAILED_FILMS = 4
 """Failures that are shown as films beside an episode of each level."""
 MAX_TEXT = 12_000
@@ -43,22 +44,30 @@ def write(run: Path, out: Path | None = None, *, beside: Path | None = None) -> 
 
 def page(data: RunData, other: RunData | None = None) -> str:
     """The report as HTML, with the other run's figures beside it."""
-    import jinja2
-
-    templates = Path(__file__).parents[1] / "templates"
-    style = (templates / "report.css").read_text("utf-8")
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_format
-    )
-    environment.filters.update(percent=percent, interval=interval, amount=amount, difference=difference)
-    template = environment.from_string((templates / "report.html").read_text("utf-8"))
+    style = (TEMPLATES / "report.css").read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     # The style holds no outside value; as Markup it stays the same byte for byte, as its hash in the policy requires.
     pair: dict[str, Any] = {"beside": str(other.path) if other else None}
     if other:
         pair |= {"rates": data_of.beside(data, other), "apart": data_of.settings_apart(data, other)}
         pair["facts_beside"] = [(key, here, _facts(other).get(key, "")) for key, here in _facts(data).items()]
-    return template.render(style=Markup(style), style_hash=digest, **_content(data), **pair)
+    return render("report.html", style=Markup(style), style_hash=digest, **_content(data), **pair)
+
+
+def render(template: str, **values: Any) -> str:
+    """A page of `templates`; every text of the values is escaped and of bounded length."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_format,
+    )
+    environment.filters.update(percent=percent, interval=interval, amount=amount, difference=difference)
+    return environment.get_template(template).render(**values)
 
 
 def _content(data: RunData) -> dict[str, Any]:

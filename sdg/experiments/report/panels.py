@@ -108,9 +108,16 @@ def success_plot(levels: Sequence[str], agents: Mapping[str, Sequence[Mark]]) ->
         xs, rates, lows, highs = zip(*marks, strict=True)
         below = [100 * (rate - low) for rate, low in zip(rates, lows, strict=True)]
         above = [100 * (high - rate) for rate, high in zip(rates, highs, strict=True)]
-        look = style(index) | {"linestyle": "none", "capsize": 3, "markersize": 4}
-        heights = [100 * rate for rate in rates]
-        axes.errorbar([x + offset for x in xs], heights, yerr=[below, above], label=label(name), **look)
+        axes.errorbar(
+            [x + offset for x in xs],
+            [100 * rate for rate in rates],
+            yerr=[below, above],
+            label=label(name),
+            linestyle="none",
+            capsize=3,
+            markersize=4,
+            **style(index),
+        )
     axes.set_ylim(-4, 104)
     axes.set_ylabel("success, %")
     axes.set_xticks(range(len(levels)), [label(level) for level in levels])
@@ -140,6 +147,5 @@ def curves_plot(skills: Mapping[str, Mapping[str, Sequence[Point]]]) -> bytes:
         panel.xaxis.set_major_formatter(EngFormatter(sep=""))
     sheet.supylabel("success, %", fontsize=9)
     sheet.supxlabel("the rounds of a skill follow one another", fontsize=8, color="#555555")
-    names = grid.flat[0].get_legend_handles_labels()
-    sheet.legend(*names, loc="outside upper center", ncols=4)
+    sheet.legend(*grid.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return svg(sheet)

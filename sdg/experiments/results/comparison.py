@@ -55,8 +55,7 @@ def run_missing_jobs(
 def publish(run: RunFolder, rows: Sequence[Row]) -> None:
     """Write `table.md`, `table.csv` and `results.json`, and say where."""
     display_rows = [with_interval(row) for row in rows]
-    names = list(dict.fromkeys(key for row in display_rows for key in row))
-    columns = {key: (lambda row, key=key: cell(row.get(key))) for key in names}
+    columns = {key: (lambda row, key=key: cell(row.get(key))) for row in display_rows for key in row}
     atomic_write(run.path / "table.md", markdown(display_rows, columns))  # type: ignore[arg-type]
     atomic_write(run.path / "table.csv", comma_separated(rows))
     run.write_json("results.json", {"rows": rows})

@@ -50,7 +50,7 @@ from sdg.skills.library.library import SkillLibrary
 from sdg.skills.library.store import load_library, save_library
 from sdg.skills.practice.agreement import ROWS
 from sdg.skills.search.trial import RandomSearch
-from sdg.storage import RunError, RunFolder, of_file, read_rows
+from sdg.storage import RunError, RunFolder, of_file, read_description, read_rows
 
 ACCOUNTS = "accounts"
 """Key of a library's costs (`library_costs`) in its provenance and in results.json."""
@@ -213,12 +213,13 @@ class _Run:
         """The table of verification as it stands after a cycle; first tries and their steps are the first cycle's."""
         rows = self.pipeline.ground(cycle)
         search = RandomSearch(self.config.verify.search)
-        table = verification_rows(
-            rows,
-            firsts=[row for row in verifications(self.folder) if row.unit.endswith("/0")],
-            compared=self.pipeline.attempts.compare(search, "random_search") if self.config.verify.compared else [],
+        return list(
+            verification_rows(
+                rows,
+                firsts=[row for row in verifications(self.folder) if row.unit.endswith("/0")],
+                compared=self.pipeline.attempts.compare(search, "random_search") if self.config.verify.compared else [],
+            )
         )
-        return list(table)
 
     def _time_stage(self, stage: str, work: Callable[[], T]) -> T:
         began, processor = time.monotonic(), _cpu_seconds()
@@ -233,12 +234,11 @@ class _Run:
 
     def _write(self, results: dict[str, Any]) -> None:
         before = self.folder.read_json("results.json") or {}
-        description = self.folder.read_json("run.json") or {}
-        bans = Bans(self.folder.path / BANNED).report()
-        header: dict[str, Any] = {"banned": dict(bans)} if bans else {}
-        header |= {key: description.get(key) for key in ("seed", "command", "git", "versions")}
-        rest = {key: value for key, value in before.items() if key != "schema"}
-        self.folder.write_json("results.json", rest | header | {"stages": self.stages} | results)
+        description = read_description(self.folder.path)
+        header = {key: description.get(key) for key in ("seed", "command", "git", "versions")}
+        if bans := Bans(self.folder.path / BANNED).report():
+            header = {"banned": bans} | header
+        self.folder.write_json("results.json", before | header | {"stages": self.stages} | results)
 
     def _induce(self, cycle: int) -> list[Row]:
         library_folder = library_of(self.folder.path, cycle=cycle, cycles=self.config.cycles)

@@ -17,12 +17,11 @@ from gymnasium import spaces
 from sdg.deduction.episode import EpisodeResult
 from sdg.errors import UserError
 
-_CHARACTERS = string.ascii_letters + string.digits + string.punctuation + " \n"
 _LEVEL = spaces.Dict(
     {
         "image": spaces.Box(0, 255, (7, 7, 3), np.uint8),
         "direction": spaces.Discrete(4),
-        "mission": spaces.Text(500, charset=_CHARACTERS),
+        "mission": spaces.Text(500, charset=string.ascii_letters + string.digits + string.punctuation + " \n"),
     }
 )
 _NAME = re.compile(r"(?:[-\w]{2,60}/){0,3}[-\w]{1,60}-v\d{1,9}")

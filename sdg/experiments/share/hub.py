@@ -25,10 +25,8 @@ from sdg.storage import atomic_write
 FILM, COMPOSED, CONFIG = "replay.gif", "composed.json", "config.json"
 
 
-def export_library(
-    library_folder: Path, folder: Path, *, licence: str = "apache-2.0", seed: int = 0
-) -> dict[str, object]:
-    """Write the library in `library_folder` to `folder`; returns a row about it. The film is of layout `seed`.
+def export_library(library_folder: Path, folder: Path, *, licence: str = "apache-2.0") -> dict[str, object]:
+    """Write the library in `library_folder` to `folder`; returns a row about it.
 
     Raises LibraryError for a library that can't be used and for a folder that holds other things, UserError without
     the package huggingface_hub.
@@ -43,8 +41,7 @@ def export_library(
     atomic_write(folder / CONFIG, json.dumps(config, indent=1) + "\n")
     if composed:
         atomic_write(folder / COMPOSED, composed)
-    film = _film(library, folder, seed=seed)
-    if film:
+    if film := _film(library, folder):
         atomic_write(folder / FILM, film)
     return {"folder": str(folder), "skills": len(library.skills), "film": bool(film), "licence": licence}
 
@@ -96,12 +93,12 @@ def _listing(name: str, sources: Sequence[str]) -> str:
     return f"### {name}\n\n{fence(text, 'python')}\n"
 
 
-def _film(library: SkillLibrary, folder: Path, *, seed: int) -> bytes:
-    """A film of the rule-based planner with these skills; empty for worlds and levels that it doesn't know."""
+def _film(library: SkillLibrary, folder: Path) -> bytes:
+    """The rule-based planner with these skills in layout 0; empty for worlds and levels that it doesn't know."""
     if library.domain != DEFAULT:
         return b""
     levels = value_of(library.provenance, "levels", list) or domain(DEFAULT).levels()
     try:
-        return episode_gif(solve(str(levels[0]), seed, recipe=PlannerRecipe("sdg", folder))[1], domain_name=DEFAULT)
+        return episode_gif(solve(str(levels[0]), 0, recipe=PlannerRecipe("sdg", folder))[1], domain_name=DEFAULT)
     except ValueError:
         return b""

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from sdg.errors import UserError
+from sdg.errors import UserError, refuse
 from sdg.experiments.workers import node
 from sdg.experiments.workers.node import Packer
 from sdg.experiments.workers.workers import ERRORS, RESULTS
@@ -117,12 +117,8 @@ class DaskPool:
             by_node = self.client.run(node.differences, node.facts())
         except ModuleNotFoundError as error:
             raise UserError(f"a node lacks {error.name}: install the same sdg there; nothing was begun") from None
-        for address, differing in by_node.items():
-            if differing:
-                raise UserError(
-                    f"the node {address} has {differing}: install the versions of constraints.txt and the same sdg "
-                    "there; nothing was begun"
-                )
+        advice = "install the versions of constraints.txt and the same sdg there; nothing was begun"
+        refuse(UserError, ((text, f"the node {address} has {text}: {advice}") for address, text in by_node.items()))
 
     @contextlib.contextmanager
     def _answer_questions(

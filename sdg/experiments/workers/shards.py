@@ -6,7 +6,6 @@ say) must be equal.
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -82,20 +81,16 @@ def merge(shards: Sequence[Path], out: Path) -> list[dict[str, Any]]:
             for row in new:
                 folder.journal(name).append(row)
             table.append({"journal": name, "units": len(units), "new": len(new)})
-        rows_by_unit = defaultdict[str, list[dict[str, Any]]](list)
-        for row in metrics.values():
-            if "unit" in row:
-                rows_by_unit[row["unit"]].append({key: value for key, value in row.items() if key != "unit"})
-        for unit, rows_of_unit in rows_by_unit.items():
+        for unit in dict.fromkeys(row["unit"] for row in metrics.values()):
             folder.metrics.begin(unit)
-            for row in rows_of_unit:
+            for row in (row for row in metrics.values() if row["unit"] == unit):
                 folder.metrics.write(row)
         packed = out / f"{TRANSCRIPT}{COMPRESSED_SUFFIX}"
         before = set(read_lines(packed)) if packed.exists() else {b""}
         # A library's cost is counted from the transcript, a budget from the ledger of what was spent.
         _join_lines([out, *shards], TRANSCRIPT, before=before)
         _join_lines([out, *shards], LEDGER)
-        results = {key: value for key, value in (folder.read_json(RESULTS) or {}).items() if key != "schema"}
+        results = folder.read_json(RESULTS) or {}
         folder.write_json(RESULTS, results | {"stages": results.get("stages", {}) | unmeasured})
     return table
 
@@ -139,8 +134,7 @@ def _settings(shards: Sequence[Path]) -> RunSettings:
             raise UserError(f"shard {number}/{of} was given twice, as {dealt[number, of]} and {shard}: leave one out")
         dealt[number, of] = shard
     of = next(iter(dealt))[1]
-    missing = [number for number in range(1, of + 1) if (number, of) not in dealt]
-    if missing:
+    if missing := [number for number in range(1, of + 1) if (number, of) not in dealt]:
         raise UserError(
             f"shard {missing[0]}/{of} is missing: run `sdg run --shard {missing[0]}/{of}` and give its folder too"
         )
@@ -150,12 +144,7 @@ def _settings(shards: Sequence[Path]) -> RunSettings:
         text = read_file(shards[0] / "config.yaml").decode()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{shards[0] / 'config.yaml'} can't be read: {error}") from None
-    return RunSettings(
-        first["config"],
-        text,
-        first["seed"],
-        tuple(first.get("command", ())),
-    )
+    return RunSettings(first["config"], text, first["seed"], tuple(first["command"]))
 
 
 def _rows(folders: Sequence[Path], name: str) -> dict[str, dict[str, Any]]:

@@ -39,14 +39,15 @@ def rows(
     wrong = 0
     for level in level_names:
         comparison = compare(level, steps=steps, endings=endings, seed=seed)
-        exact = {
+        wrong += comparison.mismatches.total()
+        yield {
+            "table": "level",
+            **(measure(level, seed=seed) if speed else {"level": level}),
             "mismatches": comparison.mismatches.total(),
             "compared_steps": comparison.steps,
             "compared_endings": comparison.endings,
+            "first": comparison.first,
         }
-        wrong += comparison.mismatches.total()
-        speed_row = measure(level, seed=seed) if speed else {"level": level}
-        yield {"table": "level", **speed_row, **exact, "first": comparison.first}
     if speed:
         for level in (level_names[0], level_names[-1]):
             yield from ({"table": "curve", "level": level, **row} for row in curve(level, SIZES, seed=seed))

@@ -97,14 +97,13 @@ def _step_minigrid(level: str, rng: np.random.Generator, *, seconds: float) -> f
     steps, duration = 0, 0.0
     while duration < seconds:
         actions = rng.integers(0, N_ACTIONS, 256)
-        ended, began = False, time.thread_time()
+        began = time.thread_time()
         for action in actions:
             _, _, terminated, truncated, _ = env.step(action)
             steps += 1
-            ended = terminated or truncated
-            if ended:
+            if terminated or truncated:
                 break
         duration += time.thread_time() - began
-        if ended:
+        if terminated or truncated:
             env.reset(seed=int(rng.integers(1_000_000)))
     return steps / duration

@@ -29,8 +29,7 @@ import typer
 from sdg.errors import UserError
 from sdg.experiments.bench import options
 from sdg.experiments.bench.gate import (
-    phone_guards,
-    phone_tasks,
+    phones,
     privacy,
     recorded,
     screen_guards,
@@ -40,7 +39,6 @@ from sdg.experiments.bench.gate import (
 from sdg.experiments.bench.gate.figures import figures
 from sdg.experiments.bench.gate.rollouts import COMPLETENESS, FEASIBILITY, balance, plan_rollouts, rolled_out
 from sdg.experiments.results.comparison import cores, find_library
-from sdg.privacy.recognisers import PrivacyError
 
 KINDS = ("rules", "learned")
 WORLDS = ("babyai", "ui", "phone", "text")
@@ -67,11 +65,11 @@ def rows(
             lambda: tasks.rows(find_library(library), draws=draws, **babyai),
         ),
         "ui": (lambda: screen_guards.rows(seed=seed), lambda: screen_tasks.rows(draws=draws, seed=seed)),
-        "phone": (phone_guards.judge_rows, lambda: phone_tasks.rows(draws=draws, seed=seed, processes=processes)),
-        "text": (_rows_of_privacy, _rows_of_privacy),
+        "phone": (phones.judge_rows, lambda: phones.rows(draws=draws, seed=seed, processes=processes)),
+        "text": (privacy.masking, privacy.masking),
     }
     table_rows = tables[world or "babyai"][table - 1]()
-    return table_rows if world or table == 2 else [*table_rows, *screen_guards.rows(seed=seed), *_rows_of_privacy()]
+    return table_rows if world or table == 2 else [*table_rows, *screen_guards.rows(seed=seed), *privacy.masking()]
 
 
 def _rows_of_babyai(
@@ -91,9 +89,11 @@ def _rows_of_babyai(
         groups = np.array([row["rollout"] for row in items])
         chances_by_kind = {kind: np.array([row["chances"][kind] for row in items]) for kind in KINDS}
         chances_by_kind["majority"] = np.full(len(items), 0.51)
-        for kind, chances in chances_by_kind.items():
-            about = {"world": "babyai", "guard": verb, "kind": kind}
-            all_rows.append(about | figures(labels, chances, groups, against=chances_by_kind["rules"]))
+        all_rows += [
+            {"world": "babyai", "guard": verb, "kind": kind}
+            | figures(labels, chances, groups, against=chances_by_kind["rules"])
+            for kind, chances in chances_by_kind.items()
+        ]
     all_rows += [
         {"world": "babyai", "guard": verb, "kind": "llm"}
         | figures(
@@ -105,11 +105,3 @@ def _rows_of_babyai(
         for verb, pairs in recorded.replay_answers(answers).items()
     ]
     return all_rows
-
-
-def _rows_of_privacy() -> list[Mapping[str, Any]]:
-    """The rows of the world `text`. Raises UserError where the extra isn't installed."""
-    try:
-        return list(privacy.masking())
-    except (PrivacyError, ImportError) as error:
-        raise UserError(f"{error} (pip install 'sdg[privacy]')") from None

@@ -38,12 +38,8 @@ def figures(
 
 def calibration_error(labels: np.ndarray, chances: np.ndarray) -> float:
     """The expected calibration error (Guo et al. 2017) in [0, 1]: how far chances are from actual shares of yes."""
-    bins = np.minimum((chances * BINS).astype(int), BINS - 1)
-    gaps = []
-    for number in np.unique(bins):
-        in_bin = bins == number
-        gaps.append(abs(float(np.mean(chances[in_bin] - labels[in_bin]))) * np.mean(in_bin))
-    return float(sum(gaps))
+    bins, gaps = np.minimum((chances * BINS).astype(int), BINS - 1), chances - labels
+    return float(sum(abs(gaps[bins == number].mean()) * np.mean(bins == number) for number in np.unique(bins)))
 
 
 def estimate(names: tuple[str, str, str], values: np.ndarray, groups: np.ndarray) -> dict[str, float]:
@@ -54,12 +50,13 @@ def estimate(names: tuple[str, str, str], values: np.ndarray, groups: np.ndarray
 
 def arm_row(world: str, arm: str, trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The row of one arm of a comparison: success with its interval over trials, and steps."""
-    success = np.array([row["success"] for row in trials], float)
     return {
         "world": world,
         "arm": arm,
         "n": len(trials),
-        **estimate(("success", "low", "high"), success, np.arange(len(trials))),
+        **estimate(
+            ("success", "low", "high"), np.array([row["success"] for row in trials], float), np.arange(len(trials))
+        ),
         "valid_steps": sum(row["valid"] for row in trials),
         "executed_steps": sum(row["executed"] for row in trials),
     }

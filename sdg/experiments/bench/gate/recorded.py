@@ -37,11 +37,11 @@ def judge_items(place: Path, model: LanguageModel) -> dict[str, list[tuple[bool,
     guard = LlmGuard(model, domain().texts["executor"])
     items = [json.loads(line) for line in (place / ITEMS).read_text(encoding="utf-8").splitlines()]
     with ThreadPoolExecutor(MAX_OUTSTANDING) as pool:
-        chances = list(pool.map(partial(_chance, guard), items))
-    answers: dict[str, list[tuple[bool, float]]] = {FEASIBILITY: [], COMPLETENESS: []}
-    for item, chance_of_yes in zip(items, chances, strict=True):
-        answers[item["verb"]].append((item["label"], chance_of_yes))
-    return answers
+        judged = list(zip(items, pool.map(partial(_chance, guard), items), strict=True))
+    return {
+        verb: [(item["label"], chance_of_yes) for item, chance_of_yes in judged if item["verb"] == verb]
+        for verb in (FEASIBILITY, COMPLETENESS)
+    }
 
 
 def _chance(guard: LlmGuard, item: Mapping[str, Any]) -> float:

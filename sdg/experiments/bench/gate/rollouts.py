@@ -167,9 +167,8 @@ class Recorder(GatedExecutor):
         self.rows.append(row | {"chances": chances})
 
     def _holds(self, command: Command, perception: Perception | None) -> bool | None:
-        skill = self.robot.skills[command.name]
         try:
-            check = skill.check(command.argument)
+            check = self.robot.skills[command.name].check(command.argument)
             return None if check is None or perception is None else compile_check(check, self.robot.domain)(perception)
         except (ValueError, Refused, GuardError):
             return None

@@ -58,15 +58,13 @@ def located_overlap(item: Item, parsed: Parsed) -> float:
     return Box(*item.box).overlap(box) if box else 0.0
 
 
-def rows(
-    *, seed: int = 0, place: Path = PLACE, guards: Mapping[str, GateGuard] | None = None
-) -> Iterator[Mapping[str, Any]]:
+def rows(*, seed: int = 0, place: Path = PLACE) -> Iterator[Mapping[str, Any]]:
     """A row for each guard and kind, from frozen pages; `ms` is a verdict's CPU time without the parsing."""
     questions = items(load(place), seed=seed)
     screens = Parsed()
     usages = {verb: Usage(needs_seen_target=True, asks=frozenset({verb})) for verb in (CLICK, TYPE)}
     rules = gate_of(["rules"], usages=usages, resolve=resolve, affordances=ScreenAffordances())  # type: ignore[arg-type]
-    judges = guards or {"rules": rules, "learned": ScreenGuard()}
+    judges: Mapping[str, GateGuard] = {"rules": rules, "learned": ScreenGuard()}
     for verb in (FEASIBILITY, COMPLETENESS):
         subset = [item for item in questions if item.guard == verb]
         labels = np.array([item.label for item in subset])

@@ -88,8 +88,11 @@ class Draws:
             if arm.endswith("completeness") and not self._guard.complete(command, before, self.observe()).passed:
                 is_intended.append(choice != command)
                 self._do(command)
-        success = bool(self._page.evaluate(task["judge"]))
-        return {"success": success, "valid": sum(is_intended), "executed": len(is_intended)}
+        return {
+            "success": bool(self._page.evaluate(task["judge"])),
+            "valid": sum(is_intended),
+            "executed": len(is_intended),
+        }
 
     def observe(self) -> Observation:
         """The screen now, with private values masked in its texts."""

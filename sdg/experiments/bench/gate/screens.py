@@ -190,14 +190,11 @@ def load(place: Path = PLACE) -> list[Page]:
 
 
 def _page_of(row: dict[str, Any]) -> Page:
-    captions = tuple(
-        Named(caption["kind"], caption["words"], caption["look"], box=tuple(caption["box"])) for caption in row["named"]
-    )
     return Page(
         row["task"],
         row["seed"],
         base64.b64decode(row["before"]),
-        captions,
+        tuple(Named(named["kind"], named["words"], named["look"], box=tuple(named["box"])) for named in row["named"]),
         row["texts"],
         tuple(
             ScreenTransition(act["verb"], act["argument"], tuple(act["box"]), base64.b64decode(act["after"]))

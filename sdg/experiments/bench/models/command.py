@@ -73,10 +73,9 @@ def rows(
 ) -> Iterator[Row]:
     """The rows of the table. Raises UserError for what isn't there, and if a replay differs from its recording."""
     if llm:
-        overlay = [f"model.{key}={value}" for key, value in parse_llm(llm).items()]
-        config = load(shipped_config("models"), overlay=[*overlay, *(assignments or ())])
+        model = (f"model.{key}={value}" for key, value in parse_llm(llm).items())
         request = RecordingRequest(
-            config,
+            load(shipped_config("models"), overlay=[*model, *(assignments or ())]),
             tuple(interfaces),
             tuple(perceptions),
             tuple(map(domain().level_name, levels)),

@@ -131,8 +131,9 @@ def _source(commit: str) -> bytes | None:
     candidates = (commit, EARLIER_COMMIT) if re.fullmatch("[0-9a-f]{40}", commit) else ()
     for candidate in candidates:
         try:
-            archive = ["git", "-C", str(ROOT), "archive", "--format=tar", candidate]
-            return subprocess.run(archive, capture_output=True, check=True, timeout=120).stdout
+            return subprocess.check_output(
+                ["git", "-C", str(ROOT), "archive", "--format=tar", candidate], stderr=subprocess.DEVNULL, timeout=120
+            )
         except (OSError, subprocess.SubprocessError):
             continue
     return None

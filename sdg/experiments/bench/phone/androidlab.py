@@ -86,8 +86,9 @@ def read_tasks(path: Path) -> tuple[PhoneTask, ...]:
         rows = parse(read_file(path).decode(), source=str(path)).value.get("tasks")
     except (OSError, UnicodeDecodeError, ConfigError) as error:
         raise UserError(f"{path} can't be read: {error}") from None
-    needed = {"task_id", "task"}
-    if not isinstance(rows, list) or not all(isinstance(row, dict) and needed <= row.keys() for row in rows):
+    if not isinstance(rows, list) or not all(
+        isinstance(row, dict) and {"task_id", "task"} <= row.keys() for row in rows
+    ):
         raise UserError(f"{path} is no task file of AndroidLab's: it needs tasks, each with task_id and task")
     if wrong := [row["task_id"] for row in rows if not _NAME.fullmatch(str(row["task_id"]))]:
         raise UserError(f"{path}: the task_id {wrong[0]!r:.60} names no folder: write letters, digits, - and _")

@@ -24,7 +24,6 @@ from typing import Annotated, Any
 
 import typer
 
-from sdg.envs.phone.actions import DeviceLost
 from sdg.envs.phone.metrics import summarise
 from sdg.envs.phone.tasks import PhoneTask, embedded_tasks, held_out, measured_tasks
 from sdg.envs.ui.browser import require_browser
@@ -38,7 +37,7 @@ from sdg.gate.registry import check_guards
 from sdg.llm.registry import is_rule_based
 from sdg.screen_agent.modes import PHONE_MODES
 from sdg.skills.statistics import wilson_interval
-from sdg.storage import Rows, RunFolder
+from sdg.storage import Rows
 
 
 def rows(
@@ -67,11 +66,17 @@ def rows(
     timeout: Annotated[float, typer.Option(min=1, help="seconds that a served model may be silent")] = 600.0,
     out: options.Out = None,
 ) -> list[Mapping[str, Any]]:
-    """The rows. Raises UserError for unknown modes, tasks, guards or devices, and without a browser."""
+    """The rows. Raises UserError for unknown modes, tasks, guards or devices, and without a browser, DeviceLost when a
+    real phone is gone."""
     if walks:
-        name = "" if is_rule_based(llm.partition(":")[0]) else llm
-        place = Path(out or "runs/phone-data")
-        return walk_rows(place, walks=walks, minari=minari, llm=name, base_url=base_url, budget=budget)
+        return walk_rows(
+            Path(out or "runs/phone-data"),
+            walks=walks,
+            minari=minari,
+            llm="" if is_rule_based(llm.partition(":")[0]) else llm,
+            base_url=base_url,
+            budget=budget,
+        )
     embedded = device == EMBEDDED
     check_options(modes, guards, device)
     task_list = chosen_tasks(tasks, embedded=embedded)
@@ -90,8 +95,13 @@ def rows(
     )
     selection = {"modes": list(modes), "tasks": [task.id for task in task_list]}
     with open_folder(folder, identity | selection, seed=0, may_change=tuple(selection)) as run:
-        jobs = [PhoneJob(task, mode) for mode in modes for task in task_list]
-        episodes = play_missing(jobs, setting, run=run, processes=(processes or cores()) if embedded else 1)
+        episodes = run_missing_jobs(
+            [PhoneJob(task, mode) for mode in modes for task in task_list],
+            Rows(run.journal("episodes"), PhonePlayed),
+            lambda missing: play_all(missing, setting, processes=processes or cores()),
+            name="episodes",
+            unit="episode",
+        )
         mode_rows: list[Mapping[str, Any]] = [
             mode_row(mode, [episode for episode in episodes if episode.mode == mode], setting) for mode in modes
         ]
@@ -135,30 +145,12 @@ def chosen_tasks(names: Sequence[str], *, embedded: bool) -> list[PhoneTask]:
     return tasks
 
 
-def play_missing(
-    jobs: Sequence[PhoneJob], setting: PhoneSetting, *, run: RunFolder, processes: int
-) -> list[PhonePlayed]:
-    """The rows of all jobs; episodes in the journal aren't played again. Raises UserError when a real phone is gone."""
-    journal = Rows(run.journal("episodes"), PhonePlayed)
-    try:
-        return run_missing_jobs(
-            jobs,
-            journal,
-            lambda missing: play_all(missing, setting, processes=processes),
-            name="episodes",
-            unit="episode",
-        )
-    except DeviceLost as error:
-        raise UserError(str(error)) from None
-
-
 def mode_row(mode: str, episodes: Sequence[PhonePlayed], setting: PhoneSetting) -> dict[str, Any]:
     """The row of one mode. Without the embedded phone's state nothing is judged here: AndroidLab's scorer does that."""
     judged = setting.device == EMBEDDED
-    metrics = summarise([episode.score for episode in episodes], len(episodes))
-    complete = [episode for episode in episodes if episode.score.complete]
+    metrics = summarise(episodes, len(episodes))
     unseen = [episode for episode in episodes if episode.task in held_out()]
-    interval = wilson_interval(len(complete), len(episodes))
+    interval = wilson_interval(sum(episode.complete for episode in episodes), len(episodes))
     seconds = sum(episode.seconds for episode in episodes)
     shares = {name: value if judged or name.startswith("reasonable") else None for name, value in metrics.items()}
     return {
@@ -167,7 +159,7 @@ def mode_row(mode: str, episodes: Sequence[PhonePlayed], setting: PhoneSetting) 
         "tasks": len(episodes),
         "low": interval.low if judged else None,
         "high": interval.high if judged else None,
-        "held_out_success_rate": round(mean(row.score.complete for row in unseen), 4) if unseen and judged else None,
+        "held_out_success_rate": round(mean(row.complete for row in unseen), 4) if unseen and judged else None,
         "false_completes": sum(episode.false_complete for episode in episodes) if judged else None,
         "side_effects": sum(bool(episode.side_effects) for episode in episodes),
         "disagreements": sum(episode.disagreement for episode in episodes),

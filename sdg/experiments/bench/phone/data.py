@@ -127,8 +127,7 @@ def write_minari(name: str, walks: Iterable[Sequence[PhoneTransition]], *, max_b
     most `max_bytes`) and actions (500) are UTF-8 with zeros behind. Raises UserError as `write_episodes`."""
 
     def bytes_of(text: str, size: int) -> np.ndarray:
-        data = np.frombuffer(text.encode()[:size], np.uint8)
-        return np.pad(data, (0, size - len(data)))
+        return np.frombuffer(text.encode()[:size].ljust(size, b"\0"), np.uint8)
 
     episodes = (
         {

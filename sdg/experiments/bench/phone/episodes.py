@@ -64,17 +64,13 @@ class PhoneJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PhonePlayed:
+class PhonePlayed(TaskScore):
     """An episode's row in the journal: AndroidLab's flags and counts (`TaskScore`), how it ended, whether success was
     claimed falsely, its side effects, and whether comparison and judge disagree."""
 
     unit: str
     task: str
     mode: str
-    flags: dict[str, bool]
-    steps: int
-    unchanged: int
-    shortest: int
     end: str
     detail: str = ""
     message: str | None = None
@@ -85,11 +81,6 @@ class PhonePlayed:
     tokens: int = 0
     seconds: float = 0.0
     past: tuple[str, ...] = ()
-
-    @property
-    def score(self) -> TaskScore:
-        """The input of the metrics."""
-        return TaskScore(self.flags, self.steps, self.unchanged, self.shortest)
 
 
 class PhoneEpisode:
@@ -252,8 +243,6 @@ def lose(job: PhoneJob, how: str) -> PhonePlayed:
         task=job.task.id,
         mode=job.mode,
         flags=TaskProgress(job.task).flags,
-        steps=0,
-        unchanged=0,
         shortest=job.task.shortest,
         end="page",
         detail=f"the process {how}",

@@ -61,11 +61,9 @@ def rows(
         # The learner's updates on each device of this machine.
         "accelerator": lambda: import_module("sdg.experiments.bench.scale.accelerator").rows(),
     }
-    defaults = {"overhead": None, "lost_units": 0, "equal": None, "note": ""}
+    columns = dict.fromkeys(("engine", "workers", "units", "overhead", "lost_units", "equal", "note"))
     for part in parts:
-        for row in measurements[part]():
-            known = {"part": part} | {key: row[key] for key in ("engine", "workers", "units")}
-            yield known | defaults | row
+        yield from ({"part": part} | columns | {"lost_units": 0, "note": ""} | row for row in measurements[part]())
 
 
 def _run_and_time(workers: Workers, jobs: Sequence[Any]) -> tuple[float, list[Any]]:
@@ -77,33 +75,30 @@ def _run_and_time(workers: Workers, jobs: Sequence[Any]) -> tuple[float, list[An
 def _overhead() -> Iterator[Row]:
     """Units of two seconds on two workers: local processes, then a cluster; both are warm."""
     jobs = [Nap(number, UNIT_SECONDS) for number in range(20)]
-    local = Workers(2)
     ideal = UNIT_SECONDS * len(jobs) / 2
     with cluster(2) as (pool, _):
         timings = {}
         for engine in (None, pool):
             with use_workers(engine=engine):
-                _run_and_time(local, [Nap(number) for number in range(4)])
-                timings[engine] = _run_and_time(local, jobs)
+                _run_and_time(Workers(2), [Nap(number) for number in range(4)])
+                timings[engine] = _run_and_time(Workers(2), jobs)
     for name, engine in (("local", None), ("dask", pool)):
         seconds, results = timings[engine]
-        beside = "" if engine is None else f"{seconds / timings[None][0] - 1:.4f} of the local time more"
         yield {
             "engine": name,
             "workers": 2,
             "units": len(jobs),
             "overhead": round(seconds / ideal - 1, 4),
             "equal": results == timings[None][1],
-            "note": beside,
+            "note": "" if engine is None else f"{seconds / timings[None][0] - 1:.4f} of the local time more",
         }
 
 
 def _nodes(episodes: int = 24) -> Iterator[Row]:
     """Episodes of the shipped library on two nodes, one of which is killed after a third of them."""
     config = load(shipped_config("tiny"))
-    planner = planner_of(config, None, SHIPPED, agent="sdg")
     jobs = [
-        EpisodeJob(planner, task)
+        EpisodeJob(planner_of(config, None, SHIPPED, agent="sdg"), task)
         for task in evaluation_tasks(["PutNextLocal"], instructions=episodes, repeats=1, seed=config.seed)
     ]
     with tempfile.TemporaryDirectory() as place:
@@ -181,20 +176,19 @@ def _environment() -> Iterator[Row]:
 def _deaths(units: int) -> Iterator[Row]:
     """Units, every tenth of which kills its worker each time it is begun; each is reported once."""
     jobs = [Nap(number, fatal=number % 10 == 9) for number in range(units)]
-    right_results = [f"lost {job.number}" if job.fatal else job.number for job in jobs]
     with cluster(2) as (pool, _):
         for name, engine in (("local", None), ("dask", pool)):
             with use_workers(engine=engine):
                 seconds, results = _run_and_time(Workers(2), jobs)
-            reports = [
-                f"lost {job.number}" if str(result).startswith("lost:") else result
-                for job, result in zip(jobs, results, strict=True)
-            ]
+            is_lost = [str(result).startswith("lost:") for result in results]
             yield {
                 "engine": name,
                 "workers": 2,
                 "units": units,
-                "lost_units": sum(str(report).startswith("lost ") for report in reports),
-                "equal": reports == right_results,
+                "lost_units": sum(is_lost),
+                "equal": all(
+                    lost if job.fatal else result == job.number
+                    for job, result, lost in zip(jobs, results, is_lost, strict=True)
+                ),
                 "note": f"{seconds:.0f} s",
             }

@@ -17,7 +17,6 @@ took one answer and those that took more. webrules is a rule-based planner, no l
 example, real models get one of another seed.
 """
 
-import html
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -38,6 +37,7 @@ from sdg.experiments.config.config import load, shipped_config
 from sdg.experiments.play.browsers import play_in_processes
 from sdg.experiments.play.desktop import check_mode
 from sdg.experiments.play.film import data_address
+from sdg.experiments.report.page import render
 from sdg.experiments.results.comparison import cores, named_model, open_folder, publish, run_missing_jobs
 from sdg.gate.registry import check_guards
 from sdg.llm.provider import ModelSettings
@@ -200,28 +200,14 @@ def report(
 
     Failures of unseen tasks are only counted.
     """
-    lines = "".join(
-        f"<tr><td>{html.escape(row['task'])}</td><td>{100 * row['success_rate']:.1f}</td><td>{row['episodes']}</td>"
-        f"<td>{html.escape(str(row['cause_counts']))}</td></tr>"
-        for row in (*means, *task_rows)
+    failures = []
+    for episode in [row for row in episodes if not row.success and row.task not in UNSEEN][:MAX_SHOWN]:
+        picture = folder / "failures" / f"{episode.task}-{episode.seed}.png"
+        failures.append((episode, data_address("image/png", picture.read_bytes()) if picture.is_file() else ""))
+    return render(
+        "miniwob.html",
+        rows=(*means, *task_rows),
+        failures=failures,
+        model=task_rows[0]["model"],
+        rule_based=task_rows[0]["rule_based"],
     )
-    failures = [episode for episode in episodes if not episode.success and episode.task not in UNSEEN][:MAX_SHOWN]
-    figures = "".join(
-        _failure(episode, folder / "failures" / f"{episode.task}-{episode.seed}.png") for episode in failures
-    )
-    policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
-    note = "A rule-based planner, no language model." if task_rows and task_rows[0]["rule_based"] else ""
-    return (
-        f'<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
-        "<title>MiniWoB++</title><style>body{font:14px sans-serif;margin:2em}td{padding:0 1em 0 0}"
-        "figure{display:inline-block;width:22em;vertical-align:top}img{width:160px;border:1px solid}</style>"
-        f"<h1>MiniWoB++ from screenshots</h1><p>{html.escape(task_rows[0]['model']) if task_rows else ''} {note}</p>"
-        f"<table><tr><th>task<th>%<th>episodes<th>causes</tr>{lines}</table><h2>Failures</h2>{figures}\n"
-    )
-
-
-def _failure(episode: ScreenEpisode, picture: Path) -> str:
-    image = f'<img alt="" src="{data_address("image/png", picture.read_bytes())}">' if picture.is_file() else ""
-    caption = html.escape(f"{episode.unit}: {episode.instruction} [{episode.end}, {episode.cause}] {episode.detail}")
-    steps = "<br>".join(map(html.escape, episode.past[:12]))
-    return f"<figure>{image}<figcaption>{caption}<br>{steps}</figcaption></figure>"

@@ -81,8 +81,7 @@ def rows(
         tasks = json.loads((PAGES / "tasks.json").read_text("utf-8"))[:count]
         yield {"part": "tasks"} | tasks_row(tasks, model, page_settings, folder=folder, workers=workers) | about
     if "presses" in parts:
-        asks = None if is_rule_based(settings.kind) else model
-        yield {"part": "presses"} | presses_row(asks, workers=workers) | about
+        yield {"part": "presses"} | presses_row(None if about["rule_based"] else model, workers=workers) | about
     if "injections" in parts:
         injections = json.loads((PAGES / "injections.json").read_text("utf-8"))[:count]
         with ThreadPoolExecutor(workers) as pool:

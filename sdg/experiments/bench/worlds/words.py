@@ -39,8 +39,6 @@ def settings(**ppo: Any) -> TrainSettings:
     )
 
 
-_DIRECTIONS = tuple(f"direction {degrees}" for degrees in range(0, 360, 15))
-
 WALK = Template('''
 def next_cell(goal):
     """The cell to make for: the first on a shortest way from the ant's to the goal's, or the goal's own."""
@@ -103,7 +101,7 @@ ANT = Words(
             check_that('moved("direction 0") >= 0.25'),
             60,
             2_000_000,
-            arguments=_DIRECTIONS,
+            arguments=tuple(f"direction {degrees}" for degrees in range(0, 360, 15)),
         ),
     ),
     level="Spots_UMaze",

@@ -28,7 +28,7 @@ from sdg.envs.phone.tree import read_dump
 from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.parser.screen import picture_of
 from sdg.errors import UserError
-from sdg.experiments.bench.gate import phone_tasks
+from sdg.experiments.bench.gate import phones
 from sdg.experiments.bench.phone import episodes
 from sdg.experiments.bench.phone.androidlab import read_tasks, write_episode
 from sdg.experiments.bench.phone.command import chosen_tasks, mode_row, rows
@@ -168,7 +168,7 @@ def test_a_lost_phone_is_a_failure_with_its_cause() -> None:
     model, lost = PhoneRules(), LostPhone()
     begin = lambda job, phone: PhoneEpisode(job, SETTING, phone, model)  # noqa: E731
     row = next(play_together([PhoneJob(TASKS["clock_8"], "xml-react")], [lost], begin, model))
-    assert (row.end, row.detail, row.score.complete) == ("page", "unplugged", False)
+    assert (row.end, row.detail, row.complete) == ("page", "unplugged", False)
 
 
 def test_answers_are_right_in_other_words_and_numbers_are_whole() -> None:
@@ -343,8 +343,8 @@ def test_the_gates_worth_is_a_difference_of_equal_draws(monkeypatch: pytest.Monk
         solved = "phone" in setting.guards
         return (phone_row(job.task.id, complete=solved or number == 0) for number, job in enumerate(jobs))
 
-    monkeypatch.setattr(phone_tasks, "play_all", play)
-    rows = {row["arm"]: row for row in phone_tasks.rows(draws=170, seed=0)}
+    monkeypatch.setattr(phones, "play_all", play)
+    rows = {row["arm"]: row for row in phones.rows(draws=170, seed=0)}
     count = len(TASKS) - len(held_out())
     assert rows["no gate"]["n"] == 2 * count
     assert rows["gate"]["success"] == 1.0
@@ -375,5 +375,5 @@ def test_a_served_model_is_asked_about_many_episodes_at_once(tmp_path: Path, mon
     monkeypatch.setattr(episodes, "build_model", lambda settings: Served())
     monkeypatch.setattr(episodes, "concurrency_of", lambda settings: 16)
     jobs = [PhoneJob(TASKS[name], "xml-react") for name in ("clock_8", "clock_9", "clock_10")]
-    completed = {episode.task: episode.score.complete for episode in episodes.play(jobs, SETTING)}
+    completed = {episode.task: episode.complete for episode in episodes.play(jobs, SETTING)}
     assert completed == {"clock_8": False, "clock_9": True, "clock_10": False}
