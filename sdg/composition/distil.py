@@ -61,7 +61,7 @@ class Author:
         Raises the model's errors.
         """
         examples = pick_varied(programs)
-        messages = list(self._request(examples))
+        messages = [Message("user", self._request(examples))]
         best = Admission((), (Refusal("the answer", "nothing was composed"),))
         for _ in range(REPAIRS + 1):
             reply = self.model.complete(messages, sampling=self.sampling)
@@ -103,9 +103,9 @@ class Author:
                 if entry in names:
                     yield program, prune_source(source, entry).replace(f"def {entry}(", f"def {ENTRY}(", 1)
 
-    def _request(self, programs: Sequence[SolvedEpisode]) -> tuple[Message, ...]:
+    def _request(self, programs: Sequence[SolvedEpisode]) -> str:
         patterns = [f"{' > '.join(calls)}: {count} programs" for calls, count in recurrences(programs)]
-        message = text(
+        return text(
             "compose",
             **self._common_parts(self.skills),
             programs=_list_programs(programs),
@@ -113,7 +113,6 @@ class Author:
             most=str(MAX_SKILLS),
             kinds=", ".join(kinds_of(self.domain)),
         )
-        return (Message("user", message),)
 
     def _common_parts(self, skills: Sequence[Documented]) -> dict[str, str]:
         return {

@@ -125,8 +125,9 @@ class _Reader:
         if name in reserved or name.startswith("_"):
             yield "its name is taken: a learned skill, a perception function or a word of Python has it"
         if clashes := self._clashes(name, {*reserved, *self.names} - {name}):
-            clash = min(clashes)
-            yield f"its parts get names such as {clash}, which means something else: rename the part or the skill"
+            yield (
+                f"its parts get names such as {min(clashes)}, which means something else: rename the part or the skill"
+            )
         if hosts := {REQUIRE, BEGIN, RESULT} & self._parts(name)[0]:
             yield f"it names {min(hosts)}, by which its calls are measured: leave that out"
         helpers = self._needs(name)

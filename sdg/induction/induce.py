@@ -151,9 +151,8 @@ def discover(
         )
     items = [ClusterItem(call, experience.subgoal) for experience, call in pairs]
     clustering = cluster(items, seed=seed, parts=REPRESENTATIONS[settings.text], max_k=settings.k_max)
-    review_labels = partial(review, items)
-    if language is not None:
-        review_labels = partial(review_labels, argument_kind=language.kind, relation=language.relation)
+    meaning = {"argument_kind": language.kind, "relation": language.relation} if language is not None else {}
+    review_labels = partial(review, items, **meaning)
     reviewed = review_labels(clustering.labels) if settings.review else Review(clustering.labels, ())
     agreement = adjusted_rand(clustering.labels, reviewed.labels)
     if agreement < MIN_AGREEMENT:

@@ -46,7 +46,6 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
         Raises `RunFolderError` when the folder is in use, holds something else, is of another schema or has other
         settings, `RunError` when it can't be written.
         """
-        existing = path / "run.json"
         refuse_strangers(path)
         lock = Lock(path / "run.lock")
         try:
@@ -54,7 +53,7 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
             for leftover in path.rglob(f".*{TEMPORARY_SUFFIX}"):  # only the holder of the lock may do so
                 with explaining(leftover):
                     leftover.unlink(missing_ok=True)
-            if existing.exists():
+            if (path / "run.json").exists():
                 notices += [*resume(path, settings, may_change), *damage_notices(path)]
             else:
                 begin(path, settings)
