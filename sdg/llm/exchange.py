@@ -36,6 +36,7 @@ def reply_of(plain: object, *, cached: bool = False) -> Completion:
     """The completion of a dict of its fields. Raises ValueError for anything else."""
     if not isinstance(plain, dict) or not isinstance(plain.get("text"), str):
         raise ValueError("no reply is stored here")
+    numbers: dict[str, Any] = {name: plain.get(name) for name in COUNTS}
     extra = plain["extra"].items() if isinstance(plain.get("extra"), dict) else ()
     return Completion(
         plain["text"],
@@ -43,7 +44,7 @@ def reply_of(plain: object, *, cached: bool = False) -> Completion:
         finish_reason=str(plain.get("finish_reason", "")),
         cached=cached,
         extra={str(name): str(value) for name, value in extra},
-        **{name: plain.get(name) for name in COUNTS},
+        **numbers,
     )
 
 
