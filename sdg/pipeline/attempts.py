@@ -57,7 +57,7 @@ class Attempts:
             for level, seed in new_tasks:
                 self.worlds.mission(level, seed)  # Built here, because otherwise each thread would build the layouts.
             for row in self.run.ask(
-                lambda task: self._hypothesis(*task, attempt), new_tasks, at_once=self.plan.concurrency
+                lambda task: self._hypothesis(task[0], task[1], attempt), new_tasks, at_once=self.plan.concurrency
             ):
                 journal.append(row)
                 stage.advance()

@@ -66,8 +66,7 @@ class ModelConfig(ModelChoice):
             raise ValueError(
                 f"kind {self.kind} needs a {need}: --llm {self.kind}:{need.upper()}, or `{need}: ...` here"
             )
-        if self.base_url is not None:
-            check_address(self.base_url)
+        check_address(self.base_url)
 
 
 @dataclass(frozen=True, slots=True)
