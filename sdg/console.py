@@ -122,15 +122,18 @@ class Lines:
         if done == total:  # An earlier run did it all: there is nothing to report.
             yield Quiet()
             return
-
-        def show(meter: ProgressMeter) -> None:
-            self.note(meter.text())
-
-        meter = ProgressMeter(name, show, every=SECONDS_BETWEEN_LINES, total=total, unit=unit, done=done)
+        meter = ProgressMeter(
+            name,
+            lambda meter: self.note(meter.text()),
+            every=SECONDS_BETWEEN_LINES,
+            total=total,
+            unit=unit,
+            done=done,
+        )
         try:
             yield meter
         finally:
-            show(meter)
+            self.note(meter.text())
 
     def note(self, text: str) -> None:
         print(readable(text), file=sys.stderr, flush=True)

@@ -87,18 +87,27 @@ def play_task(agent: Agent, task: Task, *, bot_steps: int | None = None) -> dict
 
 def lost_task(name: str, task: Task, *, reason: str, bot_steps: int | None = None) -> dict[str, Any]:
     """The row of a task whose process hung or died while agent `name` played it: it counts as a failure."""
+    return _row(name, task, lost_episode, bot_steps) | {"success": False, "error": reason}
 
-    def lose(world: World, task: Task) -> Episode:
-        return Episode(world.mission, False, WORKER_LOST, (), world.max_steps, judged=is_judged(world))
 
-    return _row(name, task, lose, bot_steps) | {"success": False, "error": reason}
+def lost_episode(world: World, task: Task) -> Episode:
+    """The episode of a task whose process hung or died."""
+    return Episode(world.mission, False, WORKER_LOST, (), world.max_steps, judged=is_judged(world))
 
 
 def _row(name: str, task: Task, play: Callable[[World, Task], Episode], bot_steps: int | None) -> dict[str, Any]:
     began = time.perf_counter()
     level, world = open_world(task)
-    row = {"unit": task.unit(name), "agent": name, "level": level, "seed": task.seed} | play(world, task).row()
-    return row | {"repeat": task.repeat, "bot_steps": bot_steps, "seconds": round(time.perf_counter() - began, 4)}
+    return {
+        "unit": task.unit(name),
+        "agent": name,
+        "level": level,
+        "seed": task.seed,
+        **play(world, task).row(),
+        "repeat": task.repeat,
+        "bot_steps": bot_steps,
+        "seconds": round(time.perf_counter() - began, 4),
+    }
 
 
 def open_world(task: Task) -> tuple[str, World]:

@@ -5,6 +5,7 @@ import threading
 from array import array
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -59,10 +60,7 @@ class Gate:
         # `admit` makes recognisers, which need an extra; what an executor shows may be cut.
         self._protector = Protector((), Placeholders(), parts=True)
         self._lock = threading.RLock()
-        self._executor = executor
-        self._commands = _names(commands)
-        self._reads = _names(reads)
-        self._last = _Call(executor, self._commands, self._reads)
+        self._begin_call = partial(_Call, executor, _names(commands), _names(reads))
         models = {} if model is None else {"model": ModelAdapter(model)}
         settings = {"confirm": confirm, "about": about} | models
         self._confirm = confirm
@@ -70,12 +68,7 @@ class Gate:
             *(make(guard, settings) if isinstance(guard, str) else guard for guard in guards),
             *(LlmGuard(language_model, about) for language_model in models.values()),
         ]
-        chain_of([self._last, *self._guards])
-
-    @property
-    def result(self) -> str:
-        """The executor's last returned text, values masked."""
-        return self._protector.mask(self._last.result)
+        chain_of([self._begin_call(), *self._guards])
 
     def admit(self, instruction: str) -> str:
         """The instruction with placeholders for sensitive values. Raises PrivacyError if it can't be searched."""
@@ -97,7 +90,7 @@ class Gate:
             self._lock.release()
 
     def _execute(self, command: Command) -> Outcome:
-        call = _Call(self._executor, self._commands, self._reads)
+        call = self._begin_call()
         try:
             chain = chain_of([call, ConfirmGuard(self._confirm, call.press_of), *self._guards])
             gate = ProtectedGate(chain, self._protector.mask)
@@ -105,8 +98,6 @@ class Gate:
         except Exception as error:  # masked: a planner that gets an exception in its place would try again
             did = "may have been carried out, look before you repeat it" if call.acted else "wasn't carried out"
             outcome = Outcome(command, False, int(call.acted), error=f"{command.name} {did}: {error}")
-        if call.acted:
-            self._last = call
         return replace(
             outcome,
             error=one_line(outcome.error, MAX_ERROR_CHARS),

@@ -12,7 +12,6 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 from sdg.envs import domains
 from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.practice.inputs import N_WORDS, SIZE
-from sdg.envs.domains import DEFAULT
 from sdg.envs.instructions import seeds
 from sdg.errors import UserError, refuse
 from sdg.experiments.baselines.level_env import LevelVecEnv
@@ -36,7 +35,7 @@ class MissionVecEnv(SB3Rows):
     """
 
     def __init__(self, bank: LevelBank, n: int, *, seed: int) -> None:
-        language = domains.domain(DEFAULT).language
+        language = domains.domain(domains.DEFAULT).language
         rows = LevelVecEnv(
             bank, n, seed=seed, target_of=lambda text: language.row(next(iter(language.mentions(text)), ""))
         )
@@ -73,7 +72,7 @@ def sb3_env(level: str, n: int = 64, *, seed: int = 0, layouts: int = 1000) -> M
 def sb3_env(level: str, n: int = 64, *, domain: str, seed: int = 0, layouts: int = 1000) -> VecEnv: ...
 
 
-def sb3_env(level: str, n: int = 64, *, domain: str = DEFAULT, seed: int = 0, layouts: int = 1000) -> VecEnv:
+def sb3_env(level: str, n: int = 64, *, domain: str = domains.DEFAULT, seed: int = 0, layouts: int = 1000) -> VecEnv:
     """`n` environments of a level for stable-baselines3: `PPO("MultiInputPolicy", sdg.sb3_env("GoToLocal", 64))`.
 
     They play `layouts` layouts of the training seeds. In another `domain` (a key of `sdg.envs.domains` or
@@ -82,7 +81,7 @@ def sb3_env(level: str, n: int = 64, *, domain: str = DEFAULT, seed: int = 0, la
     """
     if n < 1 or layouts < 1:
         raise UserError(f"there is at least 1 environment and 1 layout, not {n} and {layouts}")
-    if domain != DEFAULT:
+    if domain != domains.DEFAULT:
         world = domains.domain(domain)
         return DummyVecEnv(
             [partial(MissionEnv, world, level, count=-(-layouts // n), seed=seed * n + row) for row in range(n)]
@@ -112,7 +111,7 @@ def sb3_skill(
             "only what learned on an environment of sdg.sb3_env can become a skill (PPO or A2C), in BabyAI's levels; "
             "elsewhere sdg.train(..., domain=, learner='sb3') learns one"
         )
-    world = domains.domain(DEFAULT)
+    world = domains.domain(domains.DEFAULT)
     template = template_of(check, world)
     slots, others = mission.count("{}"), set("{}") & set(mission.replace("{}", ""))
     misses = (

@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 
 from sdg.envs import domains
-from sdg.envs.domains import DEFAULT
 from sdg.errors import UserError, refuse
 from sdg.skills.checks.from_function import template_of
 from sdg.skills.learning.by_hand import learn_skill
@@ -25,7 +24,7 @@ def train(
     level: str,
     check: Callable[..., object] | str,
     *,
-    domain: str = DEFAULT,
+    domain: str = domains.DEFAULT,
     name: str = "",
     description: str = "",
     seed: int = 0,
@@ -54,13 +53,15 @@ def train(
     The result's success rate is measured on 400 further layouts that decided nothing. Raises CheckError for a function
     or text that can't be a check, ValueError for an unknown level and for settings that make no sense.
     """
-    faults = (
-        (not 1 <= horizon <= MAX_HORIZON, f"a horizon is 1 to {MAX_HORIZON:,} steps, not {horizon}"),
-        (timesteps < 1, f"there is at least 1 timestep, not {timesteps}"),
-        (layouts < 1, f"there is at least 1 layout, not {layouts}"),
-        (not target >= 0, f"a target is a share of the held-out layouts, not {target}"),
+    refuse(
+        UserError,
+        (
+            (not 1 <= horizon <= MAX_HORIZON, f"a horizon is 1 to {MAX_HORIZON:,} steps, not {horizon}"),
+            (timesteps < 1, f"there is at least 1 timestep, not {timesteps}"),
+            (layouts < 1, f"there is at least 1 layout, not {layouts}"),
+            (not target >= 0, f"a target is a share of the held-out layouts, not {target}"),
+        ),
     )
-    refuse(UserError, faults)
     world = domains.domain(domain)
     level = world.level_name(level)
     template = template_of(check, world)

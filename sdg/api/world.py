@@ -14,7 +14,6 @@ from sdg.deduction.library_skills import options_of
 from sdg.deduction.program import Call
 from sdg.deduction.robot import Robot
 from sdg.envs import domains
-from sdg.envs.domains import DEFAULT
 from sdg.envs.instructions import check_layout, seeds
 from sdg.envs.world import Element
 from sdg.errors import UserError
@@ -96,7 +95,7 @@ class World:
         self,
         level: str,
         *,
-        domain: str = DEFAULT,
+        domain: str = domains.DEFAULT,
         seed: int = 0,
         layout: int | None = None,
         skills: SkillLibrary | LearnedSkill | Iterable[LearnedSkill] | None = None,
@@ -266,7 +265,7 @@ class World:
 
 
 def _library(skills: SkillLibrary | LearnedSkill | Iterable[LearnedSkill] | None, domain: str) -> SkillLibrary:
-    if skills is None and domain == DEFAULT:
+    if skills is None and domain == domains.DEFAULT:
         return load()
     if isinstance(skills, SkillLibrary):
         return skills

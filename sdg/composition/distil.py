@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from sdg.composition.rules import MAX_SKILLS, Admission, Refusal, admit, kinds_of
+from sdg.composition.rules import MAX_SKILLS, Admission, admit, kinds_of
 from sdg.deduction.planner import describe_skill, program_api
 from sdg.deduction.protocols import Documented
 from sdg.envs.domain import Domain
@@ -61,8 +61,8 @@ class Author:
         Raises the model's errors.
         """
         examples = pick_varied(programs)
-        messages = list(self._request(examples))
-        best = Admission((), (Refusal("the answer", "nothing was composed"),))
+        messages = [Message("user", self._request(examples))]
+        best = Admission((), {"the answer": "nothing was composed"})
         for _ in range(REPAIRS + 1):
             reply = self.model.complete(messages, sampling=self.sampling)
             try:
@@ -70,11 +70,11 @@ class Author:
                     reply.text, learned=[skill.name for skill in self.skills], domain=self.domain, load=self.load
                 )
             except Refused as refusal:
-                result = Admission((), (Refusal("the answer", one_line(str(refusal))),))
+                result = Admission((), {"the answer": one_line(str(refusal))})
             best = result if len(result.skills) >= len(best.skills) else best
             if not result.refusals:
                 break
-            problem = "\n".join(f"- {one_line(str(refusal))}" for refusal in result.refusals)
+            problem = "\n".join(f"- {one_line(f'{name}: {reason}')}" for name, reason in result.refusals.items())
             messages += [Message("assistant", tidy(reply.text) or "(nothing)")]
             messages += conversation("compose_repair", problem=problem)
         origins = tuple(program.origin for program in examples)
@@ -103,9 +103,9 @@ class Author:
                 if entry in names:
                     yield program, prune_source(source, entry).replace(f"def {entry}(", f"def {ENTRY}(", 1)
 
-    def _request(self, programs: Sequence[SolvedEpisode]) -> tuple[Message, ...]:
+    def _request(self, programs: Sequence[SolvedEpisode]) -> str:
         patterns = [f"{' > '.join(calls)}: {count} programs" for calls, count in recurrences(programs)]
-        message = text(
+        return text(
             "compose",
             **self._common_parts(self.skills),
             programs=_list_programs(programs),
@@ -113,7 +113,6 @@ class Author:
             most=str(MAX_SKILLS),
             kinds=", ".join(kinds_of(self.domain)),
         )
-        return (Message("user", message),)
 
     def _common_parts(self, skills: Sequence[Documented]) -> dict[str, str]:
         return {

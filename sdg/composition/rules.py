@@ -43,22 +43,11 @@ MAX_DOCSTRING = 270
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """A function that isn't kept, and why."""
-
-    name: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.reason}"
-
-
-@dataclass(frozen=True, slots=True)
 class Admission:
-    """The skills that were taken from a reply, and the refused ones."""
+    """The skills that were taken from a reply, and the reasons for refusing others, by name."""
 
     skills: tuple[ComposedSkill, ...]
-    refusals: tuple[Refusal, ...]
+    refusals: Mapping[str, str]
 
 
 def kinds_of(domain: Domain) -> tuple[str, ...]:
@@ -92,7 +81,7 @@ def admit(reply: str, *, learned: Collection[str], domain: Domain, load: Callabl
         if problem := _load_problem(skill, {other.name: other for other in skills}, load):
             refusals[skill.name] = problem
     skills = [skill for skill in skills if not {skill.name, *skill.uses} & refusals.keys()]
-    return Admission(tuple(skills), tuple(Refusal(name, reason) for name, reason in refusals.items()))
+    return Admission(tuple(skills), refusals)
 
 
 def _load_problem(skill: ComposedSkill, skills: Mapping[str, ComposedSkill], load: Callable[[str], object]) -> str:
@@ -125,8 +114,9 @@ class _Reader:
         if name in reserved or name.startswith("_"):
             yield "its name is taken: a learned skill, a perception function or a word of Python has it"
         if clashes := self._clashes(name, {*reserved, *self.names} - {name}):
-            clash = min(clashes)
-            yield f"its parts get names such as {clash}, which means something else: rename the part or the skill"
+            yield (
+                f"its parts get names such as {min(clashes)}, which means something else: rename the part or the skill"
+            )
         if hosts := {REQUIRE, BEGIN, RESULT} & self._parts(name)[0]:
             yield f"it names {min(hosts)}, by which its calls are measured: leave that out"
         helpers = self._needs(name)

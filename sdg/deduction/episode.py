@@ -67,11 +67,6 @@ class Episode:
         """Environment steps taken, over all interactions."""
         return len(self.actions)
 
-    @property
-    def tokens(self) -> int:
-        """Prompt and completion tokens together."""
-        return sum(interaction.prompt_tokens + interaction.completion_tokens for interaction in self.interactions)
-
     def row(self) -> dict[str, Any]:
         """The episode as plain values for a journal; `trace` has the interactions with their calls."""
         last = self.interactions[-1] if self.interactions else None
@@ -87,7 +82,9 @@ class Episode:
             "interactions": len(self.interactions),
             "skill_calls": sum(len(interaction.calls) for interaction in self.interactions),
             "llm_calls": self.llm_calls,
-            "tokens": self.tokens,
+            "tokens": sum(
+                interaction.prompt_tokens + interaction.completion_tokens for interaction in self.interactions
+            ),
             "cause": self.cause,
             "trace": [
                 {
@@ -152,10 +149,6 @@ class UnjudgedWorld:
         """Take one primitive action; only the time limit ends the episode."""
         self._inner.step(action)
         return StepResult(0.0, terminated=False, truncated=self._inner.steps >= self._inner.max_steps)
-
-    def set_instruction(self, text: str) -> None:
-        """Raises ValueError: this world keeps the instruction that it can't judge."""
-        raise ValueError(f"this world plays {self.mission!r} and can't be given {text!r:.80}")
 
 
 def is_judged(world: object) -> bool:

@@ -93,9 +93,7 @@ class Primitive:
     horizon: int = 1
 
     def check(self, argument: str) -> None:
-        """It is over after its one step. Raises ValueError for an argument."""
-        if argument:
-            raise ValueError(f"{self.name} takes no argument, got {argument!r:.60}")
+        """It is over after its one step."""
 
 
 def primitive_skills(domain: Domain, *, beside_skills: bool = False) -> Mapping[str, Primitive]:

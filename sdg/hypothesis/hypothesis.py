@@ -12,10 +12,6 @@ class Hypothesis:
     instruction: str
     subgoals: tuple[Subgoal, ...]
 
-    def __post_init__(self) -> None:
-        if not self.subgoals:
-            raise ValueError(f"a hypothesis needs at least one subgoal: {self.instruction!r} has none")
-
 
 @dataclass(frozen=True, slots=True)
 class Feedback:

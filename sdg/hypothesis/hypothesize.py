@@ -143,8 +143,7 @@ def parse(reply: str, *, instruction: str, given: Collection[str] = ()) -> Hypot
         if not sources:
             raise HypothesisError(f"Goal {number} ({goal.text!r}) has no check function in a ```python block.")
         name = _check_name(sources[-1], number)
-        own = parts.get(sources[-1])
-        source = prune_source(sources[-1], name, parts=own, others=[*parts.values()], given=given)
+        source = prune_source(sources[-1], name, parts=parts.get(sources[-1]), others=[*parts.values()], given=given)
         subgoals.append(Subgoal(goal.text, CheckFunction(name, source)))
     return Hypothesis(instruction, tuple(subgoals))
 

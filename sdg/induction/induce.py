@@ -136,9 +136,9 @@ def discover(
     settings: InduceSettings,
     *,
     seed: int,
-    language: Language | None = None,
+    language: Language,
 ) -> Discovery:
-    """Cluster subgoals by meaning; with the domain's `language` also by its kinds of arguments.
+    """Cluster subgoals by meaning and by the language's kinds of arguments.
 
     Raises ValueError when there are no subgoals.
     """
@@ -154,9 +154,7 @@ def discover(
         )
     items = [ClusterItem(call, experience.subgoal) for experience, call in pairs]
     clustering = cluster(items, seed=seed, parts=REPRESENTATIONS[settings.text], max_k=settings.k_max)
-    review_labels = partial(review, items)
-    if language is not None:
-        review_labels = partial(review_labels, argument_kind=language.kind, relation=language.relation)
+    review_labels = partial(review, items, argument_kind=language.kind, relation=language.relation)
     reviewed = review_labels(clustering.labels) if settings.review else Review(clustering.labels, ())
     agreement = adjusted_rand(clustering.labels, reviewed.labels)
     if agreement < MIN_AGREEMENT:

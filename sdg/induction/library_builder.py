@@ -54,7 +54,6 @@ def build_library(
                 learner=learner,
             )
     reasons = without_a_skill(discovery, policies, domain.language)
-    left_out = {LEFT_OUT: reasons} if reasons else {}
     needs = {
         entry.name: learn_needs(
             [(member, member.stage.argument) for member in discovery.members[label]],
@@ -76,7 +75,7 @@ def build_library(
             },
             CONDITIONS: {name: asdict(conditions) for name, (_, conditions) in needs.items()},
         }
-        | left_out,
+        | ({LEFT_OUT: reasons} if reasons else {}),
     )
 
 
@@ -117,11 +116,13 @@ LEFT_OUT = "left out"
 
 def without_a_skill(discovery: Discovery, learned: Collection[int], language: Language) -> dict[str, str]:
     """The kinds of subgoals that became no skill, and why; `learned` are the clusters that have a policy."""
-    too_few = "there were too few of its subgoals, or no other subgoals have similar checks"
     nothing_to_do = "its check was already true at every start for practice"
     tied = "each of its checks names other things of its own mission, so none applies to another thing"
     names = {call.api for label in learned for call in discovery.calls[label]}
-    reasons = dict.fromkeys(sorted(discovery.rejected - names), too_few)
+    reasons = dict.fromkeys(
+        sorted(discovery.rejected - names),
+        "there were too few of its subgoals, or no other subgoals have similar checks",
+    )
     for label in discovery.members:
         if label not in learned or not templates(discovery.members[label], language):
             reasons[discovery.name(label)] = nothing_to_do if label not in learned else tied

@@ -54,10 +54,9 @@ def skill_requests(
 
 def starts_of(requests: Sequence[SkillRequest], domain: Domain) -> Starts | None:
     """Where these commands (level by level, as in `skill_requests`) began, in their order; None without any."""
-    levels = dict.fromkeys(request.episode.level for request in requests)
     parts = [
         _starts_in(level, [request for request in requests if request.episode.level == level], domain)
-        for level in levels
+        for level in dict.fromkeys(request.episode.level for request in requests)
     ]
     return join(parts) if parts else None
 

@@ -20,14 +20,11 @@ def key(model: str, messages: Sequence[Message], sampling: Sampling) -> str:
 
 def plain_messages(messages: Sequence[Message]) -> list[dict[str, str]]:
     """The conversation as dicts with role and content; images are replaced by their SHA-256."""
-    return [_plain_message(message) for message in messages]
-
-
-def _plain_message(message: Message) -> dict[str, str]:
-    turn = {"role": message.role, "content": message.content}
-    if message.images:
-        turn["images"] = " ".join(hashlib.sha256(image).hexdigest() for image in message.images)
-    return turn
+    digests = [" ".join(hashlib.sha256(image).hexdigest() for image in message.images) for message in messages]
+    return [
+        {"role": message.role, "content": message.content} | ({"images": images} if images else {})
+        for message, images in zip(messages, digests, strict=True)
+    ]
 
 
 def plain_sampling(sampling: Sampling) -> dict[str, Any]:

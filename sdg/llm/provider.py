@@ -6,28 +6,40 @@ from pathlib import Path
 
 from sdg.llm.budget import BudgetSettings
 from sdg.llm.model import LanguageModel
+from sdg.skills.settings import Natural, Positive, Size
 
 
 @dataclass(frozen=True, slots=True)
-class ModelSettings:
-    """Which model, and which wrappers around it. A path that is None leaves out its wrapper.
-
-    `kind` is a key of `sdg.llm.registry.PROVIDERS` or `module:attribute`. `timeout_seconds` is a server's longest
-    silence, `reply_seconds` the longest time for a reply. `concurrency` is how many questions may be under way.
-    `transcript` is what kind replay reads, `record` is where exchanges are written, from which `cache` answers equal
-    questions. `trusted` says that the user named `base_url`: a key is sent nowhere else. Keys stay in the environment.
-    `privacy` is off, on, or a recogniser's `module:attribute`: whether placeholders replace sensitive values in what is
-    sent.
-    """
+class ModelChoice:
+    """Which model, and how it is asked. Keys stay in the environment."""
 
     kind: str = "babylang"
+    """babylang: the offline rule-based planner; openai: any server of OpenAI's protocol; replay; or a model of your
+    own as module:attribute"""
     name: str = ""
+    """model name as the server knows it; openai only"""
     base_url: str | None = None
+    """address of the server, such as http://127.0.0.1:8000/v1; null for OpenAI's own"""
+    timeout_seconds: Positive = 600.0
+    """longest silence, before a reply begins and between its pieces"""
+    reply_seconds: Positive = 3600.0
+    """longest time for one reply"""
+    concurrency: Size = 16
+    """questions to a server that may be under way at once"""
+    retries: Natural = 4
+    """how often a failed request is sent again"""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings(ModelChoice):
+    """A model and the wrappers around it. A path that is None leaves out its wrapper.
+
+    `transcript` is what kind replay reads, `record` is where exchanges are written, from which `cache` answers equal
+    questions. `trusted` says that the user named `base_url`: a key is sent nowhere else. `privacy` is off, on, or a
+    recogniser's `module:attribute`: whether placeholders replace sensitive values in what is sent.
+    """
+
     trusted: bool = True
-    timeout_seconds: float = 600.0
-    reply_seconds: float = 3600.0
-    retries: int = 4
-    concurrency: int = 16
     transcript: Path | None = None
     record: Path | None = None
     cache: bool = False

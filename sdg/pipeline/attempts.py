@@ -17,7 +17,6 @@ from sdg.hypothesis.hypothesize import HypothesisError, hypothesize
 from sdg.llm.model import NotRecorded
 from sdg.pipeline import records
 from sdg.pipeline.plan import Run
-from sdg.pipeline.records import SEARCH, HypothesisRow, hypotheses, verifications
 from sdg.skills.practice.starts import Starts
 from sdg.skills.search.trial import LearningSearch, ReplaySearch, Search
 from sdg.skills.strict_json import decode
@@ -44,19 +43,21 @@ class Attempts:
     def __init__(self, run: Run, *, skills_of_cycle: Callable[[int], CycleSkills]) -> None:
         self.run, self.plan, self.worlds, self.skills_of_cycle = run, run.plan, run.worlds, skills_of_cycle
 
-    def hypothesize(self, attempt: int = 0) -> list[HypothesisRow]:
+    def hypothesize(self, attempt: int = 0) -> list[records.HypothesisRow]:
         """A hypothesis for every instruction that has none verified yet; rows of `hypotheses.jsonl`."""
-        journal = hypotheses(self.run.folder)
+        journal = records.hypotheses(self.run.folder)
         tasks = [(level, seed) for level, seed in self.worlds.tasks() if self._still_open(level, seed, attempt)]
         new_tasks = [task for task in tasks if f"{task[0]}/{task[1]}/{attempt}" not in journal]
-        name = self._title("hypotheses", attempt)
         with self.run.progress.stage(
-            name, total=len(tasks), unit="instruction", done=len(tasks) - len(new_tasks)
+            self._title("hypotheses", attempt),
+            total=len(tasks),
+            unit="instruction",
+            done=len(tasks) - len(new_tasks),
         ) as stage:
             for level, seed in new_tasks:
                 self.worlds.mission(level, seed)  # Built here, because otherwise each thread would build the layouts.
             for row in self.run.ask(
-                lambda task: self._hypothesis(*task, attempt), new_tasks, at_once=self.plan.concurrency
+                lambda task: self._hypothesis(task[0], task[1], attempt), new_tasks, at_once=self.plan.concurrency
             ):
                 journal.append(row)
                 stage.advance()
@@ -64,27 +65,30 @@ class Attempts:
 
     def verify(self, attempt: int = 0) -> list[Verification]:
         """Search the subgoals of every hypothesis of this attempt; rows of `verifications.jsonl`."""
-        rows = [row for row in hypotheses(self.run.folder) if row.unit.endswith(f"/{attempt}")]
-        title = self._title("verification", attempt)
-        journal = verifications(self.run.folder)
+        rows = [row for row in records.hypotheses(self.run.folder) if row.unit.endswith(f"/{attempt}")]
+        journal = records.verifications(self.run.folder)
         records.settle_search(self.run.folder.path, (row.unit for row in journal))
-        return self._search_missing(rows, journal, title=title)
+        return self._search_missing(rows, journal, title=self._title("verification", attempt))
 
     def compare(self, search: Search, name: str) -> list[Verification]:
         """Verify every first hypothesis by another search with the same step limit; rows of `NAME.jsonl`."""
-        rows = [row for row in hypotheses(self.run.folder) if row.unit.endswith("/0") and row.subgoals]
-        journal = verifications(self.run.folder, name)
+        rows = [row for row in records.hypotheses(self.run.folder) if row.unit.endswith("/0") and row.subgoals]
+        journal = records.verifications(self.run.folder, name)
         return self._search_missing(rows, journal, title=name.replace("_", " "), search=search)
 
     def _search_missing(
-        self, rows: Sequence[HypothesisRow], journal: Rows[Verification], *, title: str, search: Search | None = None
+        self,
+        rows: Sequence[records.HypothesisRow],
+        journal: Rows[Verification],
+        *,
+        title: str,
+        search: Search | None = None,
     ) -> list[Verification]:
         """Verify the hypotheses that the journal lacks, by `search` or else their cycle's; returns the rows of all, in
         order."""
         new_rows = [row for row in rows if row.unit not in journal]
         jobs = [self._job(row, search) for row in new_rows if row.subgoals]
-        learns = any(job.in_turn for job in jobs)
-        outcomes = self._verify_in_turn(jobs) if learns else self.run.parallel(_verify, jobs)
+        outcomes = self._verify_in_turn(jobs) if any(job.in_turn for job in jobs) else self.run.parallel(_verify, jobs)
         with self.run.progress.stage(
             title, total=len(rows), unit="hypothesis", done=len(rows) - len(new_rows)
         ) as stage:
@@ -109,16 +113,18 @@ class Attempts:
         """
         search, folder = copy(jobs[0].search), self.run.folder.path
         assert isinstance(search, LearningSearch)
-        if not search.learned[0] and records.policy_path(folder, SEARCH).is_file():  # from an earlier command
-            policy = records.load_policy(folder, SEARCH, self.plan.domain, "sb3")
+        if not search.learned[0] and records.policy_path(folder, records.SEARCH).is_file():  # from an earlier command
+            policy = records.load_policy(folder, records.SEARCH, self.plan.domain, "sb3")
             round_end = "/" + jobs[0].unit.rpartition("/")[2]
-            rows = [row for row in verifications(self.run.folder) if row.unit.endswith(round_end) and row.practised]
+            rows = [
+                row for row in records.verifications(self.run.folder) if row.unit.endswith(round_end) and row.practised
+            ]
             search.learned = dict(policy.weights), rows[-1].practised if rows else ()
         for job in jobs:
             for _, (result, learned) in self.run.parallel(_verify, [replace(job, search=search)]):
                 search.learned = learned or search.learned
                 if search.learned[0]:
-                    records.save_policy(folder, f"{SEARCH}/{job.unit}", search.learned[0])
+                    records.save_policy(folder, f"{records.SEARCH}/{job.unit}", search.learned[0])
                 yield job, (replace(result, practised=search.learned[1]), learned)
                 records.settle_search(folder, [job.unit])
 
@@ -146,9 +152,9 @@ class Attempts:
         number = attempt - self.plan.first_attempt(cycle) + 1
         return name + (f", cycle {cycle}" if cycle > 1 else "") + (f", round {number}" if number > 1 else "")
 
-    def _hypothesis(self, level: str, seed: int, attempt: int) -> HypothesisRow:
+    def _hypothesis(self, level: str, seed: int, attempt: int) -> records.HypothesisRow:
         instruction = self.worlds.mission(level, seed)
-        row = HypothesisRow(f"{level}/{seed}/{attempt}", level, seed, instruction, (), "")
+        row = records.HypothesisRow(f"{level}/{seed}/{attempt}", level, seed, instruction, (), "")
         try:
             hypothesis = hypothesize(
                 instruction,
@@ -160,10 +166,8 @@ class Attempts:
                 repairs=self.plan.repairs,
                 horizon=self.plan.induce.train.horizon,
             )
-        except HypothesisError as error:
-            return replace(row, error=str(error))
-        except NotRecorded as error:
-            if not attempt:
+        except (HypothesisError, NotRecorded) as error:
+            if isinstance(error, NotRecorded) and not attempt:
                 raise
             return replace(row, error=str(error))
         goals = (SubgoalRow(goal.description, goal.check.name, goal.check.source) for goal in hypothesis.subgoals)
@@ -177,17 +181,16 @@ class Attempts:
             earlier = max(rows, key=lambda row: row.reached_count, default=None)
         if earlier is None or earlier.failed_goal is None:
             return None  # There was no hypothesis, or a worker was lost, which is no goal's fault.
-        goals = hypotheses(self.run.folder)[earlier.unit].subgoals
-        goal_index = earlier.failed_goal
+        goals = records.hypotheses(self.run.folder)[earlier.unit].subgoals
         return Feedback(
             tuple(goal.description for goal in goals),
-            goal_index,
+            earlier.failed_goal,
             earlier.cause,
-            goals[goal_index].check,
+            goals[earlier.failed_goal].check,
             earlier.seen,
         )
 
-    def _job(self, row: HypothesisRow, search: Search | None) -> _Job:
+    def _job(self, row: records.HypothesisRow, search: Search | None) -> _Job:
         """A job with this search or the cycle's; later cycles replay the actions that reached the same
         checks in earlier attempts."""
         level, seed, attempt = row.level, row.seed, int(row.unit.rpartition("/")[2])
@@ -220,7 +223,7 @@ class Attempts:
         return sum(row.searched_steps for row in self._earlier(level, seed, earlier))
 
     def _earlier(self, level: str, seed: int, attempts: range) -> list[Verification]:
-        rows = (verifications(self.run.folder).get(f"{level}/{seed}/{number}") for number in attempts)
+        rows = (records.verifications(self.run.folder).get(f"{level}/{seed}/{number}") for number in attempts)
         return [row for row in rows if row is not None]
 
 

@@ -24,7 +24,6 @@ from sdg.induction.skill_requests import RehearsalResult, collect_requests
 from sdg.induction.translate import translate
 from sdg.pipeline import records
 from sdg.pipeline.plan import Run
-from sdg.pipeline.records import SEARCH, SkillRow
 from sdg.skills.learning.train import REPLAYS, ROLL_INS, VALIDATION, TrainingResult
 from sdg.skills.library.library import FOLLOWS, SkillLibrary
 from sdg.skills.policy.network import Policy
@@ -65,9 +64,9 @@ class Learning:
             self.run.progress.note(discovery.doubt)
         return discovery
 
-    def practise(self, discovery: Discovery) -> dict[int, SkillRow]:
+    def practise(self, discovery: Discovery) -> dict[int, records.SkillRow]:
         """The rounds of skill learning before rehearsals; rows of `skills.jsonl` by cluster number."""
-        rows: dict[int, SkillRow] = {}
+        rows: dict[int, records.SkillRow] = {}
         for number in ROUNDS[: self.plan.induce.rounds]:
             rows |= self._round(number, discovery, earlier=rows)
         return rows
@@ -88,7 +87,7 @@ class Learning:
         return self._library(discovery, rows, reserved=reserved)
 
     def _library(
-        self, discovery: Discovery, rows: Mapping[int, SkillRow], *, reserved: Collection[str]
+        self, discovery: Discovery, rows: Mapping[int, records.SkillRow], *, reserved: Collection[str]
     ) -> SkillLibrary:
         skill_library = build_library(
             discovery,
@@ -101,20 +100,19 @@ class Learning:
         )
         return skill_library if self.plan.cycles == 1 else _with_order(skill_library, discovery, labels=sorted(rows))
 
-    def policies(self, rows: Mapping[int, SkillRow]) -> dict[int, Policy]:
+    def policies(self, rows: Mapping[int, records.SkillRow]) -> dict[int, Policy]:
         """The policies that rows of `skills.jsonl` refer to."""
         path, domain, learner = self.run.folder.path, self.plan.domain, self.plan.induce.train.learner
         return {label: records.load_policy(path, row.unit, domain, learner) for label, row in rows.items()}
 
     def _provenance(self) -> dict[str, Any]:
-        provenance = {
+        return {
             "levels": list(self.plan.levels),
             "instructions_per_level": self.plan.instructions,
             "seed": self.plan.seed,
             "model": self.run.model.name,
             "searched_steps": sum(row.searched_steps for row in records.verifications(self.run.folder)),
-        }
-        return provenance if self.plan.cycles == 1 else provenance | {"cycle": self.cycle}
+        } | ({"cycle": self.cycle} if self.plan.cycles > 1 else {})
 
     def _names(self, *names: object) -> tuple[object, ...]:
         """The names that a seed comes from; each later cycle adds its own."""
@@ -128,17 +126,19 @@ class Learning:
         number: int,
         discovery: Discovery,
         *,
-        earlier: Mapping[int, SkillRow],
+        earlier: Mapping[int, records.SkillRow],
         requests: Mapping[int, RehearsalResult] | None = None,
-    ) -> dict[int, SkillRow]:
+    ) -> dict[int, records.SkillRow]:
         """One round of every skill; after rehearsals, of the requested ones.
 
         Weights of the first round are deleted once the second is done, because nothing reads them again.
         """
         journal = records.skills(self.run.folder)
-        labels = list(discovery.members)
-        if requests is not None:
-            labels = [label for label in requests if requests[label].practised is not None]
+        labels = (
+            list(discovery.members)
+            if requests is None
+            else [label for label, request in requests.items() if request.practised is not None]
+        )
         units = {label: self._unit(number, label) for label in labels}
         new_labels = [label for label, unit in units.items() if unit not in journal]
         inheritance = inherited_skills(discovery, self.earlier)
@@ -166,10 +166,10 @@ class Learning:
             records.policy_path(self.run.folder.path, self._unit(ROUNDS[0], label)).unlink(missing_ok=True)
         return {label: journal[units[label]] for label in skill_labels}
 
-    def _take_over(self, unit: str, name: str, old: InheritedSkill) -> SkillRow:
+    def _take_over(self, unit: str, name: str, old: InheritedSkill) -> records.SkillRow:
         """The first round of a skill that an earlier cycle learned: its unchanged policy."""
         records.save_policy(self.run.folder.path, unit, old.policy.weights)
-        return SkillRow(
+        return records.SkillRow(
             unit=unit, name=name, skipped="", environment_steps=0, best=old.point(), inherited=old.skill.name
         )
 
@@ -186,9 +186,7 @@ class Learning:
         levels = sorted({member.level for member in discovery.members[label]}) if number > 1 else []
         settings = self.plan.induce.of_round(number)
         folder = self.run.folder.path
-        warm_start = None
-        if records.policy_path(folder, SEARCH).is_file():
-            warm_start = records.load_policy(folder, SEARCH, self.plan.domain, settings.train.learner)
+        has_searched = records.policy_path(folder, records.SEARCH).is_file()
         return PracticeJob(
             label=label,
             members=discovery.members[label],
@@ -198,21 +196,24 @@ class Learning:
             domain=self.plan.domain,
             training_layouts={level: self.run.worlds.layouts(level, "training") for level in levels},
             validation_layouts={level: self.run.worlds.layouts(level, "validation") for level in levels},
-            warm_start=warm_start,
+            warm_start=records.load_policy(folder, records.SEARCH, self.plan.domain, settings.train.learner)
+            if has_searched
+            else None,
             good_enough=None if inherited is None else inherited.good_enough(settings.train.target_success),
             stuck=stuck,
         )
 
-    def _keep(self, unit: str, name: str, *, result: TrainingResult | str | None) -> SkillRow:
+    def _keep(self, unit: str, name: str, *, result: TrainingResult | str | None) -> records.SkillRow:
         """Save the weights, then make the row that refers to them; a text as `result` is the reason for no weights."""
         if result is None or isinstance(result, str):
-            reason = result or "no start leaves anything to be done"
-            return SkillRow(unit=unit, name=name, skipped=reason, environment_steps=0)
+            return records.SkillRow(
+                unit=unit, name=name, skipped=result or "no start leaves anything to be done", environment_steps=0
+            )
         records.save_policy(self.run.folder.path, unit, result.weights)
         self.run.folder.metrics.begin(f"skill/{unit}")
         for point in result.curve:
             self.run.folder.metrics.write({"skill": name} | asdict(point))
-        return SkillRow(
+        return records.SkillRow(
             unit=unit,
             name=name,
             skipped="",
@@ -225,7 +226,7 @@ class Learning:
             replayed_steps=result.other_steps.get(REPLAYS, 0),
         )
 
-    def _measurement(self, label: int, row: SkillRow, *, discovery: Discovery) -> dict[str, Any]:
+    def _measurement(self, label: int, row: records.SkillRow, *, discovery: Discovery) -> dict[str, Any]:
         """Success of the last round on starts that decided nothing, and the steps of all rounds and cycles.
 
         Without such starts success isn't measured: 0 episodes, and the rate on the starts that chose the policy.

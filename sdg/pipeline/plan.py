@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from sdg.skills.practice.starts import Starts, restore
 from sdg.skills.search.trial import Search
 from sdg.storage import RunFolder
 from sdg.verification.verify import VerifySettings
-
-A = TypeVar("A")
-B = TypeVar("B")
 
 Task = tuple[str, int]
 """A grounding instruction: its level and the seed of its layout."""
@@ -59,12 +56,8 @@ Parallel = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[tuple[Any, A
 """Applies a module-level function to independent jobs, in any order: yields (job, result) as they finish."""
 
 
-class Ask(Protocol):
-    """`sdg.llm.asking.in_order`, or one that asks about some of the items only and ends by an exception."""
-
-    def __call__(self, function: Callable[[A], B], items: Sequence[A], *, at_once: int) -> Iterator[B]:
-        """The results of `function` for the items, in their order."""
-        ...
+Ask = Callable[..., Iterator[Any]]
+"""`sdg.llm.asking.in_order`, or one that asks about some of the items only and ends by an exception."""
 
 
 def one_by_one(function: Callable[[Any], Any], jobs: Sequence[Any]) -> Iterator[tuple[Any, Any]]:

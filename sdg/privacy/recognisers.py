@@ -116,6 +116,7 @@ def _presidio_recognisers() -> tuple[Any, ...]:
         def validate_result(self, pattern_text: str) -> bool:
             return bool(domains(pattern_text).fqdn) or None  # type: ignore[return-value]
 
-    names = ("CreditCard", "Crypto", "Iban", "Ip", "Mac", "UsSsn")
-    classes = [getattr(shipped, f"{name}Recognizer", None) for name in names]
+    classes = [
+        getattr(shipped, f"{name}Recognizer", None) for name in ("CreditCard", "Crypto", "Iban", "Ip", "Mac", "UsSsn")
+    ]
     return (EmailRecognizer(), shipped.PhoneRecognizer(), *(recogniser() for recogniser in classes if recogniser))

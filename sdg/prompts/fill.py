@@ -55,8 +55,6 @@ def number_lines(lines: Iterable[str]) -> str:
 def _turns(name: str) -> tuple[tuple[Literal["system", "user", "assistant"], str], ...]:
     parts = _TURN.split(_file_text(name))
     roles = cast("list[Literal['system', 'user', 'assistant']]", parts[1::2])
-    if not roles or parts[0].strip():
-        raise ValueError(f"prompt {name!r} must begin with a turn marker such as <!-- user -->")
     return tuple(zip(roles, parts[2::2], strict=True))
 
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from sdg.envs.files import TEMPORARY_SUFFIX, compress_lines
 from sdg.storage.files import Journal, RunError, atomic_write, explaining, json_values
-from sdg.storage.lock import Lock, hold
+from sdg.storage.lock import claim, hold
 from sdg.storage.metrics import Metrics
 from sdg.storage.resume import (
     MAY_CHANGE,
@@ -35,8 +35,8 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
     user.
     """
 
-    def __init__(self, path: Path, lock: Lock, notices: Sequence[str] = ()) -> None:
-        self.path, self.notices, self._lock = path, list(notices), lock
+    def __init__(self, path: Path, held: contextlib.ExitStack, notices: Sequence[str] = ()) -> None:
+        self.path, self.notices, self._held = path, list(notices), held
         self._journals: dict[str, Journal] = {}
 
     @classmethod
@@ -46,23 +46,19 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
         Raises `RunFolderError` when the folder is in use, holds something else, is of another schema or has other
         settings, `RunError` when it can't be written.
         """
-        existing = path / "run.json"
         refuse_strangers(path)
-        lock = Lock(path / "run.lock")
-        try:
-            notices = [f"took over from {lock.taken_from}, which is gone"] if lock.taken_from else []
+        with contextlib.ExitStack() as stack:
+            dead = stack.enter_context(claim(path / "run.lock"))
+            notices = [f"took over from {dead}, which is gone"] if dead else []
             for leftover in path.rglob(f".*{TEMPORARY_SUFFIX}"):  # only the holder of the lock may do so
                 with explaining(leftover):
                     leftover.unlink(missing_ok=True)
-            if existing.exists():
+            if (path / "run.json").exists():
                 notices += [*resume(path, settings, may_change), *damage_notices(path)]
             else:
                 begin(path, settings)
             atomic_write(path / "config.yaml", settings.config_text)
-        except BaseException:
-            lock.release()
-            raise
-        return cls(path, lock, notices)
+            return cls(path, stack.pop_all(), notices)
 
     def journal(self, name: str) -> Journal:
         """The journal `NAME.jsonl`; the same object each time."""
@@ -92,7 +88,7 @@ class RunFolder(contextlib.AbstractContextManager["RunFolder"]):
         for journal in self._journals.values():
             journal.close()
         self._journals.clear()
-        self._lock.release()
+        self._held.close()
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         transcript = self.path / "transcript.jsonl"

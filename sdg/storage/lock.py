@@ -86,22 +86,20 @@ def hold(path: Path) -> Iterator[Holder | None]:
         os.close(folder)
 
 
-class Lock:
-    """`run.lock`, which says who holds a folder. It is taken over from a dead holder, whom `taken_from` names."""
+@contextlib.contextmanager
+def claim(path: Path) -> Iterator[Holder | None]:
+    """Hold a folder meanwhile as `hold` does, with this process named in its lock file.
 
-    def __init__(self, path: Path) -> None:
-        """Take the lock. Raises `RunFolderError` when a live process holds it, `RunError` when it can't be written."""
-        self.path, self._me = path, ourselves()
-        with contextlib.ExitStack() as stack:
-            self.taken_from = stack.enter_context(hold(path))
-            atomic_write(path, line(self._me) + "\n")
-            self._held = stack.pop_all()
-
-    def release(self) -> None:
-        """Release the folder, if it is still ours."""
-        if read_holder(self.path) == self._me:
-            self.path.unlink(missing_ok=True)
-        self._held.close()
+    Raises `RunFolderError` when a live process holds it, `RunError` when the file can't be written.
+    """
+    me = ourselves()
+    with hold(path) as dead:
+        atomic_write(path, line(me) + "\n")
+        try:
+            yield dead
+        finally:
+            if read_holder(path) == me:
+                path.unlink(missing_ok=True)
 
 
 def read_holder(path: Path) -> Holder | None:

@@ -77,8 +77,8 @@ def refuse_strangers(path: Path, *, mark: str = "run.json") -> None:
         return
     if not path.is_dir():
         raise RunFolderError(f"{path} is a file. Name a folder for the run.")
-    names = {entry.name for entry in path.iterdir()} - {"run.lock"}
-    if strangers := [name for name in names if not name.endswith(TEMPORARY_SUFFIX)]:
+    names = {entry.name for entry in path.iterdir() if not entry.name.endswith(TEMPORARY_SUFFIX)}
+    if strangers := names - {"run.lock"}:
         raise RunFolderError(f"{path} holds no run but other things ({min(strangers)!r}). Name another folder.")
 
 

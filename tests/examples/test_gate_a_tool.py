@@ -124,9 +124,10 @@ def test_values_reach_the_tool_alone() -> None:
     box = Mailbox("forward")
     gate = sdg.Gate(Tools(box.tools, box.look), confirm=lambda question: "4111" not in question)
     assert gate.admit("send {card=4111 1111 1111 1111} to the team") == "send {card} to the team"
-    assert gate.execute("send", "{card} to the team").success
+    outcome = gate.execute("send", "{card} to the team")
+    assert outcome.success
     assert "4111 1111 1111 1111 to the team" in box.mails.values()
-    assert gate.result == "sent {card} to the team"
+    assert outcome.result == "sent {card} to the team"
 
 
 def test_models_and_guards_of_ones_own_judge_too_and_an_error_refuses() -> None:

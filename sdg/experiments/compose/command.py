@@ -158,7 +158,7 @@ def compose(
     with open_folder(folder, question, seed=seed) as run:
         author = _author(config, folder, world, options, seed=seed)
         admission = author.distil(programs.solved)
-        yield from ({"skill": refusal.name, "kept": False, "why": refusal.reason} for refusal in admission.refusals)
+        yield from ({"skill": name, "kept": False, "why": reason} for name, reason in admission.refusals.items())
         verify = partial(
             play,
             library=library_folder,

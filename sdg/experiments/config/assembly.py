@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from sdg.experiments.config.config import CONFIGS, ModelConfig, RunConfig, Typed
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.llm.budget import EPISODE, HYPOTHESIS, TRANSLATION, describe_cost
 from sdg.llm.model import Sampling
-from sdg.llm.provider import ModelSettings
+from sdg.llm.provider import ModelChoice, ModelSettings
 from sdg.llm.registry import concurrency_of, provider_of
 from sdg.llm.secrets import TRUST_VARIABLE, is_loopback
 from sdg.pipeline.plan import Explorers, Plan
@@ -71,14 +72,8 @@ def model_settings(config: RunConfig, folder: Path | None) -> ModelSettings:
     the run folder; without a folder nothing is kept."""
     model = config.model
     return ModelSettings(
-        kind=model.kind,
-        name=model.name,
-        base_url=model.base_url,
+        **{field.name: getattr(model, field.name) for field in fields(ModelChoice)},
         trusted=_is_trusted(model),
-        timeout_seconds=model.timeout_seconds,
-        reply_seconds=model.reply_seconds,
-        concurrency=model.concurrency,
-        retries=model.retries,
         transcript=_transcript(model.transcript) if model.transcript else None,
         record=folder / "transcript.jsonl" if folder else None,
         cache=model.cache and provider_of(model.kind).network,

@@ -25,6 +25,7 @@ from sdg.experiments.config.yaml_file import MAX_CHARACTERS, ConfigError, Docume
 from sdg.gate.registry import check_guards
 from sdg.induction.induce import InduceSettings
 from sdg.llm.budget import BudgetSettings
+from sdg.llm.provider import ModelChoice
 from sdg.llm.registry import provider_of
 from sdg.llm.secrets import SHORTEST_KEY, check_address
 from sdg.privacy.protector import OFF, ON
@@ -32,7 +33,7 @@ from sdg.privacy.recognisers import RECOGNISERS
 from sdg.skills.learners import LEARNERS
 from sdg.skills.learning.train import TrainSettings
 from sdg.skills.search.trial import SearchSettings
-from sdg.skills.settings import Count, LayoutSeed, Natural, Positive, PPOSettings, Size
+from sdg.skills.settings import Count, LayoutSeed, Natural, PPOSettings, Size
 from sdg.skills.strict_json import validate
 from sdg.storage import json_values
 from sdg.verification.verify import VerifySettings
@@ -47,30 +48,15 @@ Baseline = Literal["sdg-action", "random", "random-skills", "bot"]
 
 
 @dataclass(frozen=True, slots=True)
-class ModelConfig:
+class ModelConfig(ModelChoice):
     """The language model. Keys come from the environment (OPENAI_API_KEY), never from a file that is kept."""
 
-    kind: str = "babylang"
-    """babylang: the offline rule-based planner; openai: any server of OpenAI's protocol; replay; or a model of your
-    own as module:attribute"""
-    name: str = ""
-    """model name as the server knows it; openai only"""
-    base_url: str | None = None
-    """address of the server, such as http://127.0.0.1:8000/v1; null for OpenAI's own"""
     transcript: str | None = None
     """transcript.jsonl of the run to replay; replay only"""
     temperature: Annotated[float, Ge(0), Le(2)] = 0.0
     """sampling temperature"""
     max_tokens: Count = 16_000
     """longest reply in tokens, thoughts included"""
-    timeout_seconds: Positive = 600.0
-    """longest silence, before a reply begins and between its pieces"""
-    reply_seconds: Positive = 3600.0
-    """longest time for one reply"""
-    concurrency: Size = 16
-    """questions to a server that may be under way at once"""
-    retries: Natural = 4
-    """how often a failed request is sent again"""
     cache: bool = True
     """answer repeated requests from the transcript in the run folder"""
 
@@ -80,8 +66,7 @@ class ModelConfig:
             raise ValueError(
                 f"kind {self.kind} needs a {need}: --llm {self.kind}:{need.upper()}, or `{need}: ...` here"
             )
-        if self.base_url is not None:
-            check_address(self.base_url)
+        check_address(self.base_url)
 
 
 @dataclass(frozen=True, slots=True)

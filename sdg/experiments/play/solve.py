@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from sdg.agents.agents import Task, begin, is_judged, open_world
-from sdg.deduction.episode import UNFINISHED, WORKER_LOST, Episode, EpisodeResult
+from sdg.agents.agents import Task, begin, lost_episode, open_world
+from sdg.deduction.episode import UNFINISHED, Episode, EpisodeResult
 from sdg.envs.babyai.language import nearest
 from sdg.envs.domains import domain
 from sdg.envs.instructions import check_layout
@@ -79,8 +79,7 @@ class _Play(EpisodeJob):
 
     def on_lost(self, reason: str) -> Episode:
         """The outcome if the process hung or died."""
-        _, world = open_world(self.task)
-        return Episode(world.mission, False, WORKER_LOST, (), world.max_steps, judged=is_judged(world))
+        return lost_episode(open_world(self.task)[1], self.task)
 
 
 def _play(job: EpisodeJob) -> Episode:

@@ -8,8 +8,6 @@ from sdg.llm.babylang.program import repair_program, write_program
 from sdg.llm.babylang.reading import has_section, whole
 from sdg.llm.model import Completion, Message, Sampling
 
-NAME = "babylang (rule-based, hand-written planner)"
-
 _JOBS: tuple[tuple[str, Callable[..., str]], ...] = (
     ("Task to split", lambda text, seed: split_task(text, seed=seed)),
     ("Subgoals to translate", lambda text, seed: translate_subgoals(text)),
@@ -24,13 +22,13 @@ class BabyLang:
     The prompt's headings say which job is asked for. What it can't do it says in words, as a model would.
     """
 
-    name = NAME
+    name = "babylang (rule-based, hand-written planner)"
 
     def complete(self, messages: Sequence[Message], *, sampling: Sampling = Sampling()) -> Completion:
         """The reply that the rules give; equal conversations and seeds get equal replies. Never raises."""
         text = whole(messages)
         reply = _reply(text, sampling.seed)
-        return Completion(reply, NAME, prompt_tokens=len(text) // 4, completion_tokens=len(reply) // 4)
+        return Completion(reply, self.name, prompt_tokens=len(text) // 4, completion_tokens=len(reply) // 4)
 
 
 def _reply(text: str, seed: int) -> str:

@@ -106,7 +106,7 @@ def test_done_at_the_first_interaction() -> None:
     episode, model, _ = play_replies(fence(SOLVE.format(goal())))
     assert episode.success
     assert episode.cause == ""
-    assert (episode.llm_calls, len(model.asked), episode.tokens) == (1, 1, 110)
+    assert (episode.llm_calls, len(model.asked), episode.row()["tokens"]) == (1, 1, 110)
     assert 0 < episode.steps <= episode.max_steps
     assert model.asked == [episode.instruction]
 
@@ -163,7 +163,7 @@ def test_bad_replies_cost_no_step_and_what_is_no_program_no_interaction(reply: s
     assert episode.steps == 0
     exchanges = 1 + MAX_MENDS if cause == "no program" else 1
     assert len(model.asked) == episode.llm_calls == 3 * exchanges
-    assert episode.tokens == 110 * 3 * exchanges
+    assert episode.row()["tokens"] == 110 * 3 * exchanges
     json.dumps(episode.row())
 
 

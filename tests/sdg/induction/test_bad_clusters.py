@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.domains import domain
 from sdg.induction.induce import Discovery, InduceSettings, discover
 from sdg.skills.clustering.kmeans import adjusted_rand
@@ -16,7 +17,9 @@ BLOCKS = ("red", "green", "blue", "yellow")
 def discover_stand_ins(text: str) -> tuple[Discovery, float]:
     corpus = stand_in_corpus(n_items=60, seed=0)
     experiences = [Experience("x", "Open", 0, n, item.subgoal, (), ()) for n, item in enumerate(corpus.items)]
-    discovery = discover(experiences, [item.call for item in corpus.items], InduceSettings(text=text), seed=0)
+    discovery = discover(
+        experiences, [item.call for item in corpus.items], InduceSettings(text=text), seed=0, language=BABYAI.language
+    )
     return discovery, adjusted_rand(corpus.kinds, discovery.reviewed.labels)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from sdg.llm.openai import client as openai
 from sdg.storage import Journal, Metrics, RunFolderError, read_metrics
-from sdg.storage.lock import Lock, ourselves
+from sdg.storage.lock import claim, ourselves
 
 YEAR = 365 * 86_400.0
 JUMPS = (0.0, -30 * YEAR, 40 * YEAR, -YEAR, 3_600.0, -3_600.0)
@@ -49,12 +49,13 @@ def test_who_holds_a_lock_is_no_question_of_time(tmp_path: Path, since: str) -> 
     me = ourselves()
     holder = {"pid": me.pid, "host": me.host, "since": since, "birth": me.birth}
     (tmp_path / "run.lock").write_text(json.dumps(holder))
-    with pytest.raises(RunFolderError, match="in use"):
-        Lock(tmp_path / "run.lock")
+    with pytest.raises(RunFolderError, match="in use"), claim(tmp_path / "run.lock"):
+        pass
     process = subprocess.Popen([sys.executable, "-c", "pass"])
     process.wait()
     (tmp_path / "run.lock").write_text(json.dumps({**holder, "pid": process.pid, "birth": "earlier/1"}))
-    Lock(tmp_path / "run.lock").release()
+    with claim(tmp_path / "run.lock"):
+        pass
 
 
 def test_a_date_years_away_is_no_time_to_wait(jumping: float) -> None:

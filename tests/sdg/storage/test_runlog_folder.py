@@ -15,16 +15,16 @@ import pytest
 
 from sdg.llm.transcript import entries
 from sdg.storage import SCHEMA, RunError, RunFolder, RunFolderError, RunSettings, read_description, set_aside
-from sdg.storage.lock import Holder, Lock, is_alive, ourselves, read_holder
+from sdg.storage.lock import Holder, claim, is_alive, ourselves, read_holder
 from sdg.storage.provenance import revision, versions
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from sdg.storage.lock import Lock
-Lock(Path(sys.argv[1]) / "run.lock")
-print("held", flush=True)
-time.sleep(60)
+from sdg.storage.lock import claim
+with claim(Path(sys.argv[1]) / "run.lock"):
+    print("held", flush=True)
+    time.sleep(60)
 """
 
 
@@ -154,15 +154,15 @@ def test_one_process_at_a_time_and_a_dead_one_does_not_count(tmp_path: Path) -> 
     process = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
-    with pytest.raises(RunFolderError, match=f"in use by process {process.pid} on .*since"):
-        Lock(tmp_path / "run.lock")
+    in_use = f"in use by process {process.pid} on .*since"
+    with pytest.raises(RunFolderError, match=in_use), claim(tmp_path / "run.lock"):
+        pass
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stdout.close()
-    lock = Lock(tmp_path / "run.lock")
-    assert lock.taken_from is not None
-    assert lock.taken_from.pid == process.pid
-    lock.release()
+    with claim(tmp_path / "run.lock") as dead:
+        assert dead is not None
+        assert dead.pid == process.pid
     assert not (tmp_path / "run.lock").exists()
 
 
@@ -193,12 +193,13 @@ def test_a_run_in_use_and_the_working_folder_are_not_set_aside(tmp_path: Path, m
 
 def test_who_lives_in_another_container_is_no_question_of_its_number(tmp_path: Path) -> None:
     """There its number is another's or nobody's here, and the host's name may be the same."""
-    lock = Lock(tmp_path / "run.lock")
-    (tmp_path / "run.lock").write_text(json.dumps({"pid": 2**22 + 7, "host": ourselves().host, "since": "now"}))
-    with pytest.raises(RunFolderError, match="in use by process 4194311"):
-        Lock(tmp_path / "run.lock")
-    lock.release()
-    Lock(tmp_path / "run.lock").release()
+    path = tmp_path / "run.lock"
+    with claim(path):
+        path.write_text(json.dumps({"pid": 2**22 + 7, "host": ourselves().host, "since": "now"}))
+        with pytest.raises(RunFolderError, match="in use by process 4194311"), claim(path):
+            pass
+    with claim(path):
+        pass
 
 
 def test_a_later_process_with_the_same_number_is_another() -> None:
@@ -210,10 +211,9 @@ def test_a_later_process_with_the_same_number_is_another() -> None:
 
 
 def test_a_lock_that_was_taken_from_us_is_not_released(tmp_path: Path) -> None:
-    lock = Lock(tmp_path / "run.lock")
     other = json.dumps({"pid": 1, "host": "elsewhere", "since": "now", "birth": ""})
-    (tmp_path / "run.lock").write_text(other)
-    lock.release()
+    with claim(tmp_path / "run.lock"):
+        (tmp_path / "run.lock").write_text(other)
     assert (tmp_path / "run.lock").read_text() == other
 
 
@@ -221,7 +221,8 @@ def test_a_lock_that_was_taken_from_us_is_not_released(tmp_path: Path) -> None:
 def test_a_lock_without_a_holder_is_free(tmp_path: Path, content: str) -> None:
     (tmp_path / "run.lock").write_text(content)
     assert read_holder(tmp_path / "run.lock") is None
-    Lock(tmp_path / "run.lock").release()
+    with claim(tmp_path / "run.lock"):
+        assert read_holder(tmp_path / "run.lock") == ourselves()
 
 
 def test_an_interrupt_leaves_a_run_that_goes_on(tmp_path: Path) -> None:
