@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from sdg.envs.ui.commands import KEYS, SCREEN, ScreenCommand
 from sdg.envs.ui.tasks import task_name
-from sdg.errors import SDGError, UserError
+from sdg.errors import BrokenDesktop, UserError
 
 SCALE = 2
 STRIP = 50
@@ -80,7 +80,7 @@ class NoBrowser(UserError):
     """There is no browser, or no pages, to work with; the message says how to install them."""
 
 
-class PageError(SDGError, RuntimeError):
+class PageError(BrokenDesktop):
     """A page that never loaded, raised or went away."""
 
 

@@ -2,7 +2,7 @@
 
 import contextlib
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, zip_longest
@@ -11,8 +11,8 @@ from typing import Protocol, cast
 import numpy as np
 
 from sdg.envs.box import Box
-from sdg.envs.ui.browser import SCALE, SCROLL, PageError
-from sdg.envs.ui.commands import ARGUMENTS, KEYS, SCREEN, ScreenCommand, ScreenCommandError, command_from_json
+from sdg.envs.ui.browser import SCALE, SCROLL
+from sdg.envs.ui.commands import ARGUMENTS, KEYS, SCREEN, ScreenCommand, command_from_json
 from sdg.envs.ui.domain import UIWorld
 from sdg.envs.ui.parser.screen import (
     FIELDS,
@@ -27,12 +27,12 @@ from sdg.envs.ui.parser.screen import (
 from sdg.envs.ui.presses import Press
 from sdg.envs.ui.texts import MOST_TEXT, Placed
 from sdg.envs.world import Observation, PlainObservation
-from sdg.errors import UserError
+from sdg.errors import BrokenDesktop, UserError
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.privacy.memory import PLACEHOLDER
 from sdg.privacy.protector import ProtectedBody, Protector, masked_record
 from sdg.privacy.recognisers import PrivacyError
-from sdg.screen_agent.agent import MAX_COMPLETIONS, BrokenDesktop, ScreenBody, numbered_lines
+from sdg.screen_agent.agent import MAX_COMPLETIONS, ScreenBody, numbered_lines
 from sdg.screen_agent.modes import MODES
 
 FORMS = (
@@ -59,15 +59,6 @@ def check_mode(mode: str) -> None:
     """Raises UserError for a mode in which no model can be asked."""
     if mode not in MODES:
         raise UserError(f"mode {mode!r:.40} is none of {', '.join(MODES)}")
-
-
-@contextlib.contextmanager
-def translate_page_errors() -> Iterator[None]:
-    """Turn a page's error into a BrokenDesktop."""
-    try:
-        yield
-    except PageError as error:
-        raise BrokenDesktop(str(error)) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,12 +131,9 @@ class ScreenDesktop:
 
     def command(self, written: object) -> Command:
         """A command as a model wrote it; a mark stands for the middle of its element."""
-        try:
-            command = command_from_json(self._without_marks(written), of=self.takes, size=self.size)
-            argument = command.argument if isinstance(command.argument, str) else ",".join(map(str, command.argument))
-            return Command(command.name, argument)
-        except ScreenCommandError as error:
-            raise IllegalCommand(str(error)) from None
+        command = command_from_json(self._without_marks(written), of=self.takes, size=self.size)
+        argument = command.argument if isinstance(command.argument, str) else ",".join(map(str, command.argument))
+        return Command(command.name, argument)
 
     def _without_marks(self, written: object) -> object:
         """The command with coordinates in place of a mark. Raises IllegalCommand for an unknown mark."""
@@ -161,10 +149,9 @@ class ScreenDesktop:
     def observe(self) -> Observation:
         """The screen now."""
         if self._seen is None or (self._stale and not self._world.done):
-            with translate_page_errors():
-                texts_before = self._texts_on_screen()
-                png = self._world.screenshot()
-                self.texts = [*dict.fromkeys(texts_before + self._texts_on_screen())]
+            texts_before = self._texts_on_screen()
+            png = self._world.screenshot()
+            self.texts = [*dict.fromkeys(texts_before + self._texts_on_screen())]
             if self._seen is None or png != self.screenshot:
                 lazy = LazyObservation(picture_of(png), self._parser)
                 self._seen = lazy if self._lazy else PlainObservation(lazy.text, lazy.image, lazy.elements)
@@ -195,8 +182,7 @@ class ScreenDesktop:
         """Carry a command out; one step whatever it changed, because guards judge that."""
         if self._world.done:
             return SkillResult(False, 0, 1, "the task is over")
-        with translate_page_errors():
-            self._world.step(_as_screen(command))
+        self._world.step(_as_screen(command))
         self._stale = True
         return SkillResult(True, 1, 1)
 

@@ -28,14 +28,7 @@ from sdg.envs.ui.parser.screen import draw_caption, picture_of, png_of
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation, PlainObservation
 from sdg.errors import SDGError
-from sdg.experiments.play.desktop import (
-    COMMANDS,
-    FORMS,
-    ProtectedDesktop,
-    ScreenDesktop,
-    check_mode,
-    translate_page_errors,
-)
+from sdg.experiments.play.desktop import COMMANDS, FORMS, ProtectedDesktop, ScreenDesktop, check_mode
 from sdg.experiments.play.trace import PageTaskResult, empty_trace, keep_trace
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.gate.registry import check_guards, gate_of
@@ -111,9 +104,8 @@ class PageDesktop(ScreenDesktop):
         return PlainObservation(f"{notices}\n\n{observation.text}", observation.image, observation.elements)
 
     def press_of(self, command: Command) -> Press:
-        """What a command presses; nothing else will be pressed by it. Raises BrokenDesktop."""
-        with translate_page_errors():
-            self._judged = self._page.press_of(command.name, command.argument)
+        """What a command presses; nothing else will be pressed by it. Raises PageError."""
+        self._judged = self._page.press_of(command.name, command.argument)
         return self._judged
 
     def perform(self, command: Command) -> SkillResult:
@@ -121,12 +113,11 @@ class PageDesktop(ScreenDesktop):
         if self._page.done:
             return SkillResult(False, 0, 1, "the task is over")
         judged, self._judged = self._judged, None
-        with translate_page_errors():
-            if command.name in AT_POINTS:
-                self._require_same(command.argument)
-            elif command.name == "TYPE_TEXT" and not self._page.press_of(command.name, command.argument).field:
-                raise IllegalCommand("nothing that takes text has the focus: click into a field first")
-            self._page.step(command.name, command.argument, judged)
+        if command.name in AT_POINTS:
+            self._require_same(command.argument)
+        elif command.name == "TYPE_TEXT" and not self._page.press_of(command.name, command.argument).field:
+            raise IllegalCommand("nothing that takes text has the focus: click into a field first")
+        self._page.step(command.name, command.argument, judged)
         self._stale, self._asked = True, None
         return SkillResult(True, 1, 1)
 

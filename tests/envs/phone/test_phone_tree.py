@@ -8,7 +8,7 @@ import time
 import pytest
 from hypothesis import given, strategies as st
 
-from sdg.envs.phone.actions import ActionError, PhoneAction, place_of
+from sdg.envs.phone.actions import IllegalCommand, PhoneAction, place_of
 from sdg.envs.phone.tree import MAX_TEXT_CHARS, DumpError, marks, read_dump
 from tests.shared.screens.phone_dumps import ROW, dump, node
 from tests.shared.slowness import slowness
@@ -125,5 +125,5 @@ def test_places_are_on_the_screen_or_refused() -> None:
         (PhoneAction("Tap", element=998), "no element 998"),
         (PhoneAction("Tap", at=(400, 1)), "outside"),
     ):
-        with pytest.raises(ActionError, match=message):
+        with pytest.raises(IllegalCommand, match=message):
             place_of(action, tree, (400, 800))

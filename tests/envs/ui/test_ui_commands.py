@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from sdg.envs.ui.commands import ARGUMENTS, SCREEN, ScreenCommand, ScreenCommandError, command_from_json
+from sdg.envs.ui.commands import ARGUMENTS, SCREEN, IllegalCommand, ScreenCommand, command_from_json
 from sdg.envs.ui.tasks import SEEN, TASKS, UNSEEN, task_name
 
 JSON = st.recursive(
@@ -33,7 +33,7 @@ JSON = st.recursive(
     ],
 )
 def test_what_is_no_command_is_told(value: object, says: str) -> None:
-    with pytest.raises(ScreenCommandError, match=says) as caught:
+    with pytest.raises(IllegalCommand, match=says) as caught:
         command_from_json(value)
     assert len(str(caught.value)) < 300
 
@@ -42,7 +42,7 @@ def test_what_is_no_command_is_told(value: object, says: str) -> None:
 def test_any_json_is_a_command_or_an_error_that_says_so(name: str, arguments: dict[str, object]) -> None:
     try:
         command = command_from_json({"name": name, "args": arguments})
-    except ScreenCommandError:
+    except IllegalCommand:
         return
     again = list(command.argument) if isinstance(command.argument, tuple) else command.argument
     assert command_from_json({"name": name, "args": {ARGUMENTS[name]: again}}) == command

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sdg.envs.phone.actions import LONG_PRESS_SECONDS, ActionError, DeviceLost, Key, Point
+from sdg.envs.phone.actions import LONG_PRESS_SECONDS, DeviceLost, IllegalCommand, Key, Point
 from sdg.envs.ui.browser import SCALE, Browser
 
 WIDTH, HEIGHT = 360, 720
@@ -112,7 +112,7 @@ class EmbeddedPhone:
     def type_text(self, text: str) -> None:
         """Replace what is in the focused field."""
         if not self._now[2]:
-            raise ActionError("no field has the focus: tap the field first, then Type")
+            raise IllegalCommand("no field has the focus: tap the field first, then Type")
         self._do("type", text)
 
     def press(self, key: Key) -> None:
