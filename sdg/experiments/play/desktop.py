@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, zip_longest
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.privacy.memory import PLACEHOLDER
 from sdg.privacy.protector import ProtectedBody, Protector, masked_record
 from sdg.privacy.recognisers import PrivacyError
-from sdg.screen_agent.agent import MAX_COMPLETIONS, ScreenBody, numbered_lines
+from sdg.screen_agent.agent import MAX_COMPLETIONS, numbered_lines
 from sdg.screen_agent.modes import MODES
 
 FORMS = (
@@ -85,23 +85,12 @@ class LazyObservation:
         return self.screen.elements
 
 
-class PageBody(ScreenBody, Protocol):
-    """A body that tells more of a page than its screen shows."""
-
-    tells_texts: bool
-    """Whether each new screen comes with `texts`."""
-    texts: list[Placed]
-    """The page's texts with their boxes, as they are laid out before or after the screenshot."""
-
-    def press_of(self, command: Command) -> Press:
-        """What a command presses on the page, as far as the page tells."""
-        ...
-
-
 class ScreenDesktop:
     """A world of the screen (`sdg.screen_agent.agent.ScreenBody`); each screen is parsed once, by pixels alone.
 
-    `screenshot` is the latest one, as PNG. `lazy` parses on first use, for parsers that need only the picture.
+    `screenshot` is the latest one, as PNG. `lazy` parses on first use, for parsers that need only the picture. With
+    `tells_texts` each new screen comes with `texts`, the page's own with their boxes, as they are laid out before or
+    after the screenshot.
     """
 
     size: tuple[int, int] = (SCREEN, SCREEN)
@@ -195,26 +184,20 @@ class ProtectedDesktop:
     page reports, even when they are too small to read.
     """
 
-    def __init__(self, desktop: PageBody, protector: Protector) -> None:
+    def __init__(self, desktop: ScreenDesktop, protector: Protector) -> None:
         self._desktop, self._body, self._memory = desktop, ProtectedBody(desktop, protector), protector.memory
         self._typed: set[str] = set()
         self._placed, self._hidden = list[Placed](), list[tuple[int, int, int, int]]()
         self.instruction, self.size = protector.admit(desktop.instruction), desktop.size
         self.prompt, self.max_completions = desktop.prompt, desktop.max_completions
+        # What a model reads and writes of commands has placeholders already.
+        self.commands, self.command = desktop.commands, desktop.command
         desktop.tells_texts = any(self._memory)
 
     @property
     def ending(self) -> bool | None:
         """Whether the task was solved; None while it goes on."""
         return self._desktop.ending
-
-    def commands(self) -> str:
-        """The available commands."""
-        return self._desktop.commands()
-
-    def command(self, written: object) -> Command:
-        """A command as a model wrote it, with placeholders."""
-        return self._desktop.command(written)
 
     def press_of(self, command: Command) -> Press:
         """What a command presses on a page, with values in place of placeholders."""
