@@ -71,7 +71,7 @@ class PageWorld:
         self._owned, self._bounded = owned, access is not None
         self._opens = access.opens if access else lambda address, part=False: True
         self._routes = page.context if owned else page
-        self._windows = Windows(page, owned=owned)
+        self._windows, self._all_the_time = Windows(page, owned=owned), contextlib.ExitStack()
         self._session: Any = None
         self._watch: Watch | None = None
         self._held_press, self._question_count = Press(), 0
@@ -90,7 +90,7 @@ class PageWorld:
             if self._bounded:
                 self._routes.route("**/*", self._let_through)
             if self._owned:
-                self._windows.watch()
+                self._all_the_time.enter_context(self._windows.watched())
                 self.page.context.add_init_script(NO_PEERS)
             if self._bounded and self._owned:
                 self.page.context.route_web_socket("**/*", self._let_socket_through)
@@ -105,8 +105,7 @@ class PageWorld:
                 self.page.remove_listener(event, listener)
             if self._bounded:
                 self._routes.unroute("**/*", self._let_through)
-            if self._owned:
-                self._windows.unwatch()
+            self._all_the_time.close()
 
     @property
     def size(self) -> tuple[int, int]:
@@ -202,7 +201,7 @@ class PageWorld:
         self._question_count, name = 0, self._done_as(name)
         with self._watch_for(f"broke under {name}"):
             judged = judged or self._press(name, argument)
-            with self._windows.watched():
+            with contextlib.nullcontext() if self._owned else self._windows.watched():
                 self._act(name, argument, judged)
                 self._settle()
             self._take_over()
