@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sdg.envs.phone import tree as trees
 from sdg.envs.phone.actions import (
     FORMS,
     Device,
@@ -19,7 +18,7 @@ from sdg.envs.phone.actions import (
 )
 from sdg.envs.phone.affordances import SeenPhone
 from sdg.envs.phone.presses import press_on, reached_element
-from sdg.envs.phone.tree import DumpError, UiTree, read_dump
+from sdg.envs.phone.tree import DumpError, UiTree, marked_elements, read_dump
 from sdg.envs.ui.parser.screen import ScreenElement, draw_marks, png_of
 from sdg.envs.ui.presses import Press
 from sdg.gate.confirm import final_label, final_press
@@ -159,12 +158,12 @@ class PhoneDesktop:
 
     def list_marks(self) -> str:
         """The elements that have marks."""
-        return numbered_lines(trees.marks(self.observe().tree)) or self.observe().text
+        return numbered_lines(marked_elements(self.observe().tree)) or self.observe().text
 
     def picture(self, *, marks: bool) -> bytes:
         """The screenshot as PNG, with numbers on the elements if `marks`."""
         screen = self.observe()
-        return png_of(draw_marks(screen.image, trees.marks(screen.tree)), compression=1) if marks else screen.png
+        return png_of(draw_marks(screen.image, marked_elements(screen.tree)), compression=1) if marks else screen.png
 
     def perform(self, command: Command) -> SkillResult:
         """Carry an action out. Raises IllegalCommand where it can't be, DeviceLost when the phone is gone."""
@@ -188,7 +187,8 @@ class PhoneDesktop:
         if action.name == "Type" and (reached_element(action, now) or next(iter(fields), None)) not in fields:
             raise IllegalCommand("no field has the focus: tap the field first")
         carry_out(self._device, action, now)
-        self.steps.append(PhoneStep(action, screen, place, trees.bounds_in(now, action.element), self._heard()))
+        bounds = next((element.box for element in now.elements if element.id == action.element), None)
+        self.steps.append(PhoneStep(action, screen, place, bounds, self._heard()))
         self._seen = None
         return SkillResult(True, 1, 1)
 

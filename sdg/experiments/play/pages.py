@@ -32,19 +32,18 @@ from sdg.experiments.play.desktop import COMMANDS, FORMS, ProtectedDesktop, Scre
 from sdg.experiments.play.trace import PageTaskResult, empty_trace, keep_trace
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.gate.registry import check_guards, gate_of
-from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling, whole_letters
+from sdg.llm.model import Completion, LanguageModel, Message, ModelError, whole_letters
 from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import ProtectedGate, ProtectedModel, Protector
 from sdg.privacy.recognisers import PrivacyError, recognisers_of
 from sdg.prompts.fill import one_line
-from sdg.screen_agent.agent import UIEpisode, Work
+from sdg.screen_agent.agent import SAMPLING, UIEpisode, Work
 from sdg.screen_agent.modes import MODES
 
 GUARDS = ("confirm", "screens")
 COMPLETIONS = 30
 REPLANS = 3
 VIEWPORT = {"width": 1024, "height": 640}
-SAMPLING = Sampling(stage="screen")
 ENDS = (
     "The task ends when you say FINISH or GIVE_UP, and not before: say it alone, on a screen that shows that it is so. "
     "A name in {braces} stands for a value that is kept from you: write it as it stands, the page gets the value. "
@@ -110,8 +109,6 @@ class PageDesktop(ScreenDesktop):
 
     def perform(self, command: Command) -> SkillResult:
         """Carry a command out. Raises IllegalCommand if the screen changed at its point, or nothing takes its text."""
-        if self._page.done:
-            return SkillResult(False, 0, 1, "the task is over")
         judged, self._judged = self._judged, None
         if command.name in AT_POINTS:
             self._require_same(command.argument)
@@ -226,8 +223,7 @@ def do_task(
             cast(Any, filmed), ProtectedGate(gate, tell), mode=MODES[settings.mode], completions=settings.answers,
             replans=REPLANS, ends=ENDS, changes=what_changed,
         )  # fmt: skip
-        masked_model = ProtectedModel(model, protector.mask) if protector else model
-        played = _play(work, masked_model)
+        played = _play(work, ProtectedModel(model, protector.mask) if protector else model)
         last_words = tell(world.said)
         filmed.keep(f"{RESULT_NAMES.get(played.end, played.end)}: {one_line(last_words or tell(played.detail), 200)}")
         address = "" if played.end == "page" else str(page.url)

@@ -56,14 +56,10 @@ class EmbeddedPhone:
 
     def reset(self, seed: int) -> None:
         """Begin with the state of a seed, on the home screen."""
-        self.restore(initial_state(seed))
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Begin with a state that `state` gave."""
         with self._answering():
             if self._page.url != self._address:
                 self._page.goto(self._address)
-        self._do("reset", json.dumps(state))
+        self._do("reset", json.dumps(initial_state(seed)))
 
     def state(self) -> dict[str, Any]:
         """Everything that is on the phone, as JSON: to check tasks by, never for an agent."""
