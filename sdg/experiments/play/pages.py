@@ -320,8 +320,9 @@ def open_page(access: Access, *, running: str = "") -> Iterator[Any]:
             elif running:
                 page = browser.contexts[0].new_page()
             else:
-                context = browser.new_context(viewport=VIEWPORT, accept_downloads=False, service_workers="block")
-                page = context.new_page()
+                page = browser.new_context(
+                    viewport=VIEWPORT, accept_downloads=False, service_workers="block"
+                ).new_page()
         except page_error() as error:
             raise NoBrowser(f"the browser gives no page: {str(error).splitlines()[0]:.200}") from None
         yield page
