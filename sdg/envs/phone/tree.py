@@ -125,9 +125,8 @@ def read_dump(xml: str) -> UiTree:
     """The compressed tree of a dump. Raises DumpError for one that can't be parsed."""
     top = parse_dump(xml)
     roots = tuple(node for element in top for node in _compressed(element, None))
-    elements, lines = _elements(roots)
     nodes = tuple(node for element in top.iter() if (node := _node(element)))
-    return UiTree(roots, elements, lines, nodes)
+    return UiTree(roots, *_elements(roots), nodes)
 
 
 def _node(node: ElementTree.Element, children: tuple[Node, ...] = ()) -> Node | None:

@@ -75,9 +75,6 @@ class ScreenCommand:
         )
         refuse(IllegalCommand, faults)
 
-    def __str__(self) -> str:
-        return f"{self.name} {list(self.argument) if isinstance(self.argument, tuple) else self.argument}"
-
 
 def command_from_json(
     value: object, *, of: type[ScreenCommand] = ScreenCommand, size: tuple[int, int] = (SCREEN, SCREEN)

@@ -183,8 +183,7 @@ class PageWorld:
     def _look(self, way: str, argument: str) -> Press:
         x, _, y = argument.partition(",")
         point = (float(x), float(y)) if way in (CLICKS, DROPS) else None
-        typed = PAGE_KEYS.get(argument, argument)
-        return self._retry(lambda: pressed_on(self.page, self._session, point, way, typed))
+        return self._retry(lambda: pressed_on(self.page, self._session, point, way, PAGE_KEYS.get(argument, argument)))
 
     def _ask(self, script: str, *arguments: object) -> Any:
         return self._retry(lambda: Frame(self.page, self._session).ask(script, *arguments))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from sdg.envs.ui.commands import ARGUMENTS, SCREEN, IllegalCommand, ScreenCommand, command_from_json
+from sdg.envs.ui.commands import ARGUMENTS, SCREEN, IllegalCommand, command_from_json
 from sdg.envs.ui.tasks import SEEN, TASKS, UNSEEN, task_name
 
 JSON = st.recursive(
@@ -50,7 +50,6 @@ def test_any_json_is_a_command_or_an_error_that_says_so(name: str, arguments: di
 
 def test_a_point_may_be_written_with_fractions() -> None:
     assert command_from_json({"name": "CLICK_COORDS", "args": {"coords": [36.6, "68"]}}).argument == (37, 68)
-    assert str(ScreenCommand("TYPE_TEXT", "a b")) == "TYPE_TEXT a b"
 
 
 def test_the_tasks_are_the_papers() -> None:
