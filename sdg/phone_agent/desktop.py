@@ -18,7 +18,7 @@ from sdg.envs.phone.actions import (
 )
 from sdg.envs.phone.affordances import SeenPhone
 from sdg.envs.phone.presses import press_on, reached_element
-from sdg.envs.phone.tree import DumpError, UiTree, marked_elements, read_dump
+from sdg.envs.phone.tree import DumpError, UiTree, bounds_in, marked_elements, read_dump
 from sdg.envs.ui.parser.screen import ScreenElement, draw_marks, png_of
 from sdg.envs.ui.presses import Press
 from sdg.gate.confirm import final_label, final_press
@@ -187,8 +187,7 @@ class PhoneDesktop:
         if action.name == "Type" and (reached_element(action, now) or next(iter(fields), None)) not in fields:
             raise IllegalCommand("no field has the focus: tap the field first")
         carry_out(self._device, action, now)
-        bounds = next((element.box for element in now.elements if element.id == action.element), None)
-        self.steps.append(PhoneStep(action, screen, place, bounds, self._heard()))
+        self.steps.append(PhoneStep(action, screen, place, bounds_in(now, action.element), self._heard()))
         self._seen = None
         return SkillResult(True, 1, 1)
 

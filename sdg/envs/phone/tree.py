@@ -219,6 +219,11 @@ def _element(number: int, node: Node, label: str) -> ScreenElement:
     )
 
 
+def bounds_in(tree: UiTree, number: int) -> Bounds | None:
+    """Where the element with a number lies; None where there is none."""
+    return next((element.box for element in tree.elements if element.id == number), None)
+
+
 def marked_elements(tree: UiTree) -> tuple[ScreenElement, ...]:
     """The elements that get a mark on a picture (SoM): what can be pressed or has words, then what can be focused
     more than 10 pixels from those; of several within 5 pixels the first."""
