@@ -12,7 +12,7 @@ import numpy as np
 from android_world.agents.base_agent import AgentInteractionResult, EnvironmentInteractingAgent
 from android_world.env.json_action import JSONAction
 
-from sdg.envs.phone.actions import ActionError, Key, Point
+from sdg.envs.phone.actions import IllegalCommand, Key, Point
 from sdg.envs.phone.tree import write_dump
 from sdg.envs.ui.parser.screen import png_of
 from sdg.gate.executor import GateGuard
@@ -110,7 +110,7 @@ class WorldPhone:
         """Type into the focused field; AndroidWorld adds Enter."""
         elements = self._state.ui_elements if self._state is not None else None
         if elements is not None and not any(element.is_focused and element.is_editable for element in elements):
-            raise ActionError("no field has the focus: tap the field first, then Type")
+            raise IllegalCommand("no field has the focus: tap the field first, then Type")
         self._act("input_text", text=text, clear_text=True)
 
     def press(self, key: Key) -> None:

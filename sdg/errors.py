@@ -19,6 +19,14 @@ def refuse(kind: type[Exception], faults: Iterable[tuple[object, str]]) -> None:
             raise kind(words)
 
 
+class IllegalCommand(SDGError, ValueError):
+    """A command that a body has no way to carry out; the message names commands that exist."""
+
+
+class BrokenDesktop(SDGError, RuntimeError):
+    """The screen went away in the middle of an episode; the episode is lost, the next is unharmed."""
+
+
 class UserError(SDGError, ValueError):
     """The user asked for something unknown or senseless; the message says what would work."""
 

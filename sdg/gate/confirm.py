@@ -71,8 +71,8 @@ PRESSED = ("button", "control", "row")
 class ConfirmGuard:
     """Asks before a press that can't be undone; `confirm` is asked in words and says whether to go on.
 
-    Without `confirm` the answer is no. `asked` counts the questions. `presses`, or else the observation's `press_of`,
-    says what a command presses where more is known than the picture shows: icons without words, Enter in a form.
+    Without `confirm` the answer is no. `presses`, or else the observation's `press_of`, says what a command presses
+    where more is known than the picture shows: icons without words, Enter in a form.
     """
 
     source = "confirm"
@@ -82,7 +82,6 @@ class ConfirmGuard:
         self, confirm: Callable[[str], bool] | None = None, presses: Callable[[Command], Press] | None = None
     ) -> None:
         self._confirm, self._presses = confirm, presses
-        self.asked = 0
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         """Refuses a final press unless `confirm` agrees and the element is still as it was when it was asked about."""
@@ -93,7 +92,6 @@ class ConfirmGuard:
             label = f"{_visible_part(press.words or press.labels or 'something')!r}, which the model calls final"
         if not label:
             return Verdict(True, "nothing final", source=self.source)
-        self.asked += 1
         if self._confirm is not None and self._confirm(f"{_shortened(str(command))} presses {label}: go on?") is True:
             now = press_of(command) if press_of else press
             if not press.is_still(now) or press.row != now.row:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sdg.envs.world import Observation
-from sdg.errors import SDGError
+from sdg.errors import IllegalCommand
 from sdg.llm.model import BudgetExceeded
 
 CONFIRMATION = "confirmation"
@@ -136,10 +136,6 @@ class OpenGate:
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
         """Always passes."""
         return Verdict(True, "the gate is open", source=self.source)
-
-
-class IllegalCommand(SDGError, ValueError):
-    """A command that a body has no way to carry out; the message names commands that exist."""
 
 
 @dataclass(frozen=True, slots=True)

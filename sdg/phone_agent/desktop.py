@@ -5,12 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sdg.envs.phone import tree as trees
 from sdg.envs.phone.actions import (
     FORMS,
-    ActionError,
     Device,
-    DeviceLost,
     PhoneAction,
     Point,
     carry_out,
@@ -21,14 +18,14 @@ from sdg.envs.phone.actions import (
 )
 from sdg.envs.phone.affordances import SeenPhone
 from sdg.envs.phone.presses import press_on, reached_element
-from sdg.envs.phone.tree import DumpError, UiTree, read_dump
+from sdg.envs.phone.tree import DumpError, UiTree, bounds_in, marked_elements, read_dump
 from sdg.envs.ui.effects import share_changed
 from sdg.envs.ui.parser.screen import ScreenElement, draw_marks, png_of
 from sdg.envs.ui.presses import Press
 from sdg.gate.confirm import final_label, final_press
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.prompts.fill import one_line
-from sdg.screen_agent.agent import BrokenDesktop, numbered_lines
+from sdg.screen_agent.agent import numbered_lines
 
 MAX_TURNS = 25
 """AndroidLab's limit of turns an episode."""
@@ -139,13 +136,9 @@ class PhoneDesktop:
 
     def command(self, written: object) -> Command:
         """Read an action of a model, with its element's name beside its number. Raises IllegalCommand."""
-        try:
-            action = read_action(written)
-            screen = self.observe()
-            if action.element or action.at or action.to:
-                place_of(action, screen.tree, self.size)
-        except ActionError as error:
-            raise IllegalCommand(str(error)) from None
+        action, screen = read_action(written), self.observe()
+        if action.element or action.at or action.to:
+            place_of(action, screen.tree, self.size)
         label = next((element.name for element in screen.elements if element.id == action.element), "")
         is_named = label and action.name != "Swipe"
         return Command(action.name, f"{action.argument} {one_line(label, 80)}" if is_named else action.argument)
@@ -153,13 +146,10 @@ class PhoneDesktop:
     def observe(self) -> PhoneObservation:
         """The screen now. If the dump can't be read, the picture remains and a note replaces the elements."""
         if self._seen is None:
-            try:
-                xml = self._device.dump()
-                png = self._device.screenshot()
-                pixels_of(png)
-                activity = self._device.activity()
-            except DeviceLost as error:
-                raise BrokenDesktop(str(error)) from None
+            xml = self._device.dump()
+            png = self._device.screenshot()
+            pixels_of(png)
+            activity = self._device.activity()
             tree, note = _read(xml)
             self._seen = PhoneObservation(tree, png, xml=xml, activity=activity, note=note, size=self.size)
             if self._reported_steps < len(self.steps):  # once a step, however often one is refused
@@ -169,41 +159,36 @@ class PhoneDesktop:
 
     def list_marks(self) -> str:
         """The elements that have marks."""
-        return numbered_lines(trees.marks(self.observe().tree)) or self.observe().text
+        return numbered_lines(marked_elements(self.observe().tree)) or self.observe().text
 
     def picture(self, *, marks: bool) -> bytes:
         """The screenshot as PNG, with numbers on the elements if `marks`."""
         screen = self.observe()
-        return png_of(draw_marks(screen.image, trees.marks(screen.tree)), compression=1) if marks else screen.png
+        return png_of(draw_marks(screen.image, marked_elements(screen.tree)), compression=1) if marks else screen.png
 
     def perform(self, command: Command) -> SkillResult:
-        """Carry an action out. Raises IllegalCommand where it can't be, BrokenDesktop when the phone is gone."""
+        """Carry an action out. Raises IllegalCommand where it can't be, DeviceLost when the phone is gone."""
         if self.ending is not None:
             return SkillResult(False, 0, 1, "the task is over")
         screen = self.observe()
-        try:
-            action = read_command(command.name, command.argument)
-            if action.name == "finish":
-                self.steps.append(PhoneStep(action, screen, said=self._heard()))
-                self.message = action.text
-                self.ending = self._finished(action.text)
-                return SkillResult(True, 0, 1)
-            reaches = action.element or action.at or action.name in ("Type", "Enter")
-            now = _read(self._device.dump())[0] if reaches else screen.tree
-            place = place_of(action, now, self.size) if action.name in ("Tap", "Long Press", "Swipe") else None
-            if reaches and not self._is_same(command, action, now, place):
-                self._seen = None
-                raise ActionError("what it reaches changed since it was looked at: look again")
-            fields = [element for element in now.elements if element.kind == "textbox"]
-            # It would empty what has the focus; not every device tells of the focus where there is a field.
-            if action.name == "Type" and (reached_element(action, now) or next(iter(fields), None)) not in fields:
-                raise ActionError("no field has the focus: tap the field first")
-            carry_out(self._device, action, now)
-        except ActionError as error:
-            raise IllegalCommand(str(error)) from None
-        except DeviceLost as error:
-            raise BrokenDesktop(str(error)) from None
-        self.steps.append(PhoneStep(action, screen, place, trees.bounds_in(now, action.element), self._heard()))
+        action = read_command(command.name, command.argument)
+        if action.name == "finish":
+            self.steps.append(PhoneStep(action, screen, said=self._heard()))
+            self.message = action.text
+            self.ending = self._finished(action.text)
+            return SkillResult(True, 0, 1)
+        reaches = action.element or action.at or action.name in ("Type", "Enter")
+        now = _read(self._device.dump())[0] if reaches else screen.tree
+        place = place_of(action, now, self.size) if action.name in ("Tap", "Long Press", "Swipe") else None
+        if reaches and not self._is_same(command, action, now, place):
+            self._seen = None
+            raise IllegalCommand("what it reaches changed since it was looked at: look again")
+        fields = [element for element in now.elements if element.kind == "textbox"]
+        # It would empty what has the focus; not every device tells of the focus where there is a field.
+        if action.name == "Type" and (reached_element(action, now) or next(iter(fields), None)) not in fields:
+            raise IllegalCommand("no field has the focus: tap the field first")
+        carry_out(self._device, action, now)
+        self.steps.append(PhoneStep(action, screen, place, bounds_in(now, action.element), self._heard()))
         self._seen = None
         return SkillResult(True, 1, 1)
 

@@ -6,7 +6,7 @@ Everything that is shown, recorded or filmed passes through here, and commands g
 
 from xml.etree import ElementTree
 
-from sdg.envs.phone.actions import ActionError, Device, DeviceLost, pixels_of
+from sdg.envs.phone.actions import Device, DeviceLost, IllegalCommand, pixels_of
 from sdg.envs.phone.tree import FIELDS, FLAGS, MAX_TEXT_CHARS, Bounds, DumpError, bounds_of, parse_dump
 from sdg.envs.ui.parser.screen import painted_over, png_of
 from sdg.privacy.memory import PLACEHOLDER
@@ -87,15 +87,15 @@ class PrivateDevice:
         return self._protector.mask(self._device.activity())
 
     def type_text(self, text: str) -> None:
-        """Type the text with its values. Raises ActionError for a placeholder without a value, and the device's errors,
-        masked."""
+        """Type the text with its values. Raises IllegalCommand for a placeholder without a value, and the device's
+        errors, masked."""
         try:
             filled = self._protector.fill(text)
         except PrivacyError as error:
-            raise ActionError(str(error)) from None
+            raise IllegalCommand(str(error)) from None
         self._typed.update(PLACEHOLDER.findall(text))
         try:
             return self._device.type_text(filled)
-        except (ActionError, DeviceLost) as error:
+        except (IllegalCommand, DeviceLost) as error:
             masked = type(error)(self._protector.memory.mask_parts(str(error)))
         raise masked  # without the device's own error, whose frames hold the values

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Literal, Protocol
 
 from sdg.envs.world import Element, Observation
-from sdg.errors import SDGError
+from sdg.errors import BrokenDesktop, SDGError
 from sdg.gate.executor import CONFIRMATION, Body, Command, GatedExecutor, GateGuard, IllegalCommand, Verdict
 from sdg.llm.model import BudgetExceeded, Completion, LanguageModel, Message, ModelError, Sampling
 from sdg.privacy.memory import PLACEHOLDER
@@ -150,10 +150,6 @@ class ScreenBody(Body, Protocol):
 def numbered_lines(elements: Iterable[Element]) -> str:
     """Elements as a model sees them beside a picture with marks: `[7] 'Ok' button: [4, 46, 69, 90]`, a line each."""
     return "\n".join(f"[{element.id}] {element}" for element in elements)
-
-
-class BrokenDesktop(SDGError, RuntimeError):
-    """The screen went away in the middle of an episode; the episode is lost, the next is unharmed."""
 
 
 @dataclass(frozen=True, slots=True)

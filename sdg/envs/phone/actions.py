@@ -14,7 +14,7 @@ import numpy as np
 from sdg.envs.phone.tree import UiTree
 from sdg.envs.ui.commands import read_point
 from sdg.envs.ui.parser.screen import picture_of
-from sdg.errors import SDGError, refuse
+from sdg.errors import BrokenDesktop, IllegalCommand, refuse
 
 FORMS: Mapping[str, str] = {
     "Tap": '{"element": 7} or {"coords": [x, y]}',
@@ -55,16 +55,12 @@ _ARGUMENTS: Mapping[str, re.Pattern[str]] = {
 }
 
 
-class ActionError(SDGError, ValueError):
-    """What was asked for is no action; the message says what there is instead."""
-
-
 @dataclass(frozen=True, slots=True)
 class PhoneAction:
     """One action. `element` is an element's number, 0 for none; `at` and `to` are points (x, y) in pixels.
 
-    `text` is what Type types and finish reports. Raises ActionError for an action that there isn't, and for arguments
-    that it doesn't take or lacks.
+    `text` is what Type types and finish reports. Raises IllegalCommand for an action that there isn't, and for
+    arguments that it doesn't take or lacks.
     """
 
     name: str
@@ -100,7 +96,7 @@ class PhoneAction:
             ),
             (not 1 <= self.seconds <= MAX_SECONDS, f"Wait waits 1 to {MAX_SECONDS} seconds, not {self.seconds}"),
         )
-        refuse(ActionError, faults)
+        refuse(IllegalCommand, faults)
 
     @property
     def argument(self) -> str:
@@ -119,14 +115,14 @@ class PhoneAction:
 def read_command(name: str, argument: str) -> PhoneAction:
     """The action of a gated command, as `PhoneAction.argument` writes it; words after a place are for people.
 
-    Raises ActionError for any other text.
+    Raises IllegalCommand for any other text.
     """
     pattern = _ARGUMENTS.get(name)
     if pattern is None:
         return PhoneAction(name, text=argument if name in ("Type", "finish") else "")
     match = pattern.fullmatch(argument)
     if match is None:
-        raise ActionError(f"{name} doesn't take {argument!r:.60}: {FORMS[name]}")
+        raise IllegalCommand(f"{name} doesn't take {argument!r:.60}: {FORMS[name]}")
     arguments: dict[str, Any] = {
         key: _point(value.split(",")) if key in ("at", "to") else int(value) if value.isdigit() else value
         for key, value in match.groupdict().items()
@@ -136,16 +132,16 @@ def read_command(name: str, argument: str) -> PhoneAction:
 
 
 def read_action(written: object) -> PhoneAction:
-    """An action as a model wrote it: {"name": "Tap", "args": {"element": 7}}. Raises ActionError.
+    """An action as a model wrote it: {"name": "Tap", "args": {"element": 7}}. Raises IllegalCommand.
 
     Names are read with and without blanks, in any case; "mark" is another word for "element".
     """
     if not isinstance(written, Mapping) or not isinstance(written.get("name"), str):
-        raise ActionError(f'an action is {{"name": ..., "args": {{...}}}}, not {written!r:.80}')
+        raise IllegalCommand(f'an action is {{"name": ..., "args": {{...}}}}, not {written!r:.80}')
     name = _NAMES.get(re.sub("[ _-]", "", written["name"].lower())) or str(written["name"])
     arguments = written.get("args") or {}
     if not isinstance(arguments, Mapping):
-        raise ActionError(f'{name} takes "args": {FORMS.get(name, "{...}")}, not {arguments!r:.80}')
+        raise IllegalCommand(f'{name} takes "args": {FORMS.get(name, "{...}")}, not {arguments!r:.80}')
     keys = {"mark": "element", "coords": "at", "dist": "distance", "message": "text"}
     values: dict[str, Any] = {
         keys.get(str(key), str(key)): value for key, value in arguments.items() if value is not None
@@ -162,12 +158,12 @@ def read_action(written: object) -> PhoneAction:
         return PhoneAction(name)  # which refuses it
     unknown = values.keys() - takes.get(name, "").split()
     if unknown:
-        raise ActionError(f"{name} takes no {sorted(unknown)[0]!r:.40}: {FORMS[name]}")
+        raise IllegalCommand(f"{name} takes no {sorted(unknown)[0]!r:.40}: {FORMS[name]}")
     values |= {key: _point(values[key]) for key in ("at", "to") if key in values}
     values |= {key: _whole(key, values[key]) for key in ("element", "seconds") if key in values}
     for key in values.keys() & {"direction", "distance", "text"}:
         if not isinstance(values[key], str):
-            raise ActionError(f'"{key}" is a text, not {values[key]!r:.60}')
+            raise IllegalCommand(f'"{key}" is a text, not {values[key]!r:.60}')
     return PhoneAction(name, **values)
 
 
@@ -182,23 +178,23 @@ def swipe_ends(action: PhoneAction, start: Point, size: tuple[int, int]) -> tupl
 
 
 def _point(value: object) -> Point:
-    return read_point(value, ActionError(f"a place is [x, y] in pixels, not {value!r:.60}"))
+    return read_point(value, IllegalCommand(f"a place is [x, y] in pixels, not {value!r:.60}"))
 
 
 def _whole(key: str, value: object) -> int:
     try:
         number = int(value)  # type: ignore[call-overload]
     except (TypeError, ValueError, OverflowError):
-        raise ActionError(f'"{key}" is a whole number, not {value!r:.60}') from None
+        raise IllegalCommand(f'"{key}" is a whole number, not {value!r:.60}') from None
     if number < 1:
-        raise ActionError(f'"{key}" is 1 or more, not {number}')
+        raise IllegalCommand(f'"{key}" is 1 or more, not {number}')
     return int(number)
 
 
 Key = Literal["Enter", "Home", "Back"]
 
 
-class DeviceLost(SDGError, RuntimeError):
+class DeviceLost(BrokenDesktop):
     """The phone doesn't answer any more: unplugged, crashed or hung. The episode is lost, the next may go well."""
 
 
@@ -243,7 +239,7 @@ class Device(Protocol):
         ...
 
     def type_text(self, text: str) -> None:
-        """Replace what is in the focused field. Raises ActionError without one, and for letters that it lacks."""
+        """Replace what is in the focused field. Raises IllegalCommand without one, and for letters that it lacks."""
         ...
 
     def press(self, key: Key) -> None:
@@ -258,7 +254,7 @@ class Device(Protocol):
 def carry_out(device: Device, action: PhoneAction, tree: UiTree) -> None:
     """Do on a phone what an action says; its element is looked for in `tree`, the screen of now.
 
-    Raises ActionError when its place isn't there, DeviceLost, and for "finish" ActionError: that is the agent's own.
+    Raises DeviceLost, and IllegalCommand when its place isn't there and for "finish": that is the agent's own.
     """
     match action.name:
         case "Tap":
@@ -274,20 +270,20 @@ def carry_out(device: Device, action: PhoneAction, tree: UiTree) -> None:
         case "Wait":
             device.wait(action.seconds)
         case _:
-            raise ActionError(f"{action.name} isn't carried out on a phone")
+            raise IllegalCommand(f"{action.name} isn't carried out on a phone")
 
 
 def place_of(action: PhoneAction, tree: UiTree, size: tuple[int, int]) -> Point:
-    """The point of an action: its element's middle, its own, or the middle of the screen. Raises ActionError."""
+    """The point of an action: its element's middle, its own, or the middle of the screen. Raises IllegalCommand."""
     for point in (action.at, action.to):
         if point is not None and not (0 <= point[0] < size[0] and 0 <= point[1] < size[1]):
-            raise ActionError(f"{list(point)} is outside the screen of {size[0]} x {size[1]} pixels")
+            raise IllegalCommand(f"{list(point)} is outside the screen of {size[0]} x {size[1]} pixels")
     if action.at is not None:
         return action.at
     if not action.element:
         return size[0] // 2, size[1] // 2
     target = next((element for element in tree.elements if element.id == action.element), None)
     if target is None:
-        raise ActionError(f"there is no element {action.element} on the screen now: look at it again")
+        raise IllegalCommand(f"there is no element {action.element} on the screen now: look at it again")
     x, y = target.middle
     return min(max(x, 0), size[0] - 1), min(max(y, 0), size[1] - 1)

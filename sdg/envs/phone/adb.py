@@ -10,7 +10,7 @@ import re
 import time
 from typing import Any
 
-from sdg.envs.phone.actions import LONG_PRESS_SECONDS, ActionError, DeviceLost, Key, Point
+from sdg.envs.phone.actions import LONG_PRESS_SECONDS, DeviceLost, IllegalCommand, Key, Point
 
 TIMEOUT_SECONDS = 20.0
 SWIPE_MS = 400
@@ -98,7 +98,7 @@ class AdbPhone:
         is_typable = text.isascii() and text.isprintable()
         keyboards = b"" if is_typable else self._ask(["pm", "list", "packages", _KEYBOARD])
         if not is_typable and _KEYBOARD.encode() not in keyboards:
-            raise ActionError("this phone types printable ASCII alone: other letters need ADBKeyboard on it")
+            raise IllegalCommand("this phone types printable ASCII alone: other letters need ADBKeyboard on it")
         self._ask(["input", "keycombination", "113", "29"])  # Control and A
         self._ask(["input", "keyevent", "67"])  # delete
         if is_typable:

@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 from sdg.envs.box import Box
-from sdg.envs.phone.actions import ActionError, PhoneAction, Point, place_of, swipe_ends
+from sdg.envs.phone.actions import IllegalCommand, PhoneAction, Point, place_of, swipe_ends
 from sdg.envs.phone.tree import PRESSED, Bounds, UiTree
 from sdg.envs.ui.parser.screen import ScreenElement
 from sdg.envs.ui.presses import Press
@@ -40,7 +40,7 @@ def press_on(action: PhoneAction, tree: UiTree, size: Point) -> Press:
         return Press()
     try:
         start = place_of(action, tree, size)
-    except ActionError:
+    except IllegalCommand:
         return Press(unseen=True)
     point = (*start, start[0] + 1, start[1] + 1)
     if action.name == "Swipe" and math.dist(start, end := swipe_ends(action, start, size)[1]) >= STILL:

@@ -125,9 +125,8 @@ def read_dump(xml: str) -> UiTree:
     """The compressed tree of a dump. Raises DumpError for one that can't be parsed."""
     top = parse_dump(xml)
     roots = tuple(node for element in top for node in _compressed(element, None))
-    elements, lines = _elements(roots)
     nodes = tuple(node for element in top.iter() if (node := _node(element)))
-    return UiTree(roots, elements, lines, nodes)
+    return UiTree(roots, *_elements(roots), nodes)
 
 
 def _node(node: ElementTree.Element, children: tuple[Node, ...] = ()) -> Node | None:
@@ -225,7 +224,7 @@ def bounds_in(tree: UiTree, number: int) -> Bounds | None:
     return next((element.box for element in tree.elements if element.id == number), None)
 
 
-def marks(tree: UiTree) -> tuple[ScreenElement, ...]:
+def marked_elements(tree: UiTree) -> tuple[ScreenElement, ...]:
     """The elements that get a mark on a picture (SoM): what can be pressed or has words, then what can be focused
     more than 10 pixels from those; of several within 5 pixels the first."""
     by_box: dict[tuple[int, ...], ScreenElement] = {element.box: element for element in reversed(tree.elements)}

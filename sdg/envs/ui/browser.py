@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from sdg.envs.ui.commands import KEYS, SCREEN, ScreenCommand
 from sdg.envs.ui.tasks import task_name
-from sdg.errors import SDGError, UserError
+from sdg.errors import BrokenDesktop, UserError
 
 SCALE = 2
 STRIP = 50
@@ -80,7 +80,7 @@ class NoBrowser(UserError):
     """There is no browser, or no pages, to work with; the message says how to install them."""
 
 
-class PageError(SDGError, RuntimeError):
+class PageError(BrokenDesktop):
     """A page that never loaded, raised or went away."""
 
 
@@ -144,13 +144,29 @@ def timeout_error() -> type[Exception]:
     return PlaywrightTimeout
 
 
-def _launch(chrome: Any, *flags: str) -> Any:
-    return chrome.launch(
-        executable_path=chromium(),
-        args=[*FLAGS, *flags],
-        chromium_sandbox=os.geteuid() != 0,  # its own sandbox refuses root
-        timeout=LOAD_TIMEOUT_MS,
-    )
+def _begin(running: contextlib.ExitStack, *flags: str, address: str = "") -> Any:
+    """A Chromium as `open_browser` gives it, until `running` is closed. Raises NoBrowser."""
+    chrome = _DRIVER.begin().chromium
+    running.callback(_DRIVER.end)
+    try:
+        if address:
+            browser = chrome.connect_over_cdp(address, timeout=LOAD_TIMEOUT_MS)
+        else:
+            browser = chrome.launch(
+                executable_path=chromium(),
+                args=[*FLAGS, *flags],
+                chromium_sandbox=os.geteuid() != 0,  # its own sandbox refuses root
+                timeout=LOAD_TIMEOUT_MS,
+            )
+    except page_error() as error:
+        raise NoBrowser(f"Chromium doesn't answer: {str(error).splitlines()[0]:.200}") from None
+    running.callback(_close, browser)
+    return browser
+
+
+def _close(browser: Any) -> None:
+    with contextlib.suppress(Exception):  # it, or its driver, may be gone already
+        browser.close()
 
 
 @contextlib.contextmanager
@@ -160,19 +176,8 @@ def open_browser(*flags: str, address: str = "") -> Iterator[Any]:
     Raises NoBrowser where there is none.
     """
     require_browser("a page needs")
-    chrome = _DRIVER.begin().chromium
-    try:
-        try:
-            browser = chrome.connect_over_cdp(address, timeout=LOAD_TIMEOUT_MS) if address else _launch(chrome, *flags)
-        except page_error() as error:
-            raise NoBrowser(f"Chromium doesn't answer: {str(error).splitlines()[0]:.200}") from None
-        try:
-            yield browser
-        finally:
-            with contextlib.suppress(Exception):  # it, or its driver, may be gone already
-                browser.close()
-    finally:
-        _DRIVER.end()
+    with contextlib.ExitStack() as running:
+        yield _begin(running, *flags, address=address)
 
 
 def front_page(browser: Any, address: str) -> Any:
@@ -218,15 +223,10 @@ class Browser(contextlib.AbstractContextManager["Browser"]):
         self._pages = (folder or Path(own.origin).parent / "html").resolve()  # type: ignore[union-attr, arg-type]
         self._viewport = viewport
         self.pages = tuple(sorted(page.stem for page in (self._pages / "miniwob").glob("*.html")))
-        self._chromium: Any = None
-        chrome = _DRIVER.begin().chromium
-        self._is_open = True
-        try:
-            self._chromium = _launch(chrome)
+        with contextlib.ExitStack() as running, self._reporting("Chromium doesn't start"):
+            self._chromium = _begin(running)
             self._open_page()
-        except self.error as error:
-            self.close()
-            raise NoBrowser(f"Chromium doesn't start: {str(error).splitlines()[0]:.200}") from None
+            self._running = running.pop_all()
 
     def _open_page(self) -> None:
         context = self._chromium.new_context(
@@ -246,7 +246,7 @@ class Browser(contextlib.AbstractContextManager["Browser"]):
     def another(self) -> Self:
         """A page of its own in the same Chromium, for an episode beside others; it ends with the first."""
         other = copy.copy(self)
-        other._is_open = False  # closing it is the first one's business
+        other._running = contextlib.ExitStack()  # closing it is the first one's business
         other._open_page()
         return other
 
@@ -255,12 +255,7 @@ class Browser(contextlib.AbstractContextManager["Browser"]):
 
     def close(self) -> None:
         """End the browser; doing it twice does no harm."""
-        if self._is_open:
-            self._is_open = False
-            with contextlib.suppress(Exception):  # it, or its driver, may be gone already
-                if self._chromium is not None:
-                    self._chromium.close()
-            _DRIVER.end()
+        self._running.close()
 
     def _allow(self, route: Any) -> None:
         address = urlsplit(route.request.url)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sdg.errors import SDGError, refuse
+from sdg.errors import IllegalCommand, refuse
 
 SCREEN = 320
 """Width and height of a screenshot in pixels: the task's area of 160 by 160 at twice its size."""
@@ -41,13 +41,9 @@ AT_POINTS = ("CLICK_COORDS", "DBLCLICK_COORDS", "MOUSEDOWN_COORDS", "MOUSEUP_COO
 """Those that press at a point, a drag's two ends among them."""
 
 
-class ScreenCommandError(SDGError, ValueError):
-    """What was asked for is no command; the message says what there is instead."""
-
-
 @dataclass(frozen=True, slots=True)
 class ScreenCommand:
-    """One command: its name, and a point (x, y) in pixels, a key or a text. Raises ScreenCommandError otherwise."""
+    """One command: its name, and a point (x, y) in pixels, a key or a text. Raises IllegalCommand otherwise."""
 
     name: str
     argument: tuple[int, int] | str
@@ -77,25 +73,22 @@ class ScreenCommand:
             ),
             (len(text) > MAX_TEXT, f"{self.name} takes at most {MAX_TEXT} characters, not {len(text)}"),
         )
-        refuse(ScreenCommandError, faults)
-
-    def __str__(self) -> str:
-        return f"{self.name} {list(self.argument) if isinstance(self.argument, tuple) else self.argument}"
+        refuse(IllegalCommand, faults)
 
 
 def command_from_json(
     value: object, *, of: type[ScreenCommand] = ScreenCommand, size: tuple[int, int] = (SCREEN, SCREEN)
 ) -> ScreenCommand:
-    """A command as a model wrote it. Raises ScreenCommandError; fractions are rounded, digits in text read."""
+    """A command as a model wrote it. Raises IllegalCommand; fractions are rounded, digits in text read."""
     if not isinstance(value, Mapping) or not isinstance(value.get("name"), str):
-        raise ScreenCommandError(f'a command is {{"name": ..., "args": {{...}}}}, not {value!r:.80}')
+        raise IllegalCommand(f'a command is {{"name": ..., "args": {{...}}}}, not {value!r:.80}')
     name = value["name"].strip()
     arguments = value.get("args")
     kind = of.takes.get(name)
     argument = arguments.get(kind, "") if isinstance(arguments, Mapping) and kind else ""
     if name in ARGUMENTS and not (isinstance(arguments, Mapping) and kind in arguments):
-        raise ScreenCommandError(f'{name} needs "args": {{"{kind}": ...}}, not {arguments!r:.80}')
-    refusal = ScreenCommandError(f"{name} takes a point [x, y] in pixels, not {argument!r:.60}")
+        raise IllegalCommand(f'{name} needs "args": {{"{kind}": ...}}, not {arguments!r:.80}')
+    refusal = IllegalCommand(f"{name} takes a point [x, y] in pixels, not {argument!r:.60}")
     return of(name, read_point(argument, refusal) if kind == "coords" else argument, size)
 
 

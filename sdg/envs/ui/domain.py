@@ -6,6 +6,7 @@ A task of MiniWoB++ is a world: an instruction, a screenshot, nine commands, a r
 
 import weakref
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -28,27 +29,26 @@ dropdown, tab, icon, shape, text), `text` in it, `box` [x0, y0, x1, y1] in pixel
 `middle`."""
 
 
+@dataclass(frozen=True, eq=False)
 class ScreenPerception(PlainPerception):
     """A parsed screenshot (`sdg.envs.world.Perception`)."""
 
     api = ("get_elements", "find_elements")
-
-    def __init__(self, screen: Screen) -> None:
-        self._screen = screen
+    screen: Screen
 
     def get_elements(self) -> Sequence[ScreenElement]:
         """All elements on the screen, from top to bottom."""
-        return self._screen.elements
+        return self.screen.elements
 
     def find_elements(self, kind: str) -> Sequence[ScreenElement]:
         """The elements of a kind such as "button", from top to bottom."""
-        return [element for element in self._screen.elements if element.kind == str(kind)]
+        return [element for element in self.screen.elements if element.kind == str(kind)]
 
     elements = get_elements
 
     def describe(self) -> str:
         """The screen as the paper writes it: text, then elements, a line each."""
-        return str(self._screen)
+        return str(self.screen)
 
 
 class UIWorld(PlainWorld):

@@ -6,9 +6,11 @@ like. A last row stands for none of them: nothing was hit.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
+from sdg.envs.box import Box
 from sdg.envs.ui.captions import KINDS, alike, caption_of, likeness
 from sdg.envs.ui.commands import SCREEN
 from sdg.envs.ui.parser.screen import ScreenElement
@@ -79,18 +81,11 @@ def effects(
     return np.hstack([rows, none, np.repeat([page], len(rows), axis=0)]).astype(np.float32)
 
 
-class _Sums:
-    """Sums over rectangles of a map (320, 320[, c]), by its integral image."""
-
-    def __init__(self, values: np.ndarray) -> None:
-        self._sums = np.zeros((SCREEN + 1, SCREEN + 1, *values.shape[2:]), np.int32)
-        np.cumsum(values, axis=0, dtype=np.int32, out=self._sums[1:, 1:])
-        np.cumsum(self._sums[1:, 1:], axis=1, out=self._sums[1:, 1:])
-
-    def __call__(self, boxes: np.ndarray) -> np.ndarray:
-        x0, y0, x1, y1 = np.clip(boxes, 0, SCREEN).T
-        x1, y1 = np.maximum(x0, x1), np.maximum(y0, y1)
-        return np.asarray(self._sums[y1, x1] - self._sums[y0, x1] - self._sums[y1, x0] + self._sums[y0, x0])
+def _sums(integral: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+    """Sums over boxes of a map, by its integral image (321, 321)."""
+    x0, y0, x1, y1 = np.clip(boxes, 0, SCREEN).T
+    x1, y1 = np.maximum(x0, x1), np.maximum(y0, y1)
+    return np.asarray(integral[y1, x1] - integral[y0, x1] - integral[y1, x0] + integral[y0, x0])
 
 
 def _grown(boxes: np.ndarray, by: int) -> np.ndarray:
@@ -103,7 +98,7 @@ def _areas(boxes: np.ndarray) -> np.ndarray:
 
 def _pixels(changed: np.ndarray, boxes: np.ndarray, kinds: np.ndarray) -> np.ndarray:
     """Where pixels changed, seen from each box."""
-    sums = _Sums(changed)
+    sums = partial(_sums, np.pad(changed.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0))))
     total = max(int(changed.sum()), 1)
     x0, y0, x1, y1 = boxes.T
     zero, full = np.zeros_like(x0), np.full_like(x0, SCREEN)
@@ -231,14 +226,8 @@ class _Pairs:
 
 def _overlaps(before: Sequence[ScreenElement], after: Sequence[ScreenElement]) -> np.ndarray:
     """Intersection over union of each two boxes, (n, m)."""
-    if not before or not after:
-        return np.zeros((len(before), len(after)))
-    old = np.array([element.box for element in before], float)[:, None]
-    new = np.array([element.box for element in after], float)[None, :]
-    low, high = np.maximum(old[..., :2], new[..., :2]), np.minimum(old[..., 2:], new[..., 2:])
-    common = np.maximum(high - low, 0).prod(axis=2)
-    old_area, new_area = (boxes[..., 2:] - boxes[..., :2] for boxes in (old, new))
-    return np.asarray(common / np.maximum(old_area.prod(axis=2) + new_area.prod(axis=2) - common, 1))
+    shares = [[Box(*old.box).overlap(new.box) for new in after] for old in before]
+    return np.array(shares, float).reshape(len(before), len(after))
 
 
 def _states(pairs: _Pairs) -> np.ndarray:

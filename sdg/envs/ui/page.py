@@ -71,7 +71,7 @@ class PageWorld:
         self._owned, self._bounded = owned, access is not None
         self._opens = access.opens if access else lambda address, part=False: True
         self._routes = page.context if owned else page
-        self._windows = Windows(page, owned=owned)
+        self._windows, self._all_the_time = Windows(page, owned=owned), contextlib.ExitStack()
         self._session: Any = None
         self._watch: Watch | None = None
         self._held_press, self._question_count = Press(), 0
@@ -90,16 +90,14 @@ class PageWorld:
             if self._bounded:
                 self._routes.route("**/*", self._let_through)
             if self._owned:
-                self._windows.watch()
+                self._all_the_time.enter_context(self._windows.watched())
                 self.page.context.add_init_script(NO_PEERS)
             if self._bounded and self._owned:
                 self.page.context.route_web_socket("**/*", self._let_socket_through)
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(Exception), self._watch_for("can't be left"), contextlib.ExitStack() as stack:  # gone?
-            if self._owned:
-                stack.callback(self._windows.unwatch)
+        with contextlib.suppress(Exception), self._watch_for("can't be left"), self._all_the_time as stack:  # gone?
             if self._bounded:
                 stack.callback(self._routes.unroute, "**/*", self._let_through)
             for event, listener in self._listeners.items():
@@ -184,8 +182,7 @@ class PageWorld:
     def _look(self, way: str, argument: str) -> Press:
         x, _, y = argument.partition(",")
         point = (float(x), float(y)) if way in (CLICKS, DROPS) else None
-        typed = PAGE_KEYS.get(argument, argument)
-        return self._retry(lambda: pressed_on(self.page, self._session, point, way, typed))
+        return self._retry(lambda: pressed_on(self.page, self._session, point, way, PAGE_KEYS.get(argument, argument)))
 
     def _ask(self, script: str, *arguments: object) -> Any:
         return self._retry(lambda: Frame(self.page, self._session).ask(script, *arguments))
@@ -202,7 +199,7 @@ class PageWorld:
         self._question_count, name = 0, self._done_as(name)
         with self._watch_for(f"broke under {name}"):
             judged = judged or self._press(name, argument)
-            with self._windows.watched():
+            with contextlib.nullcontext() if self._owned else self._windows.watched():
                 self._act(name, argument, judged)
                 self._settle()
             self._take_over()

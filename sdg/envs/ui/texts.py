@@ -52,8 +52,7 @@ def texts_of(page: Any) -> list[Placed]:
     """Each line of text, what is in each field or may be shown in it, and the entries of each dropdown, of a page of
     Playwright's in Chromium; a text that was cut, and stands everywhere, of a page that is too large to be laid out, or
     for a frame of another process that went away meanwhile."""
-    main = page.context.new_cdp_session(page)
-    roots: dict[Any, tuple[Any, _Place]] = {page.main_frame: (main, (0.0, 0.0, None))}
+    roots: dict[Any, tuple[Any, _Place]] = {page.main_frame: (page.context.new_cdp_session(page), (0.0, 0.0, None))}
     try:
         texts = _texts_of_process(page, *roots[page.main_frame])
         for frame in page.frames[1:]:

@@ -25,24 +25,14 @@ class Windows:
         self._requests: list[Any] = []
         self._goes_back = False
 
-    def watch(self) -> None:
-        """Stop the first request of each new window from now on."""
-        self._page.context.route(ANY, self._stop)
-
-    def unwatch(self) -> None:
-        """Let all requests pass again."""
-        self._page.context.unroute(ANY, self._stop)
-
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
-        """While a command runs: `watch`, where the browser isn't watched all the time."""
-        if not self._owned:
-            self.watch()
+        """The first request of each new window is stopped while the `with` block runs."""
+        self._page.context.route(ANY, self._stop)
         try:
             yield
         finally:
-            if not self._owned:
-                self.unwatch()
+            self._page.context.unroute(ANY, self._stop)
 
     def back(self) -> bool:
         """Lead the page to the one before, unless a form would be sent again; whether it may. Raises Playwright's

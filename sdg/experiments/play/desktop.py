@@ -2,17 +2,17 @@
 
 import contextlib
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, zip_longest
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 
 from sdg.envs.box import Box
-from sdg.envs.ui.browser import SCALE, SCROLL, PageError
-from sdg.envs.ui.commands import ARGUMENTS, KEYS, SCREEN, ScreenCommand, ScreenCommandError, command_from_json
+from sdg.envs.ui.browser import SCALE, SCROLL
+from sdg.envs.ui.commands import ARGUMENTS, KEYS, SCREEN, ScreenCommand, command_from_json
 from sdg.envs.ui.domain import UIWorld
 from sdg.envs.ui.parser.screen import (
     FIELDS,
@@ -27,12 +27,12 @@ from sdg.envs.ui.parser.screen import (
 from sdg.envs.ui.presses import Press
 from sdg.envs.ui.texts import MOST_TEXT, Placed
 from sdg.envs.world import Observation, PlainObservation
-from sdg.errors import UserError
+from sdg.errors import BrokenDesktop, UserError
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.privacy.memory import PLACEHOLDER
 from sdg.privacy.protector import ProtectedBody, Protector, masked_record
 from sdg.privacy.recognisers import PrivacyError
-from sdg.screen_agent.agent import MAX_COMPLETIONS, BrokenDesktop, ScreenBody, numbered_lines
+from sdg.screen_agent.agent import MAX_COMPLETIONS, numbered_lines
 from sdg.screen_agent.modes import MODES
 
 FORMS = (
@@ -61,15 +61,6 @@ def check_mode(mode: str) -> None:
         raise UserError(f"mode {mode!r:.40} is none of {', '.join(MODES)}")
 
 
-@contextlib.contextmanager
-def translate_page_errors() -> Iterator[None]:
-    """Turn a page's error into a BrokenDesktop."""
-    try:
-        yield
-    except PageError as error:
-        raise BrokenDesktop(str(error)) from None
-
-
 @dataclass(frozen=True, eq=False)
 class LazyObservation:
     """A screenshot that is parsed on first use, so that gates that only look at pixels don't wait for the parser."""
@@ -94,23 +85,12 @@ class LazyObservation:
         return self.screen.elements
 
 
-class PageBody(ScreenBody, Protocol):
-    """A body that tells more of a page than its screen shows."""
-
-    tells_texts: bool
-    """Whether each new screen comes with `texts`."""
-    texts: list[Placed]
-    """The page's texts with their boxes, as they are laid out before or after the screenshot."""
-
-    def press_of(self, command: Command) -> Press:
-        """What a command presses on the page, as far as the page tells."""
-        ...
-
-
 class ScreenDesktop:
     """A world of the screen (`sdg.screen_agent.agent.ScreenBody`); each screen is parsed once, by pixels alone.
 
-    `screenshot` is the latest one, as PNG. `lazy` parses on first use, for parsers that need only the picture.
+    `screenshot` is the latest one, as PNG. `lazy` parses on first use, for parsers that need only the picture. With
+    `tells_texts` each new screen comes with `texts`, the page's own with their boxes, as they are laid out before or
+    after the screenshot.
     """
 
     size: tuple[int, int] = (SCREEN, SCREEN)
@@ -140,12 +120,9 @@ class ScreenDesktop:
 
     def command(self, written: object) -> Command:
         """A command as a model wrote it; a mark stands for the middle of its element."""
-        try:
-            command = command_from_json(self._without_marks(written), of=self.takes, size=self.size)
-            argument = command.argument if isinstance(command.argument, str) else ",".join(map(str, command.argument))
-            return Command(command.name, argument)
-        except ScreenCommandError as error:
-            raise IllegalCommand(str(error)) from None
+        command = command_from_json(self._without_marks(written), of=self.takes, size=self.size)
+        argument = command.argument if isinstance(command.argument, str) else ",".join(map(str, command.argument))
+        return Command(command.name, argument)
 
     def _without_marks(self, written: object) -> object:
         """The command with coordinates in place of a mark. Raises IllegalCommand for an unknown mark."""
@@ -161,10 +138,9 @@ class ScreenDesktop:
     def observe(self) -> Observation:
         """The screen now."""
         if self._seen is None or (self._stale and not self._world.done):
-            with translate_page_errors():
-                texts_before = self._texts_on_screen()
-                png = self._world.screenshot()
-                self.texts = [*dict.fromkeys(texts_before + self._texts_on_screen())]
+            texts_before = self._texts_on_screen()
+            png = self._world.screenshot()
+            self.texts = [*dict.fromkeys(texts_before + self._texts_on_screen())]
             if self._seen is None or png != self.screenshot:
                 lazy = LazyObservation(picture_of(png), self._parser)
                 self._seen = lazy if self._lazy else PlainObservation(lazy.text, lazy.image, lazy.elements)
@@ -193,10 +169,7 @@ class ScreenDesktop:
 
     def perform(self, command: Command) -> SkillResult:
         """Carry a command out; one step whatever it changed, because guards judge that."""
-        if self._world.done:
-            return SkillResult(False, 0, 1, "the task is over")
-        with translate_page_errors():
-            self._world.step(_as_screen(command))
+        self._world.step(_as_screen(command))
         self._stale = True
         return SkillResult(True, 1, 1)
 
@@ -209,26 +182,20 @@ class ProtectedDesktop:
     page reports, even when they are too small to read.
     """
 
-    def __init__(self, desktop: PageBody, protector: Protector) -> None:
+    def __init__(self, desktop: ScreenDesktop, protector: Protector) -> None:
         self._desktop, self._body, self._memory = desktop, ProtectedBody(desktop, protector), protector.memory
         self._typed: set[str] = set()
         self._placed, self._hidden = list[Placed](), list[tuple[int, int, int, int]]()
         self.instruction, self.size = protector.admit(desktop.instruction), desktop.size
         self.prompt, self.max_completions = desktop.prompt, desktop.max_completions
+        # What a model reads and writes of commands has placeholders already.
+        self.commands, self.command = desktop.commands, desktop.command
         desktop.tells_texts = any(self._memory)
 
     @property
     def ending(self) -> bool | None:
         """Whether the task was solved; None while it goes on."""
         return self._desktop.ending
-
-    def commands(self) -> str:
-        """The available commands."""
-        return self._desktop.commands()
-
-    def command(self, written: object) -> Command:
-        """A command as a model wrote it, with placeholders."""
-        return self._desktop.command(written)
 
     def press_of(self, command: Command) -> Press:
         """What a command presses on a page, with values in place of placeholders."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
@@ -60,30 +60,6 @@ class FilmText:
     milliseconds: int = FRAME_MS
 
 
-class _Stage:
-    """A row's actions, played again from its seed in its world; without a world their steps are only counted."""
-
-    def __init__(self, row: EpisodeResult, world: World | None = None) -> None:
-        if len(row.actions) > MAX_ACTIONS:
-            raise ValueError(f"{len(row.actions)} actions are too many for a film")
-        self._actions, self._seed, self._world = list(row.actions), row.seed, world
-        self.reset()
-
-    def reset(self) -> None:
-        self.steps = 0
-        if self._world is not None:
-            self._world.reset(self._seed)
-
-    def step(self) -> None:
-        self.steps += 1
-        action = self._actions.pop(0)
-        if self._world is not None:
-            self._world.step(action)
-
-    def picture(self) -> np.ndarray:
-        return cast(World, self._world).render()
-
-
 def gif_path(path: Path) -> Path:
     """The path of a film. Raises UserError for a name without .gif, which may be another file's."""
     if path.suffix.lower() != ".gif":
@@ -93,12 +69,15 @@ def gif_path(path: Path) -> Path:
 
 def episode_gif(row: EpisodeResult, *, domain_name: str) -> bytes:
     """An episode as a GIF. Raises ValueError when it can't be played again, RegistryError as `domain_of_data`."""
+    if len(row.actions) > MAX_ACTIONS:
+        raise ValueError(f"{len(row.actions)} actions are too many for a film")
     try:
         # The row is gone through twice, because whoever wrote it may have put any number of calls in it.
-        count = sum(1 for _ in _moments(row, _Stage(row)))
+        count = sum(1 for _ in _moments(row))
         indices = set(np.linspace(0, count - 1, min(count, MAX_MOMENTS)).round().astype(int).tolist())
-        stage = _Stage(row, domain_of_data(domain_name).open(row.level, lift_time_limit=True))
-        frames = [(stage.picture(), moment) for number, moment in enumerate(_moments(row, stage)) if number in indices]
+        world = domain_of_data(domain_name).open(row.level, lift_time_limit=True)
+        world.reset(row.seed)
+        frames = [(world.render(), moment) for number, moment in enumerate(_moments(row, world)) if number in indices]
         programs = (program.strip().split("\n") for program in {moment.program for _, moment in frames})
         fits = all(len(lines) <= LARGE_LINES and max(map(len, lines)) <= LARGE.columns for lines in programs)
         images = [_draw(picture, moment, row, LARGE if fits else SMALL) for picture, moment in frames]
@@ -119,27 +98,37 @@ def data_address(kind: str, content: bytes) -> str:
     return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
-def _moments(row: EpisodeResult, stage: _Stage) -> Iterator[FilmText]:
-    """A moment for each step, call and error, in order; the stage has played the steps before it."""
+def _moments(row: EpisodeResult, world: World | None = None) -> Iterator[FilmText]:
+    """A moment for each step, call and error, in order; the steps before it are played in a world that was reset, if
+    there is one."""
     alone: Mapping[str, Any] = {"program": "", "calls": [], "error": row.cause, "began": 0, "ended": row.steps}
     trace = row.trace or (alone,)
+    actions, steps = list(row.actions), 0
+
+    def play(count: int, line: int) -> Iterator[FilmText]:
+        nonlocal steps
+        for _ in range(count):
+            steps += 1
+            action = actions.pop(0)
+            if world is not None:
+                world.step(action)
+            yield FilmText(steps, program, line, tuple(news))
+
     yield FilmText(0, trace[0]["program"][:MAX_PROGRAM], 0, (), NOTE_MS)
     for interaction in trace:
         program = interaction["program"][:MAX_PROGRAM]
-        if interaction["began"] == 0 and stage.steps:
-            stage.reset()
+        if interaction["began"] == 0 and steps:
+            steps = 0
+            if world is not None:
+                world.reset(row.seed)
         news: list[tuple[str, bool]] = []
         for call in interaction["calls"]:
-            for _ in range(call["began"] - stage.steps + call["steps"]):
-                stage.step()
-                yield FilmText(stage.steps, program, call["line"], tuple(news))
+            yield from play(call["began"] - steps + call["steps"], call["line"])
             news = [*news, *_call_lines(call)][-MAX_TOLD:]
-            yield FilmText(stage.steps, program, call["line"], tuple(news), NOTE_MS)
-        for _ in range(interaction["ended"] - stage.steps):
-            stage.step()
-            yield FilmText(stage.steps, program, 0, tuple(news))
+            yield FilmText(steps, program, call["line"], tuple(news), NOTE_MS)
+        yield from play(interaction["ended"] - steps, 0)
         end = (interaction["error"], False) if interaction["error"] else ("done", True)
-        yield FilmText(stage.steps, program, 0, (*news, end), LAST_MS)
+        yield FilmText(steps, program, 0, (*news, end), LAST_MS)
 
 
 def _call_lines(call: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:

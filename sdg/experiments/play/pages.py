@@ -29,30 +29,22 @@ from sdg.envs.ui.parser.screen import draw_caption, picture_of, png_of
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation, PlainObservation
 from sdg.errors import SDGError
-from sdg.experiments.play.desktop import (
-    COMMANDS,
-    FORMS,
-    ProtectedDesktop,
-    ScreenDesktop,
-    check_mode,
-    translate_page_errors,
-)
+from sdg.experiments.play.desktop import COMMANDS, FORMS, ProtectedDesktop, ScreenDesktop, check_mode
 from sdg.experiments.play.trace import PageTaskResult, empty_trace, keep_trace
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.gate.registry import check_guards, gate_of
-from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling, whole_letters
+from sdg.llm.model import Completion, LanguageModel, Message, ModelError, whole_letters
 from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import ProtectedGate, ProtectedModel, Protector
 from sdg.privacy.recognisers import PrivacyError, recognisers_of
 from sdg.prompts.fill import one_line
-from sdg.screen_agent.agent import UIEpisode, Work
+from sdg.screen_agent.agent import SAMPLING, UIEpisode, Work
 from sdg.screen_agent.modes import MODES
 
 GUARDS = ("confirm", "screens")
 COMPLETIONS = 30
 REPLANS = 3
 VIEWPORT = {"width": 1024, "height": 640}
-SAMPLING = Sampling(stage="screen")
 ENDS = (
     "The task ends when you say FINISH or GIVE_UP, and not before: say it alone, on a screen that shows that it is so. "
     "A name in {braces} stands for a value that is kept from you: write it as it stands, the page gets the value. "
@@ -112,22 +104,18 @@ class PageDesktop(ScreenDesktop):
         return PlainObservation(f"{notices}\n\n{observation.text}", observation.image, observation.elements)
 
     def press_of(self, command: Command) -> Press:
-        """What a command presses; nothing else will be pressed by it. Raises BrokenDesktop."""
-        with translate_page_errors():
-            self._judged = self._page.press_of(command.name, command.argument)
+        """What a command presses; nothing else will be pressed by it. Raises PageError."""
+        self._judged = self._page.press_of(command.name, command.argument)
         return self._judged
 
     def perform(self, command: Command) -> SkillResult:
         """Carry a command out. Raises IllegalCommand if the screen changed at its point, or nothing takes its text."""
-        if self._page.done:
-            return SkillResult(False, 0, 1, "the task is over")
         judged, self._judged = self._judged, None
-        with translate_page_errors():
-            if command.name in AT_POINTS:
-                self._require_same(command.argument)
-            elif command.name == "TYPE_TEXT" and not self._page.press_of(command.name, command.argument).field:
-                raise IllegalCommand("nothing that takes text has the focus: click into a field first")
-            self._page.step(command.name, command.argument, judged)
+        if command.name in AT_POINTS:
+            self._require_same(command.argument)
+        elif command.name == "TYPE_TEXT" and not self._page.press_of(command.name, command.argument).field:
+            raise IllegalCommand("nothing that takes text has the focus: click into a field first")
+        self._page.step(command.name, command.argument, judged)
         self._stale, self._asked = True, None
         return SkillResult(True, 1, 1)
 
@@ -235,8 +223,7 @@ def do_task(
             cast(Any, filmed), ProtectedGate(gate, tell), mode=MODES[settings.mode], completions=settings.answers,
             replans=REPLANS, ends=ENDS, changes=what_changed,
         )  # fmt: skip
-        masked_model = ProtectedModel(model, protector.mask) if protector else model
-        played = _play(work, masked_model)
+        played = _play(work, ProtectedModel(model, protector.mask) if protector else model)
         last_words = tell(world.said)
         filmed.keep(f"{RESULT_NAMES.get(played.end, played.end)}: {one_line(last_words or tell(played.detail), 200)}")
         address = "" if played.end == "page" else str(page.url)
@@ -333,8 +320,9 @@ def open_page(access: Access, *, running: str = "") -> Iterator[Any]:
             elif running:
                 page = browser.contexts[0].new_page()
             else:
-                context = browser.new_context(viewport=VIEWPORT, accept_downloads=False, service_workers="block")
-                page = context.new_page()
+                page = browser.new_context(
+                    viewport=VIEWPORT, accept_downloads=False, service_workers="block"
+                ).new_page()
         except page_error() as error:
             raise NoBrowser(f"the browser gives no page: {str(error).splitlines()[0]:.200}") from None
         yield page

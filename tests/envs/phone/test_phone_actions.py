@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from sdg.envs.phone.actions import FORMS, ActionError, PhoneAction, read_action, read_command, swipe_ends
+from sdg.envs.phone.actions import FORMS, IllegalCommand, PhoneAction, read_action, read_command, swipe_ends
 
 LONG_UP = PhoneAction("Swipe", direction="up", distance="long")
 
@@ -52,7 +52,7 @@ def test_actions_are_read(written: object, action: PhoneAction) -> None:
     ],
 )
 def test_what_is_no_action_is_refused_with_the_right_form(written: object, message: str) -> None:
-    with pytest.raises(ActionError) as refused:
+    with pytest.raises(IllegalCommand) as refused:
         read_action(written)
     assert message in str(refused.value)
     assert len(str(refused.value)) < 400
@@ -72,7 +72,7 @@ def test_anything_at_all_is_read_or_refused(value: object, name: str) -> None:
     for written in (value, {"name": name, "args": value}):
         try:
             action = read_action(written)
-        except ActionError:
+        except IllegalCommand:
             continue
         assert read_command(action.name, action.argument).name == action.name
 
@@ -90,5 +90,5 @@ def test_swipes_have_the_lengths_of_the_field() -> None:
 
 def test_a_command_with_a_label_for_people_is_read() -> None:
     assert read_command("Tap", "element 7 'Save' button") == PhoneAction("Tap", element=7)
-    with pytest.raises(ActionError, match="doesn't take 'Save'"):
+    with pytest.raises(IllegalCommand, match="doesn't take 'Save'"):
         read_command("Tap", "Save")

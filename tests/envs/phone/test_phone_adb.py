@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sdg.envs.phone.actions import ActionError, DeviceLost, PhoneAction, carry_out
+from sdg.envs.phone.actions import DeviceLost, PhoneAction, carry_out
 from sdg.envs.phone.adb import AdbPhone
 from sdg.envs.phone.tree import DumpError, read_dump
 from sdg.gate.executor import IllegalCommand, OpenGate
@@ -75,7 +75,7 @@ def test_nothing_is_typed_where_no_field_has_the_focus(pair: tuple[FakePhone, Ad
 
 def test_other_letters_need_a_keyboard(pair: tuple[FakePhone, AdbPhone]) -> None:
     fake, phone = pair
-    with pytest.raises(ActionError, match="ADBKeyboard"):
+    with pytest.raises(IllegalCommand, match="ADBKeyboard"):
         phone.type_text("你好 🎉")
     fake.keyboard = True
     phone.type_text("你好 🎉")

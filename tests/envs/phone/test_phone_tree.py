@@ -8,8 +8,8 @@ import time
 import pytest
 from hypothesis import given, strategies as st
 
-from sdg.envs.phone.actions import ActionError, PhoneAction, place_of
-from sdg.envs.phone.tree import MAX_TEXT_CHARS, DumpError, marks, read_dump
+from sdg.envs.phone.actions import IllegalCommand, PhoneAction, place_of
+from sdg.envs.phone.tree import MAX_TEXT_CHARS, DumpError, marked_elements, read_dump
 from tests.shared.screens.phone_dumps import ROW, dump, node
 from tests.shared.slowness import slowness
 
@@ -56,14 +56,14 @@ def test_marks_leave_out_what_lies_on_another() -> None:
                           node("View", "[2,0][102,50]", flags="focusable"),
                           node("TextView", "[1,0][101,50]", text="near"),
                           node("EditText", "[0,100][100,150]", flags="focusable")))  # fmt: skip
-    assert [mark.box for mark in marks(tree)] == [(0, 0, 100, 50), (0, 100, 100, 150)]
+    assert [mark.box for mark in marked_elements(tree)] == [(0, 0, 100, 50), (0, 100, 100, 150)]
 
 
 def test_many_nodes_in_the_same_boxes_are_compared_once() -> None:
     boxes = [f"[{n * 20},0][{n * 20 + 9},9]" for n in range(300)] * 40
     tree = read_dump(dump(*(node("Button", box, text="a", flags="clickable focusable") for box in boxes)))
     began = time.process_time()
-    assert len(marks(tree)) == 300
+    assert len(marked_elements(tree)) == 300
     assert time.process_time() - began < slowness()
 
 
@@ -125,5 +125,5 @@ def test_places_are_on_the_screen_or_refused() -> None:
         (PhoneAction("Tap", element=998), "no element 998"),
         (PhoneAction("Tap", at=(400, 1)), "outside"),
     ):
-        with pytest.raises(ActionError, match=message):
+        with pytest.raises(IllegalCommand, match=message):
             place_of(action, tree, (400, 800))

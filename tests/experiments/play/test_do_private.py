@@ -37,6 +37,7 @@ class Fake:
     size, prompt, max_completions, ending = (200, 100), "screen", 5, None
     instruction = f"write {{note={NOTE}}} and {{pin=4711}}"
     texts: Sequence[Placed] = ()
+    commands, command = str, Command
 
     def __init__(self, *elements: ScreenElement) -> None:
         self.elements = elements

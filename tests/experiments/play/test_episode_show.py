@@ -14,6 +14,7 @@ from PIL import Image
 
 from sdg.agents.agents import RandomAgent, Task, play_task
 from sdg.deduction.episode import EpisodeResult
+from sdg.envs.babyai.world import BabyAIWorld
 from sdg.experiments.play import film
 from sdg.experiments.play.film import BAD, LAST_MS, RUNNING, episode_gif
 
@@ -87,8 +88,8 @@ def test_long_episodes_are_thinned_and_the_last_frame_stays() -> None:
 def test_only_what_is_shown_is_rendered(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     rendered: list[int] = []
     monkeypatch.setattr(film, "MAX_MOMENTS", 12)
-    picture = film._Stage.picture
-    monkeypatch.setattr(film._Stage, "picture", lambda stage: rendered.append(stage.steps) or picture(stage))
+    render = BabyAIWorld.render
+    monkeypatch.setattr(BabyAIWorld, "render", lambda world: rendered.append(world.steps) or render(world))
     idle = CALL | {"steps": 0}
     many = row(*[idle] * number)
     apart = row() | {"trace": [part | {"calls": [idle]} for part in row()["trace"] * (number // 2)]}

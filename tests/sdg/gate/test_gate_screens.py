@@ -162,7 +162,7 @@ def test_final_presses_need_a_yes(name: str, argument: str) -> None:
     questions: list[str] = []
     yes = ConfirmGuard(lambda question: bool(questions.append(question)) or True)
     assert yes.feasible(command, NOW).passed
-    assert (yes.asked, len(questions)) == (1, 1)
+    assert len(questions) == 1
     assert str(command) in questions[0]
     assert not ConfirmGuard(lambda question: "yes").feasible(command, NOW).passed  # type: ignore[arg-type,return-value]
 
@@ -264,8 +264,7 @@ def test_nobody_is_asked_about_the_rest() -> None:
         Command("CLICK_COORDS", "16,92"),
         Command("TYPE_TEXT", "send"),
     ):
-        assert guard.feasible(command, NOW).passed
-    assert guard.asked == 0
+        assert guard.feasible(command, NOW).reason == "nothing final"
     broken = GuardChain(rules=[ConfirmGuard(lambda question: 1 / 0 > 0)])
     assert not broken.feasible(Command("click", "the 'Send' button"), NOW).passed
 

@@ -256,7 +256,7 @@ def test_what_cannot_be_undone_is_asked_about() -> None:
     assert not guard.feasible(commands["Delete"], desktop.observe()).passed
     assert guard.feasible(commands["Save"], desktop.observe()).passed
     assert not guard.feasible(Command("Tap", "50,25"), desktop.observe()).passed
-    assert guard.asked == len(questions) == 2
+    assert len(questions) == 2
     chain = GuardChain(rules=[PhoneGuard(), ConfirmGuard()])
     model = FakeModel([json.dumps({"commands": [act("Tap", element=number(desktop, "Delete"))]})])
     phone = ScriptedPhone(screen)

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from sdg.envs.phone.actions import ActionError, DeviceLost
+from sdg.envs.phone.actions import DeviceLost, IllegalCommand
 from sdg.envs.ui.parser.screen import picture_of
 from sdg.gate.executor import GuardChain
 from sdg.gate.phones import PhoneGuard
@@ -39,11 +39,11 @@ def test_values_are_masked_in_tree_picture_and_record_and_filled_when_they_are_t
         assert (picture[100:150, 0:400] == 120).all()
         assert not (picture[0:50, 0:100] == 120).all()
     assert desktop.steps[0].action.text == "{code}"
-    with pytest.raises(ActionError, match="no value"):
+    with pytest.raises(IllegalCommand, match="no value"):
         PrivateDevice(phone, protector).type_text("{nothing}")
 
 
-@pytest.mark.parametrize("kind", [DeviceLost, ActionError])
+@pytest.mark.parametrize("kind", [DeviceLost, IllegalCommand])
 def test_a_phone_that_quotes_what_it_was_to_type_is_masked(kind: type[Exception]) -> None:
     phone = ScriptedPhone(dump(FIELD))
 

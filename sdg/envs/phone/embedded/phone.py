@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sdg.envs.phone.actions import LONG_PRESS_SECONDS, ActionError, DeviceLost, Key, Point
+from sdg.envs.phone.actions import LONG_PRESS_SECONDS, DeviceLost, IllegalCommand, Key, Point
 from sdg.envs.ui.browser import SCALE, Browser
 
 WIDTH, HEIGHT = 360, 720
@@ -56,14 +56,10 @@ class EmbeddedPhone:
 
     def reset(self, seed: int) -> None:
         """Begin with the state of a seed, on the home screen."""
-        self.restore(initial_state(seed))
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Begin with a state that `state` gave."""
         with self._answering():
             if self._page.url != self._address:
                 self._page.goto(self._address)
-        self._do("reset", json.dumps(state))
+        self._do("reset", json.dumps(initial_state(seed)))
 
     def state(self) -> dict[str, Any]:
         """Everything that is on the phone, as JSON: to check tasks by, never for an agent."""
@@ -112,7 +108,7 @@ class EmbeddedPhone:
     def type_text(self, text: str) -> None:
         """Replace what is in the focused field."""
         if not self._now[2]:
-            raise ActionError("no field has the focus: tap the field first, then Type")
+            raise IllegalCommand("no field has the focus: tap the field first, then Type")
         self._do("type", text)
 
     def press(self, key: Key) -> None:

@@ -63,9 +63,9 @@ def _engine() -> Any:
     )
 
 
-def read_lines(picture: np.ndarray, least: float = LEAST_CONFIDENCE) -> Sequence[TextLine]:
-    """The text lines of a picture, RGB u8 (height, width, 3), sorted by y, then x; with a `least` of 0 also those of
-    which nothing is read, with "" and 0."""
+def read_lines(picture: np.ndarray) -> Sequence[TextLine]:
+    """The text lines of a picture, RGB u8 (height, width, 3), sorted by y, then x; also those of which nothing is read,
+    with "" and 0."""
     with _ONE_AT_A_TIME:
         output = _engine()(np.ascontiguousarray(picture[:, :, ::-1]), use_det=True, use_cls=False, use_rec=True)
     if output.boxes is None:
@@ -74,9 +74,7 @@ def read_lines(picture: np.ndarray, least: float = LEAST_CONFIDENCE) -> Sequence
         _line(text, _without_margin(corners), score)
         for corners, text, score in zip(output.boxes, output.txts, output.scores, strict=True)
     ]
-    return tuple(
-        sorted((line for line in lines if line.confidence >= least), key=lambda line: (line.box[1], line.box[0]))
-    )
+    return tuple(sorted(lines, key=lambda line: (line.box[1], line.box[0])))
 
 
 def read_line(picture: np.ndarray, box: tuple[int, int, int, int], least: float = LEAST_CONFIDENCE) -> TextLine | None:

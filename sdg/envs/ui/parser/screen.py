@@ -114,7 +114,7 @@ def parse(picture: np.ndarray) -> Screen:
     """The elements of a screenshot, RGB u8 (h, w, 3); on MiniWoB++'s pages outlines are found that the detector left
     out; on larger ones lines are cut where they hold more than one text, and what the finders left out is read."""
     detections = detect(picture)
-    read = read_lines(picture, least=0.0)
+    read = read_lines(picture)
     lines = [line for line in read if line.confidence >= LEAST_CONFIDENCE]
     if picture.shape[:2] == (SCREEN, SCREEN):
         return add_outlines(picture, merge(picture, detections, lines))
