@@ -137,11 +137,17 @@ class Guard:
 
         Raises `Refused` with all that is wrong, with line numbers where they are known.
         """
-        fixed = {name for name, signature in self.signatures.items() if not signature.weak}
         try:
             tree = parse(source, at_most=self.source_bytes)
-            weaver = Weaver(tree, fields=self.fields, functions=self.signatures, errors=self.errors,
-                            bound=names_bound(tree), fixed=fixed | (self.errors.keys() - EXCEPTIONS))  # fmt: skip
+            weaver = Weaver(
+                tree,
+                fields=self.fields,
+                functions=self.signatures,
+                errors=self.errors,
+                bound=names_bound(tree),
+                fixed={name for name, signature in self.signatures.items() if not signature.weak}
+                | (self.errors.keys() - EXCEPTIONS),
+            )
             entry_name = entry_of(tree, entry, weaver.refuse, is_truth=self.returns is bool)
             lasts = is_static(tree)  # asked before weaving changes the tree
             code = weaver.compile(tree)
@@ -263,8 +269,8 @@ class GuardedFunction(Library):
 
     def line_of(self, error: BaseException) -> int:
         """The line of the source that an exception passed through last, 0 when none."""
-        steps = walk_tb(error.__traceback__)  # clean-up code has no line
-        return [0, *(line or 0 for frame, line in steps if frame.f_code.co_filename == FILENAME and line)][-1]
+        frames = walk_tb(error.__traceback__)  # clean-up code has no line
+        return [0, *(line for frame, line in frames if line and frame.f_code.co_filename == FILENAME)][-1]
 
     def _error_for_caller(self, error: BaseException) -> BaseException:
         """The exception that a caller sees for one that left the generated code."""
@@ -299,9 +305,9 @@ class GuardedFunction(Library):
             "function'": "call the function first, as in name()", "'method'": "call the function first, as in name()",
             "'NoneType' object": "it is None here: ask `is not None` first",
         }  # fmt: skip
-        hints = signs.items() if isinstance(error, TypeError | AttributeError) else ()
-        hint = next((f": {hint}" for sign, hint in hints if sign in text[:200]), "")
-        return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text) + hint
+        hint = next((f": {hint}" for sign, hint in signs.items() if sign in text[:200]), "")
+        printable = "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text)
+        return printable + hint if isinstance(error, TypeError | AttributeError) else printable
 
     def _result(self, value: Any) -> Any:
         """A copy of an entry function's value; functions and iterators become None."""

@@ -62,15 +62,9 @@ def entry_of(tree: ast.Module, entry: str, refuse: Refuse, *, is_truth: bool = F
         return ""
     if ast.unparse(functions[entry].args):
         refuse(functions[entry], f"{entry}() must take no arguments: write def {entry}():")
-    inside = set[ast.AST]().union(
-        *(
-            ast.walk(node)
-            for node in ast.walk(functions[entry])
-            if isinstance(node, ast.FunctionDef) and node is not functions[entry]
-        )
-    )
-    for node in ast.walk(functions[entry]) if is_truth else ():
-        if isinstance(node, ast.Return) and isinstance(node.value, ast.BoolOp) and node not in inside:
+    inner = {node for node in ast.walk(functions[entry]) if isinstance(node, ast.FunctionDef)} - {functions[entry]}
+    for node in {*ast.walk(functions[entry])}.difference(*map(ast.walk, inner)) if is_truth else ():
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.BoolOp):
             node.value = ast.UnaryOp(op=ast.Not(), operand=ast.UnaryOp(op=ast.Not(), operand=node.value))
     return entry
 
