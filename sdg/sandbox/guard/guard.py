@@ -198,9 +198,10 @@ class GuardedFunction(Library):
             raise self._error_for_caller(error) from None
 
     def wrap(self, signature: Signature) -> Callable[..., Any]:
-        """The function under a signature's name, with its arguments and its value checked.
+        """The function under a signature's name; what it is given and returns becomes fresh plain data.
 
-        Each call costs a step, so that none is possible when the budget is spent.
+        Each call costs a step, so that none is possible when the budget is spent. The function raises `HostFault` where
+        what it wraps returns anything else.
         """
         name, words = signature.name, signature.keywords
         least, most = signature.least, signature.most
@@ -226,7 +227,12 @@ class GuardedFunction(Library):
             except BaseException as error:
                 self._stop(self._stop_error or error)
                 raise
-            return value if type(value) in self.flat else self._fresh(value, name)
+            if type(value) in self.flat:
+                return value
+            try:
+                return self.charge_made(self._copy(value, _VALUE_KINDS))
+            except TypeError as error:
+                raise self._stop(HostFault(f"{name}() returned what generated code may not hold: {error}")) from None
 
         call.__qualname__ = name
         return call
@@ -235,13 +241,6 @@ class GuardedFunction(Library):
         """End the run for the host: no budget is left, so no further call reaches the host."""
         self._stop_error, self.left = error, -1
         return error
-
-    def _fresh(self, value: Any, name: str) -> Any:
-        """A function's return value as fresh plain data. Raises `HostFault` for anything else."""
-        try:
-            return self.charge_made(self._copy(value, _VALUE_KINDS))
-        except TypeError as error:
-            raise self._stop(HostFault(f"{name}() returned what generated code may not hold: {error}")) from None
 
     def receive(self, value: Any) -> Any:
         """An argument on its way to the host: plain types, or records that it returned; containers are copied."""

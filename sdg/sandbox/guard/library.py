@@ -72,7 +72,7 @@ class Library(Meter):
         }
         self.calls: dict[str, Any] = (
             self._operators()
-            | self._functions()
+            | self._own_functions()
             | {
                 prefix + name: function
                 for (prefix, module), rows in FUNCTIONS.items()
@@ -255,7 +255,7 @@ class Library(Meter):
 
     # Functions ------------------------------------------------------------------------------------------------------
 
-    def _functions(self) -> dict[str, Any]:
+    def _own_functions(self) -> dict[str, Any]:
         """Builtins and members of modules without a row."""
         return {
             "callable": lambda value: isinstance(value, FunctionType | MethodType | BuiltinMethodType),

@@ -71,10 +71,8 @@ def entry_of(tree: ast.Module, entry: str, refuse: Refuse, *, is_truth: bool = F
 
 def _check_top(tree: ast.Module, refuse: Refuse) -> None:
     """Refuse top-level statements other than functions and constants, and changes of constants."""
-    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    names = _MAKERS.union(
-        *map(names_at_top, tree.body), (alias.asname or alias.name for node in imports for alias in node.names)
-    )
+    aliases = [alias for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names]
+    names = _MAKERS.union(*map(names_at_top, tree.body), (alias.asname or alias.name for alias in aliases))
     for statement in tree.body:
         if not isinstance(statement, _STATEMENTS) and not _is_harmless(statement, names):
             refuse(statement, "outside functions only constants such as NAME = 'some text' are allowed: leave this "

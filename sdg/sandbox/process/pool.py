@@ -184,8 +184,14 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
             member.has_full_memory = member.has_begun = False
             member.board.clear()
             member.began_at = member.heard_at = time.monotonic()
-            call = pickle.dumps((queue.function, queue.jobs[number]))
-            self._send(member, {"id": number, "main": _script_of(queue.function), "call": call})
+            self._send(
+                member,
+                {
+                    "id": number,
+                    "main": _script_of(queue.function),
+                    "call": pickle.dumps((queue.function, queue.jobs[number])),
+                },
+            )
 
     def _look(self, queue: _JobQueue) -> Iterator[tuple[int, Any]]:
         """Read the workers' messages for a moment, and judge workers that are silent."""
@@ -298,8 +304,7 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
             queue.waiting.append(member.job)
             self._end(member)
         else:
-            exit_text = f"its process {_describe_exit(member.process.poll())}"
-            reason = "it ran out of memory" if member.has_full_memory else exit_text
+            reason = "it ran out of memory" if member.has_full_memory else _describe_exit(member.process.poll())
             times = f", {self.tries} times" if self.tries > 1 else ""
             yield from self._lose(member, f"{reason}{times}", hung=False)
 
@@ -387,8 +392,8 @@ def make_sendable(error: Exception) -> Exception:
 def _describe_exit(code: int | None) -> str:
     if code is not None and code < 0:
         with contextlib.suppress(ValueError):
-            return f"was ended by {signal.Signals(-code).name}"
-    return f"ended with status {code}"
+            return f"its process was ended by {signal.Signals(-code).name}"
+    return f"its process ended with status {code}"
 
 
 def _last_words(errors: IO[bytes]) -> str:
