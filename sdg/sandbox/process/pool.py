@@ -184,14 +184,8 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
             member.has_full_memory = member.has_begun = False
             member.board.clear()
             member.began_at = member.heard_at = time.monotonic()
-            self._send(
-                member,
-                {
-                    "id": number,
-                    "main": _script_of(queue.function),
-                    "call": pickle.dumps((queue.function, queue.jobs[number])),
-                },
-            )
+            call = pickle.dumps((queue.function, queue.jobs[number]))
+            self._send(member, {"id": number, "main": _script_of(queue.function), "call": call})
 
     def _look(self, queue: _JobQueue) -> Iterator[tuple[int, Any]]:
         """Read the workers' messages for a moment, and judge workers that are silent."""
