@@ -133,9 +133,6 @@ class Inputs:
         """Logits f32 (n, actions) for the frames' actions, in the order of the world's actions, as a new array."""
         return logits.copy()
 
-    def to_world_row(self, logits: np.ndarray, frame: int) -> None:
-        """Put one row's logits f32 (actions,) into the order of the world's actions, in place."""
-
     def actions_to_world(self, actions: np.ndarray, frames: np.ndarray) -> np.ndarray:
         """The chosen actions (n,) as the world numbers them."""
         return actions

@@ -86,9 +86,10 @@ class Registry(Generic[T]):
             public = [exported for exported in vars(module) if not exported.startswith("_")]
             hint = f"; it has {', '.join(public[:12])}" if public else ""
             raise RegistryError(f"the {self.what} {name!r}: {module_name} has no {attribute!r}{hint}") from None
-        found = cast(T, require(value, needs, what=f"the {self.what} {name!r}"))
+        if absent := [need for need in needs if not hasattr(value, need)]:
+            raise RegistryError(f"the {self.what} {name!r} ({type(value).__name__}) lacks {' and '.join(absent)}")
         self.named.add(name)
-        return found
+        return cast(T, value)
 
     def _import(self, module_name: str, name: str) -> object:
         # A console script has its own folder on the path, not the one that the user stands in. At the end of the path
@@ -107,11 +108,3 @@ class Registry(Generic[T]):
                 words = " ".join(str(error).split())[:200]
                 reason = f"importing {module_name} raises {type(error).__name__}: {words}"
             raise RegistryError(f"the {self.what} {name!r}: {reason}") from error
-
-
-def require(value: object, needs: Sequence[str], *, what: str) -> object:
-    """`value` itself. Raises RegistryError where it lacks one of the attributes `needs`."""
-    absent = [need for need in needs if not hasattr(value, need)]
-    if absent:
-        raise RegistryError(f"{what} ({type(value).__name__}) lacks {' and '.join(absent)}")
-    return value

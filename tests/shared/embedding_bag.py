@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from sdg.skills.learning.gradients import Batch, Inputs, Loss, Network
+from sdg.skills.learning.gradients import VALUE_WEIGHT, Batch, Inputs, Network
+from sdg.skills.settings import PPOSettings
 
 
 class BagNetwork(Network):
@@ -30,7 +31,7 @@ class BagNetwork(Network):
             out = self._outputs(inputs, np.arange(samples.start, samples.stop)).numpy()
         return out[:, :-1], out[:, -1]
 
-    def compute_gradient(self, inputs: Inputs, batch: Batch, chosen: np.ndarray, loss: Loss) -> None:
+    def compute_gradient(self, inputs: Inputs, batch: Batch, chosen: np.ndarray, settings: PPOSettings) -> None:
         """Leave the mean gradient over the samples `chosen` i64 (m,) in the tensors."""
         actions, before, advantages, returns = (
             torch.from_numpy(column[chosen])
@@ -40,12 +41,12 @@ class BagNetwork(Network):
         logs = functional.log_softmax(out[:, :-1], dim=1)
         advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
         ratio = torch.exp(logs.gather(1, actions[:, None])[:, 0] - before)
-        clipped = ratio.clamp(1 - loss.clip_range, 1 + loss.clip_range)
+        clipped = ratio.clamp(1 - settings.clip_range, 1 + settings.clip_range)
         entropy = -(logs.exp() * logs).sum(1).mean()
         policy = -torch.min(advantages * ratio, advantages * clipped).mean()
         value = functional.mse_loss(out[:, -1], returns)
         vars(self)["adam"].zero_grad()
-        (policy - loss.ent_coef * entropy + loss.vf_coef * value).backward()
+        (policy - settings.ent_coef * entropy + VALUE_WEIGHT * value).backward()
 
     def adam_step(self, learning_rate: float, max_grad_norm: float) -> None:
         """One step of torch's Adam along the gradient, cut to `max_grad_norm`."""

@@ -70,9 +70,8 @@ def model_of(maze: Maze) -> Any:
     for row, line in enumerate(maze.walls):
         for column in (column for column, wall in enumerate(line) if wall):
             place = [*maze.centre(row, column), SIZE / 4]
-            box = mujoco.mjtGeom.mjGEOM_BOX
             spec.worldbody.add_geom(
-                type=box, pos=place, size=[SIZE / 2, SIZE / 2, SIZE / 4], contype=1, conaffinity=1
+                type=mujoco.mjtGeom.mjGEOM_BOX, pos=place, size=[SIZE / 2, SIZE / 2, SIZE / 4], contype=1, conaffinity=1
             )  # fmt: skip
     return spec.compile()
 

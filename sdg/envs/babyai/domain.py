@@ -13,7 +13,7 @@ from sdg.envs.babyai.perception import memory, paper
 from sdg.envs.babyai.perception.description import LOCATIONS, Target, mentions, parse, text
 from sdg.envs.babyai.perception.pixels import PixelWorld
 from sdg.envs.babyai.perception.snapshot import FOR_CHECKS, FUNCTIONS, RECORD_TEXT, BabyAIPerception, Object
-from sdg.envs.babyai.practice.batch_world import COLUMN_READER, WAIT, BabyAIRows
+from sdg.envs.babyai.practice.batch_world import COLUMN_READER, NO_LIMIT, WAIT, BabyAIRows, begin_rows
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS, NO_TARGET
 from sdg.envs.babyai.world import BabyAIWorld
 from sdg.envs.batch import ColumnReader
@@ -137,7 +137,9 @@ class BabyAI(Domain):
 
     def begin(self, layouts: LevelBank, chosen: np.ndarray) -> BabyAIRows:
         """Row i as layout `chosen[i]` begins."""
-        return self.blank(len(chosen)).begin(layouts, chosen)
+        rows, numbers = self.blank(len(chosen)), np.asarray(chosen, np.int64)
+        begin_rows(rows.state, rows.memory, layouts.layouts, np.arange(len(numbers)), numbers, rows.views, NO_LIMIT)
+        return rows
 
     def blank(self, n: int) -> BabyAIRows:
         """n rows to `put` moments into."""

@@ -137,11 +137,17 @@ class Guard:
 
         Raises `Refused` with all that is wrong, with line numbers where they are known.
         """
-        fixed = {name for name, signature in self.signatures.items() if not signature.weak}
         try:
             tree = parse(source, at_most=self.source_bytes)
-            weaver = Weaver(tree, fields=self.fields, functions=self.signatures, errors=self.errors,
-                            bound=names_bound(tree), fixed=fixed | (self.errors.keys() - EXCEPTIONS))  # fmt: skip
+            weaver = Weaver(
+                tree,
+                fields=self.fields,
+                functions=self.signatures,
+                errors=self.errors,
+                bound=names_bound(tree),
+                fixed={name for name, signature in self.signatures.items() if not signature.weak}
+                | (self.errors.keys() - EXCEPTIONS),
+            )
             entry_name = entry_of(tree, entry, weaver.refuse, is_truth=self.returns is bool)
             lasts = is_static(tree)  # asked before weaving changes the tree
             code = weaver.compile(tree)
@@ -192,9 +198,10 @@ class GuardedFunction(Library):
             raise self._error_for_caller(error) from None
 
     def wrap(self, signature: Signature) -> Callable[..., Any]:
-        """The function under a signature's name, with its arguments and its value checked.
+        """The function under a signature's name; what it is given and returns becomes fresh plain data.
 
-        Each call costs a step, so that none is possible when the budget is spent.
+        Each call costs a step, so that none is possible when the budget is spent. The function raises `HostFault` where
+        what it wraps returns anything else.
         """
         name, words = signature.name, signature.keywords
         least, most = signature.least, signature.most
@@ -220,7 +227,12 @@ class GuardedFunction(Library):
             except BaseException as error:
                 self._stop(self._stop_error or error)
                 raise
-            return value if type(value) in self.flat else self._fresh(value, name)
+            if type(value) in self.flat:
+                return value
+            try:
+                return self.charge_made(self._copy(value, _VALUE_KINDS))
+            except TypeError as error:
+                raise self._stop(HostFault(f"{name}() returned what generated code may not hold: {error}")) from None
 
         call.__qualname__ = name
         return call
@@ -229,13 +241,6 @@ class GuardedFunction(Library):
         """End the run for the host: no budget is left, so no further call reaches the host."""
         self._stop_error, self.left = error, -1
         return error
-
-    def _fresh(self, value: Any, name: str) -> Any:
-        """A function's return value as fresh plain data. Raises `HostFault` for anything else."""
-        try:
-            return self.charge_made(self._copy(value, _VALUE_KINDS))
-        except TypeError as error:
-            raise self._stop(HostFault(f"{name}() returned what generated code may not hold: {error}")) from None
 
     def receive(self, value: Any) -> Any:
         """An argument on its way to the host: plain types, or records that it returned; containers are copied."""
@@ -263,8 +268,8 @@ class GuardedFunction(Library):
 
     def line_of(self, error: BaseException) -> int:
         """The line of the source that an exception passed through last, 0 when none."""
-        steps = walk_tb(error.__traceback__)  # clean-up code has no line
-        return [0, *(line or 0 for frame, line in steps if frame.f_code.co_filename == FILENAME and line)][-1]
+        frames = walk_tb(error.__traceback__)  # clean-up code has no line
+        return [0, *(line for frame, line in frames if line and frame.f_code.co_filename == FILENAME)][-1]
 
     def _error_for_caller(self, error: BaseException) -> BaseException:
         """The exception that a caller sees for one that left the generated code."""
@@ -299,9 +304,9 @@ class GuardedFunction(Library):
             "function'": "call the function first, as in name()", "'method'": "call the function first, as in name()",
             "'NoneType' object": "it is None here: ask `is not None` first",
         }  # fmt: skip
-        hints = signs.items() if isinstance(error, TypeError | AttributeError) else ()
-        hint = next((f": {hint}" for sign, hint in hints if sign in text[:200]), "")
-        return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text) + hint
+        hint = next((f": {hint}" for sign, hint in signs.items() if sign in text[:200]), "")
+        printable = "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text)
+        return printable + hint if isinstance(error, TypeError | AttributeError) else printable
 
     def _result(self, value: Any) -> Any:
         """A copy of an entry function's value; functions and iterators become None."""

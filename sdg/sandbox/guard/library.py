@@ -70,12 +70,15 @@ class Library(Meter):
             "l": lambda part, first: self._lazy_part(part),
             "c": lambda part, first: self.in_order(part),
         }
-        rows_of_modules = {
-            prefix + name: function
-            for (prefix, module), rows in FUNCTIONS.items()
-            for name, function in self._row(module, rows)
-        }
-        self.calls: dict[str, Any] = self._operators() | self._builtins() | self._modules() | rows_of_modules
+        self.calls: dict[str, Any] = (
+            self._operators()
+            | self._own_functions()
+            | {
+                prefix + name: function
+                for (prefix, module), rows in FUNCTIONS.items()
+                for name, function in self._row(module, rows)
+            }
+        )
         self.calls |= {".set": self.calls["set"], ".dict": self.calls["dict"]}
         self._types = {self.calls[name]: kind for name, kind in PLAIN_TYPES.items()}
         self._types |= {self.calls[f".x_collections.{kind.__name__}"]: kind for kind in (Counter, Defaults, Deque)}
@@ -83,8 +86,8 @@ class Library(Meter):
         for kind, rows in METHOD_ROWS.items():
             for name, function in self._row(kind, rows):
                 methods.setdefault(name, {})[kind] = function
-        functions = [*self.calls.items(), *((name, method) for name, row in methods.items() for method in row.values())]
-        for name, function in functions:  # errors about a call's arguments show this name
+        own_methods = ((name, method) for name, row in methods.items() for method in row.values())
+        for name, function in chain(self.calls.items(), own_methods):  # errors about a call's arguments show this name
             if isinstance(function := getattr(function, "__func__", function), FunctionType):
                 function.__qualname__ = name.rpartition(".")[2]
         self.calls |= {f".m_{name}": dispatch(name, row) for name, row in methods.items()}
@@ -250,10 +253,10 @@ class Library(Meter):
         del value[index]
         self.drop_free_slots(value)
 
-    # Builtins -------------------------------------------------------------------------------------------------------
+    # Functions ------------------------------------------------------------------------------------------------------
 
-    def _builtins(self) -> dict[str, Method]:
-        """Builtins without a row."""
+    def _own_functions(self) -> dict[str, Any]:
+        """Builtins and members of modules without a row."""
         return {
             "callable": lambda value: isinstance(value, FunctionType | MethodType | BuiltinMethodType),
             "chr": lambda code: self.charge_made(chr(code).encode().decode()),  # ValueError for half a character
@@ -276,6 +279,33 @@ class Library(Meter):
             "sum": self.sum,
             ".getter": lambda receiver: (
                 self.tick(16) and (lambda wanted, default=None: self.calls[".m_get"](receiver, wanted, default))
+            ),
+            **{f".x_math.{name}": getattr(math, name) for name in ("e", "inf", "nan", "pi", "tau")},
+            ".x_math.prod": lambda items, *, start=1: reduce(self.calls[".mul"], self.to_list(items), start),
+            ".x_collections.Counter": lambda *items, **named: self.fill_new(Counter(), *items, **named),
+            ".x_collections.defaultdict": lambda factory=None, /, *items, **named: self.fill_new(
+                Defaults(factory), *items, **named
+            ),
+            ".x_collections.deque": lambda items=(), maxlen=None: self.charge_made(Deque(self.to_list(items), maxlen)),
+            ".x_heapq.nlargest": lambda n, items, key=None: self.sorted(items, key=key, reverse=True)[: max(0, n)],
+            ".x_heapq.nsmallest": lambda n, items, key=None: self.sorted(items, key=key)[: max(0, n)],
+            ".x_itertools.accumulate": lambda items, function=None, *, initial=None: self.lazy(
+                itertools.accumulate(self.lazy(items), function or self.calls[".add"], initial=initial)
+            ),
+            ".x_itertools.groupby": lambda items, key=None: self.lazy(
+                (mark, self.lazy(rows)) for mark, rows in itertools.groupby(self.lazy(items), self.marker(key))
+            ),
+            ".x_itertools.product": lambda *items, repeat=1: self.lazy(
+                itertools.product(
+                    *self.calls[".mul"]([self.to_list(pool) for pool in items], repeat), repeat=min(repeat, 0) or 1
+                ),
+                len(items),
+            ),
+            ".x_itertools.zip_longest": lambda *items, fillvalue=None: self.lazy(
+                itertools.zip_longest(*map(self._lazy_part, items), fillvalue=fillvalue), len(items)
+            ),
+            ".x_itertools.starmap": lambda function, rows: self.lazy(
+                itertools.starmap(function, map(self.to_list, self.lazy(rows))), 1
             ),
         }
 
@@ -312,37 +342,7 @@ class Library(Meter):
         """The values that max or min compares, given one by one or in one container."""
         return [self._looks["i"](items[0], ())] if len(items) == 1 else items
 
-    # Modules and methods --------------------------------------------------------------------------------------------
-
-    def _modules(self) -> dict[str, Any]:
-        return {f".x_math.{name}": getattr(math, name) for name in ("e", "inf", "nan", "pi", "tau")} | {
-            ".x_math.prod": lambda items, *, start=1: reduce(self.calls[".mul"], self.to_list(items), start),
-            ".x_collections.Counter": lambda *items, **named: self.fill_new(Counter(), *items, **named),
-            ".x_collections.defaultdict": lambda factory=None, /, *items, **named: self.fill_new(
-                Defaults(factory), *items, **named
-            ),
-            ".x_collections.deque": lambda items=(), maxlen=None: self.charge_made(Deque(self.to_list(items), maxlen)),
-            ".x_heapq.nlargest": lambda n, items, key=None: self.sorted(items, key=key, reverse=True)[: max(0, n)],
-            ".x_heapq.nsmallest": lambda n, items, key=None: self.sorted(items, key=key)[: max(0, n)],
-            ".x_itertools.accumulate": lambda items, function=None, *, initial=None: self.lazy(
-                itertools.accumulate(self.lazy(items), function or self.calls[".add"], initial=initial)
-            ),
-            ".x_itertools.groupby": lambda items, key=None: self.lazy(
-                (mark, self.lazy(rows)) for mark, rows in itertools.groupby(self.lazy(items), self.marker(key))
-            ),
-            ".x_itertools.product": lambda *items, repeat=1: self.lazy(
-                itertools.product(
-                    *self.calls[".mul"]([self.to_list(pool) for pool in items], repeat), repeat=min(repeat, 0) or 1
-                ),
-                len(items),
-            ),
-            ".x_itertools.zip_longest": lambda *items, fillvalue=None: self.lazy(
-                itertools.zip_longest(*map(self._lazy_part, items), fillvalue=fillvalue), len(items)
-            ),
-            ".x_itertools.starmap": lambda function, rows: self.lazy(
-                itertools.starmap(function, map(self.to_list, self.lazy(rows))), 1
-            ),
-        }
+    # Methods --------------------------------------------------------------------------------------------------------
 
     def _methods(self) -> dict[str, dict[type, Method]]:
         """Method by name and type of the receiver, where no row describes it."""

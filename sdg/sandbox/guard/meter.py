@@ -289,8 +289,9 @@ def require_length(size: int, kind: type = list) -> None:
     """Raises `TooLarge` for more characters, items or bits than one operation may make."""
     limit, unit = LIMITS[kind]
     if size > limit:
-        amount = size if size < 10**9 else "over 10**9"
-        raise TooLarge(f"the result would have {amount} {unit}; at most {limit} are allowed")
+        raise TooLarge(
+            f"the result would have {size if size < 10**9 else 'over 10**9'} {unit}; at most {limit} are allowed"
+        )
 
 
 def require_small(number: Any, most: int = 1000) -> Any:

@@ -62,25 +62,17 @@ def entry_of(tree: ast.Module, entry: str, refuse: Refuse, *, is_truth: bool = F
         return ""
     if ast.unparse(functions[entry].args):
         refuse(functions[entry], f"{entry}() must take no arguments: write def {entry}():")
-    inside = set[ast.AST]().union(
-        *(
-            ast.walk(node)
-            for node in ast.walk(functions[entry])
-            if isinstance(node, ast.FunctionDef) and node is not functions[entry]
-        )
-    )
-    for node in ast.walk(functions[entry]) if is_truth else ():
-        if isinstance(node, ast.Return) and isinstance(node.value, ast.BoolOp) and node not in inside:
+    inner = {node for node in ast.walk(functions[entry]) if isinstance(node, ast.FunctionDef)} - {functions[entry]}
+    for node in {*ast.walk(functions[entry])}.difference(*map(ast.walk, inner)) if is_truth else ():
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.BoolOp):
             node.value = ast.UnaryOp(op=ast.Not(), operand=ast.UnaryOp(op=ast.Not(), operand=node.value))
     return entry
 
 
 def _check_top(tree: ast.Module, refuse: Refuse) -> None:
     """Refuse top-level statements other than functions and constants, and changes of constants."""
-    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    names = _MAKERS.union(
-        *map(names_at_top, tree.body), (alias.asname or alias.name for node in imports for alias in node.names)
-    )
+    aliases = [alias for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names]
+    names = _MAKERS.union(*map(names_at_top, tree.body), (alias.asname or alias.name for alias in aliases))
     for statement in tree.body:
         if not isinstance(statement, _STATEMENTS) and not _is_harmless(statement, names):
             refuse(statement, "outside functions only constants such as NAME = 'some text' are allowed: leave this "

@@ -128,12 +128,12 @@ _COMPILING = threading.Lock()
 """Python 3.11 counts the depth of trees for all threads together, and filters of warnings hold for all threads, too."""
 
 
-def compile_tree(code: str | ast.Module, *, name: str = FILENAME, flags: int = 0) -> Any:
+def compile_tree(code: str | ast.Module, *, flags: int = 0) -> Any:
     """Compile a text or a tree. Raises `Refused` where Python can't compile it."""
     try:
         with _COMPILING, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return compile(code, name, "exec", flags, dont_inherit=True, optimize=0)
+            return compile(code, FILENAME, "exec", flags, dont_inherit=True, optimize=0)
     except SyntaxError as error:
         raise Refused(advice.syntax(error), line=error.lineno or 0) from None
     except (ValueError, TypeError, RecursionError, MemoryError, OverflowError) as error:

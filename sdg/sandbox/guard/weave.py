@@ -148,9 +148,8 @@ class Weaver(ast.NodeTransformer):
             )
         node.decorator_list = [call(".counted", units(*node.body))]
         inner = {part for part in ast.walk(node) if isinstance(part, ast.FunctionDef)} - {node}
-        nested = {part for function in inner for part in ast.walk(function)}
         outside = self._imports
-        self._imports = outside | self._imports_of({*ast.walk(node)} - nested)
+        self._imports = outside | self._imports_of({*ast.walk(node)}.difference(*map(ast.walk, inner)))
         self.generic_visit(node)
         self._imports = outside
         return node
@@ -217,8 +216,8 @@ class Weaver(ast.NodeTransformer):
             target.slice = load(name)
         elif isinstance(target, ast.Name):
             old = load(target.id)
-        operator = f".i{BINARY.get(type(node.op).__name__, '')}"
-        return ast.Assign(targets=[target], value=call(operator, old, self.visit(node.value)))
+        new = call(f".i{BINARY.get(type(node.op).__name__, '')}", old, self.visit(node.value))
+        return ast.Assign(targets=[target], value=new)
 
     # Expressions ----------------------------------------------------------------------------------------------------
 
@@ -227,8 +226,9 @@ class Weaver(ast.NodeTransformer):
         sides = node.left, node.right
         if not isinstance(node.op, ast.BitOr) or PLAIN_TYPES.keys().isdisjoint(map(self._free_name, sides)):
             return self.generic_visit(node)
-        kinds = [kind for side in map(self.visit, sides) for kind in getattr(side, "elts", [side])]
-        return ast.Tuple(elts=kinds, ctx=ast.Load())
+        return ast.Tuple(
+            elts=[kind for side in map(self.visit, sides) for kind in getattr(side, "elts", [side])], ctx=ast.Load()
+        )
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         wrapper = call(".counted", units(node.body))
@@ -256,8 +256,8 @@ class Weaver(ast.NodeTransformer):
         if not isinstance(node.ctx, ast.Load):
             self.refuse(node, f"{node.attr} cannot be set: what functions return is read-only; use a variable")
         elif node.attr not in {*self._fields, *METHODS}:
-            is_owner_known = all(name in self._names or name in self._imports for name in loads(node.value))
-            if node.attr in self._functions or is_owner_known:  # an unknown owner is refused instead
+            # An unknown owner is refused instead.
+            if node.attr in self._functions or {*self._names, *self._imports}.issuperset(loads(node.value)):
                 self.refuse(node, advice.attribute(node, fields=self._fields, functions=self._functions))
         elif owner in PLAIN_TYPES or node.attr not in {*self._fields, "get"}:
             self.refuse(node, f"{node.attr} is a method: it can only be called, as in value.{node.attr}(...)")
@@ -278,8 +278,11 @@ class Weaver(ast.NodeTransformer):
             node.func = self.visit(function)
             if isinstance(function, ast.Attribute) and function.attr in self._fields:
                 self.refuse(node, f"{function.attr} is a value, not a method: write it without brackets")
-        is_consumed = self._free_name(function) in _CONSUMERS and len(node.args) == 1 and not node.keywords
-        is_raw = is_consumed and isinstance(node.args[0], ast.GeneratorExp) and self._raw < MAX_RAW
+        is_raw = (
+            self._free_name(function) in _CONSUMERS
+            and [*map(type, node.args), *node.keywords] == [ast.GeneratorExp]
+            and self._raw < MAX_RAW
+        )
         self._raw += is_raw
         node.args = [*receiver, *map(self.visit_ListComp if is_raw else self.visit, node.args)]
         self._raw -= is_raw

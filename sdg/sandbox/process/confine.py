@@ -107,8 +107,9 @@ def limit(limits: Limits) -> dict[str, str]:
     }
     report["no network (namespace)"] = _try(lambda: _call("unshare", _CLONE_NEWNET | _CLONE_NEWIPC))
     if report["no network (namespace)"] != "on":
-        own_user = _CLONE_NEWUSER | _CLONE_NEWNET | _CLONE_NEWIPC
-        report["no network (namespace)"] = _try(lambda: _call("unshare", own_user))
+        report["no network (namespace)"] = _try(
+            lambda: _call("unshare", _CLONE_NEWUSER | _CLONE_NEWNET | _CLONE_NEWIPC)
+        )
     return report | {"no capabilities": _try(_drop_capabilities)}
 
 
@@ -156,8 +157,7 @@ def _call(name: str, *arguments: Any) -> int:
 def _drop_capabilities() -> None:
     """Drop what root may do beyond other users, such as reading the memory of any process: version 3 of capset(2)."""
     header = struct.pack("<Ii", 0x20080522, 0)
-    no_rights = bytes(24)  # three sets, each of two words
-    _call("capset", ctypes.c_char_p(header), ctypes.c_char_p(no_rights))
+    _call("capset", ctypes.c_char_p(header), ctypes.c_char_p(bytes(24)))  # no right in three sets, each of two words
 
 
 def die_with_parent() -> str:

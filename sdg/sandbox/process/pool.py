@@ -299,8 +299,7 @@ class Pool(contextlib.AbstractContextManager["Pool"]):
             queue.waiting.append(member.job)
             self._end(member)
         else:
-            how = _describe_exit(member.process.poll())
-            reason = "it ran out of memory" if member.has_full_memory else f"its process {how}"
+            reason = "it ran out of memory" if member.has_full_memory else _describe_exit(member.process.poll())
             yield from self._lose(member, f"{reason}{f', {tries} times' if tries > 1 else ''}", hung=False)
 
     def _lose(self, member: _Member, reason: str, *, hung: bool = True) -> Iterator[tuple[int, Any]]:
@@ -387,8 +386,8 @@ def make_sendable(error: Exception) -> Exception:
 def _describe_exit(code: int | None) -> str:
     if code is not None and code < 0:
         with contextlib.suppress(ValueError):
-            return f"was ended by {signal.Signals(-code).name}"
-    return f"ended with status {code}"
+            return f"its process was ended by {signal.Signals(-code).name}"
+    return f"its process ended with status {code}"
 
 
 def _last_words(errors: IO[bytes]) -> str:

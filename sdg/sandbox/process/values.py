@@ -94,8 +94,11 @@ def _tree(value: Any, arrays: list[bytes]) -> Any:
         arrays.append(np.ascontiguousarray(value).tobytes())
         return ["array" if isinstance(value, np.ndarray) else "scalar", value.dtype.str, list(value.shape), offset]
     if is_dataclass(value) and not isinstance(value, type):
-        content = {field.name: _tree(getattr(value, field.name), arrays) for field in fields(value) if field.init}
-        return ["value", class_name(type(value)), content]
+        return [
+            "value",
+            class_name(type(value)),
+            {field.name: _tree(getattr(value, field.name), arrays) for field in fields(value) if field.init},
+        ]
     raise BadFrame(f"the answer holds {type(value).__name__}, which is no data: {value!r:.80}")
 
 

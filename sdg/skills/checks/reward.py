@@ -128,10 +128,6 @@ class BatchReward:
                 except Unsupported:  # later calls don't try this form again
                     self._form_of[self._form_of == number] = -1
         for i in np.flatnonzero(~certain).tolist():
-            fired[i] = ask(self.checks[check_of[i]], self.domain, memory=memory, row=i)
+            check = compile_check(self.checks[check_of[i]], self.domain)
+            fired[i] = check.fires(self.domain.snapshot(memory, i))
         return fired
-
-
-def ask(check: CheckFunction, domain: Domain, *, memory: Any, row: int) -> bool:
-    """The interpreted answer of a check about one row; False where it fails."""
-    return compile_check(check, domain).fires(domain.snapshot(memory, row))

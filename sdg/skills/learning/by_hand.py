@@ -115,8 +115,12 @@ def learn_library(
                 steps=result.environment_steps,
             )
         )
-    weights = {name: policy.weights for name, policy in policies.items()}
-    return SkillLibrary(tuple(skills), weights, {"level": level, "seed": seed}, domain.name)
+    return SkillLibrary(
+        skills=tuple(skills),
+        weights={name: policy.weights for name, policy in policies.items()},
+        provenance={"level": level, "seed": seed},
+        domain=domain.name,
+    )
 
 
 def starts_after(
@@ -200,16 +204,24 @@ def learn_skill(
         seed=seed,
         steps=walked_steps + trial_steps + result.environment_steps,
     )
-    curve = tuple((point.environment_steps, point.validation_success) for point in result.curve)
-    return LearnedSkill(skill, result.weights, domain.name, curve)
+    return LearnedSkill(
+        skill=skill,
+        weights=result.weights,
+        domain=domain.name,
+        curve=tuple((point.environment_steps, point.validation_success) for point in result.curve),
+    )
 
 
 def measure_skill(
     spec: SkillSpec, policy: Policy, *, level: str, domain: Domain, argument: str, learner: str, seed: int, steps: int
 ) -> Skill:
     """A skill and how often its policy reaches the check (written for `argument`) on held-out layouts of a level."""
-    layout_seeds = seeds("evaluation", count=EVALUATION_SEEDS, seed=seed, level=level)
-    held_out = beginnings(domain, level, layout_seeds, template=CheckTemplate(spec.check, argument))
+    held_out = beginnings(
+        domain,
+        level,
+        seeds("evaluation", count=EVALUATION_SEEDS, seed=seed, level=level),
+        template=CheckTemplate(spec.check, argument),
+    )
     return _measure(spec, policy, held_out=held_out, learner=learner, seed=seed, argument=argument, steps=steps)
 
 

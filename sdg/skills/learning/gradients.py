@@ -17,9 +17,12 @@ import numpy as np
 from sdg.envs.batch import Inputs
 from sdg.envs.kernels import number_kernel, row_kernel
 from sdg.skills.policy.network import ARRAYS, BitsPolicy, Policy, shapes
+from sdg.skills.settings import PPOSettings
 
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-5
 """Adam's, as in stable-baselines3's PPO."""
+VALUE_WEIGHT = 0.5
+"""Weight of the value's part of the loss."""
 _GAP = 256
 """Floats between arrays that are processed together: more than a compiled loop takes at a time."""
 
@@ -52,15 +55,6 @@ class Batch:
     log_probabilities: np.ndarray  # f32, under the policy that acted
     advantages: np.ndarray  # f32
     returns: np.ndarray  # f32
-
-
-@dataclass(frozen=True)
-class Loss:
-    """Weights of the parts of PPO's loss."""
-
-    clip_range: float
-    ent_coef: float
-    vf_coef: float = 0.5
 
 
 class Network:
@@ -101,7 +95,7 @@ class Network:
         _forward(inputs.bits, starts, inputs.usual, self.views(self.parameters), self._work, out)
         return out[:, :n], out[:, n]
 
-    def compute_gradient(self, inputs: BitRows, batch: Batch, chosen: np.ndarray, loss: Loss) -> None:
+    def compute_gradient(self, inputs: BitRows, batch: Batch, chosen: np.ndarray, settings: PPOSettings) -> None:
         """Write the mean gradient over the samples `chosen` i64 (m,) into `gradient`."""
         advantages = batch.advantages[chosen]
         if len(advantages) > 1:
@@ -112,7 +106,7 @@ class Network:
             (inputs.bits, inputs.starts, inputs.usual),
             chosen,
             (batch.actions, batch.log_probabilities, advantages, batch.returns),
-            (np.float32(loss.clip_range), np.float32(loss.ent_coef), np.float32(loss.vf_coef)),
+            (np.float32(settings.clip_range), np.float32(settings.ent_coef), np.float32(VALUE_WEIGHT)),
             weights,
             np.ascontiguousarray(weights[2].T),
             self.views(self.gradient),

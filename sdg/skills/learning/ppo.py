@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sdg.envs.batch import Inputs
-from sdg.skills.learning.gradients import Batch, BitRows, Loss, Network
+from sdg.skills.learning.gradients import Batch, BitRows, Network
 from sdg.skills.policy.network import BitsPolicy, Policy
 from sdg.skills.settings import PPOSettings
 
@@ -82,12 +82,11 @@ class PPOLearner:
                 break
             settings, rollout = self.settings, self._rollout
             batch = rollout.batch()
-            loss = Loss(settings.clip_range, settings.ent_coef)
             for _ in range(settings.n_epochs):
                 order = self._rng.permutation(rollout.inputs.used)
                 for first in range(0, len(order), settings.batch_size):
                     self.network.compute_gradient(
-                        rollout.inputs, batch, order[first : first + settings.batch_size], loss
+                        rollout.inputs, batch, order[first : first + settings.batch_size], settings
                     )
                     self.network.adam_step(settings.learning_rate, settings.max_grad_norm)
         return self.steps

@@ -27,13 +27,14 @@ from sdg.skills.learning.vec_env import ChainedVecEnv, PracticeVecEnv
 from sdg.skills.policy.network import MLPPolicy, Policy
 from sdg.skills.practice.env import ChainedPractice, PracticeEnv
 from sdg.skills.practice.starts import Starts
+from sdg.skills.settings import PPOSettings
 
 CONTINUED_SHARE = 0.5
 """Share of successes after which the row continues from its state."""
 
 
 @dataclass(frozen=True, slots=True)
-class SB3Settings:
+class SB3Settings(PPOSettings):
     """Names and meanings are stable-baselines3's, except for these: `hidden` are the layer widths of actor and critic.
     With `chain` subgoals follow one another for that many steps without reset (`ChainedPractice`), and `redraw` is how
     often a different one follows; 0: every attempt is an episode. `lost_cost` is subtracted from the reward for losing
@@ -42,13 +43,9 @@ class SB3Settings:
     n_steps: int = 128
     batch_size: int = 512
     n_epochs: int = 5
-    learning_rate: float = 1e-3
     ent_coef: float = 0.0
     gamma: float = 0.98
-    gae_lambda: float = 0.95
-    clip_range: float = 0.2
-    max_grad_norm: float = 0.5
-    hidden: tuple[int, ...] = (64, 64)
+    hidden: tuple[int, ...] = (64, 64)  # type: ignore[assignment]  # any number of layers
     log_std_init: float = 0.0
     chain: int = 0
     redraw: float = 0.1
@@ -245,11 +242,15 @@ class _SB3:
         }
         rows: PracticeVecEnv | ChainedVecEnv
         if ppo_settings.chain:
-            chain = ChainedPractice(starts, settings.n_envs, redraw=ppo_settings.redraw, **common)
-            rows = ChainedVecEnv(chain, most=ppo_settings.chain, lost_cost=ppo_settings.lost_cost)
+            rows = ChainedVecEnv(
+                ChainedPractice(starts, settings.n_envs, redraw=ppo_settings.redraw, **common),
+                most=ppo_settings.chain,
+                lost_cost=ppo_settings.lost_cost,
+            )
         else:
-            env = ContinuedPractice(starts, settings.n_envs, **common)
-            rows = PracticeVecEnv(env, side_effect_cost=settings.side_effect_cost)
+            rows = PracticeVecEnv(
+                ContinuedPractice(starts, settings.n_envs, **common), side_effect_cost=settings.side_effect_cost
+            )
         return SB3Learner(rows, ppo_settings, seed=seed, init_policy=init_policy)
 
     def policy(self, weights: Mapping[str, np.ndarray], domain: Domain) -> Policy:

@@ -200,18 +200,16 @@ class _Evaluation:
             require_same_place=settings.require_same_place,
         )
         self.steps += int(lengths.sum())
-        rate = learner.env.successes / max(1, learner.env.episodes)
-        learner.env.successes = learner.env.episodes = 0
-        slowest = float(np.quantile(lengths[reached], 0.99)) if reached.any() else 0.0
         point = Point(
             environment_steps=steps,
-            train_success=rate,
+            train_success=learner.env.successes / max(1, learner.env.episodes),
             validation_success=float(reached.mean()),
             validation_steps=float(lengths.mean()),
-            steps_99=slowest,
+            steps_99=float(np.quantile(lengths[reached], 0.99)) if reached.any() else 0.0,
             episodes=len(reached),
             seconds=round(time.monotonic() - self.started_at, 3),
         )
+        learner.env.successes = learner.env.episodes = 0
         self.curve.append(point)
         self.on_evaluation(point)
         is_good = point.validation_success >= self.settings.target_success

@@ -10,7 +10,7 @@ import symtable
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from sdg.envs.files import atomic_write, read_file
 from sdg.sandbox.guard import syntax
@@ -70,6 +70,8 @@ class ComposedSkill:
     uses: tuple[str, ...] = ()
     figures: Figures = Figures()
     origins: tuple[str, ...] = ()
+    examples: ClassVar[tuple[str, ...]] = ()
+    """None: the description is enough."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -83,11 +85,6 @@ class ComposedSkill:
     def description(self) -> str:
         """Its action, needs and effects, for the prompt."""
         return f"{self.does} Needs: {self.needs} After: {self.after}"
-
-    @property
-    def examples(self) -> tuple[str, ...]:
-        """None: the description is enough."""
-        return ()
 
     @property
     def takes_argument(self) -> bool:
@@ -219,10 +216,10 @@ def reached_globals(source: str, behind: str, *, skills: Collection[str]) -> fro
 
 def imports_of(nodes: Iterable[ast.AST]) -> dict[str, tuple[str | None, str]]:
     """Module and member of each name that these nodes import."""
-    imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
     return {
         alias.asname or alias.name: (getattr(node, "module", None), alias.name)
-        for node in imports
+        for node in nodes
+        if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
     }
 

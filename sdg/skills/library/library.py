@@ -167,10 +167,9 @@ class SkillLibrary:
         if learned.domain != self.domain:
             raise ValueError(f"{learned.skill.name} is of {learned.domain!r}, this library of {self.domain!r}")
         name = learned.skill.name
-        others = tuple(skill for skill in self.skills if skill.name != name)
         return replace(
             self,
-            skills=(*others, learned.skill),
+            skills=(*(skill for skill in self.skills if skill.name != name), learned.skill),
             weights={**self.weights, name: learned.weights},
             provenance=_without(name, self.provenance),
         )

@@ -265,7 +265,11 @@ def _arrays(path: Path, *, size: int, sha256: str) -> dict[str, np.ndarray]:
     entries = (
         [entry for name, entry in header.items() if name != "__metadata__"] if isinstance(header, dict) else [None]
     )
-    if not all(_is_small_float(entry) for entry in entries):
+    shapes = [
+        entry.get("shape") if isinstance(entry, dict) and entry.get("dtype") in ("F16", "F32") else None
+        for entry in entries
+    ]
+    if not all(isinstance(shape, list) and len(shape) <= MAX_AXES for shape in shapes):
         raise ValueError(f"{path.name} has an array that isn't float32 or float16 of at most {MAX_AXES} axes")
     if len(entries) > MAX_TENSORS:
         raise ValueError(f"{path.name} has {len(entries)} arrays, at most {MAX_TENSORS} are allowed")
@@ -273,8 +277,3 @@ def _arrays(path: Path, *, size: int, sha256: str) -> dict[str, np.ndarray]:
         return {key: array.astype(np.float32) for key, array in load(data).items()}
     except (SafetensorError, ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
         raise ValueError(f"{path.name} isn't a safetensors file: {error}") from error
-
-
-def _is_small_float(entry: object) -> bool:
-    shape = entry.get("shape") if isinstance(entry, dict) and entry.get("dtype") in ("F16", "F32") else None
-    return isinstance(shape, list) and len(shape) <= MAX_AXES

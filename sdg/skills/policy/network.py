@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -84,6 +84,7 @@ class MLPPolicy:
 
     weights: Mapping[str, np.ndarray]
     inputs: Inputs
+    activation: ClassVar[Any] = np.tanh
 
     def __post_init__(self) -> None:
         extra = {"log_std"} if self.inputs.bounds is not None else set()
@@ -108,11 +109,8 @@ class MLPPolicy:
         *hidden, (matrix, bias) = self._layers  # type: ignore[attr-defined]
         values = np.asarray(observations, np.float32)
         for weights, offset in hidden:
-            values = self._activate(values @ weights + offset)
+            values = self.activation(values @ weights + offset)
         return values @ matrix + bias
-
-    def _activate(self, sums: np.ndarray) -> np.ndarray:
-        return np.tanh(sums)
 
     def act(self, memory: Any, row: int, target: np.ndarray, rng: np.random.Generator) -> Any:
         """Sample an action for one row of memory and a target i16 (w,): a number, or f32 (actions,) within bounds."""
@@ -121,7 +119,7 @@ class MLPPolicy:
         values = self.outputs(observation)
         if self.inputs.bounds is not None:
             return self.inputs.actions_to_world(self._draw(values[None], rng), np.array([frame]))[0]
-        self.inputs.to_world_row(values, frame)
+        values = self.inputs.to_world(values[None], np.array([frame]))[0]
         self.inputs.mask_noops_row(memory, row, values)
         return int(np.argmax(values + rng.gumbel(size=values.shape)))
 
@@ -147,6 +145,8 @@ class MLPPolicy:
 class BitsPolicy(MLPPolicy):
     """A `Policy` over binary inputs, with ReLUs. Raises ValueError where the arrays (`ARRAYS`) don't fit together."""
 
+    activation: ClassVar[Any] = staticmethod(lambda sums: np.maximum(sums, 0.0))
+
     def __post_init__(self) -> None:
         if set(self.weights) != set(ARRAYS):
             raise ValueError(f"a policy has the arrays {', '.join(ARRAYS)}, got {', '.join(sorted(self.weights))}")
@@ -158,9 +158,6 @@ class BitsPolicy(MLPPolicy):
         """Logits f32 (..., actions) of binary inputs u8 (..., size); for one row bits that are off cost nothing."""
         one_row = observations.ndim == 1
         return _forward(observations, *self._arrays) if one_row else super().outputs(observations)  # type: ignore[attr-defined]
-
-    def _activate(self, sums: np.ndarray) -> np.ndarray:
-        return np.maximum(sums, 0.0)
 
 
 def random_weights(weights: Mapping[str, np.ndarray], rng: np.random.Generator) -> dict[str, np.ndarray]:

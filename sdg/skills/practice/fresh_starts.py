@@ -106,8 +106,10 @@ def fresh_starts(
         group = [member for member in sample if member.level == level]
         mine = layouts[level]
         numbers = rng.integers(len(mine), size=len(group))
-        missions = [mine.mission(int(number)) for number in numbers]
-        plans = [_transfer(member, mission, domain.language) for member, mission in zip(group, missions, strict=True)]
+        plans = [
+            _transfer(member, mine.mission(int(number)), domain.language)
+            for member, number in zip(group, numbers, strict=True)
+        ]
         # The same plan on the same layout gives nearly the same start, so it is taken once.
         variants = {(int(numbers[i]), vary(plan, rng)): i for i, plan in enumerate(plans) if plan is not None}
         fit = [(i, plan) for (_, plan), i in variants.items()]

@@ -120,8 +120,9 @@ class LearnedSearch:
         if rows.env.reward(start.memory, np.zeros(1, np.int64))[0] and not must_succeed:
             return nothing_to_do(start)
         weights, tasks = self.learned
-        policy = MLPPolicy(weights, start.domain.inputs) if weights else None
-        learner = SB3Learner(rows, settings, seed=seed, init_policy=policy)
+        learner = SB3Learner(
+            rows, settings, seed=seed, init_policy=MLPPolicy(weights, start.domain.inputs) if weights else None
+        )
 
         def is_over() -> bool:
             return rows.is_settled or rows.env.steps + rows.num_envs > budget

@@ -71,8 +71,8 @@ class SkillCalls:
         self._policies = {skill.name: library_policy(library, skill) for skill in library.skills}
         self._usages = provenance_of(library, USAGES)
         self._follows = provenance_of(library, FOLLOWS)
-        kind = self.domain.language.kind
-        self._types = {skill.name: {kind(example) for example in skill.argument_examples} for skill in self.skills}
+        self.kinds = {skill.name: set(map(self.domain.language.kind, skill.argument_examples)) for skill in self.skills}
+        """The kinds of things that each skill was learned on."""
         self.call = cache(self._call)
 
     def _call(self, skill: Skill, argument: str) -> MarkedCall | None:
@@ -87,10 +87,6 @@ class SkillCalls:
     def is_apt(self, skill: Skill, *, holding: bool) -> bool:
         """Whether the hands allow it: a skill that takes needs empty ones, one that lets go needs full ones."""
         return self._usages.get(skill.name, {}).get("grasps" if holding else "releases") is not True
-
-    def suits(self, skill: Skill, argument: str) -> bool:
-        """Whether the skill was learned on things of this type."""
-        return self.domain.language.kind(argument) in self._types[skill.name]
 
     def likeness(self, check: CheckFunction, argument: str) -> np.ndarray:
         """How similar each skill's own checks are to a check, in [0, 1]; `argument` is what the check is about."""
@@ -214,13 +210,12 @@ class SkillChains:
         weights = (1 - LIKEST_CHANCE) * self.tools.next_weights(self.last[row])
         weights[self.likest] += LIKEST_CHANCE
         view = self.rows.since(self.marks)
-        tidy = self._is_tidy
         for number in self.rng.choice(len(weights), size=MAX_DRAWS, p=weights):
             skill = self.tools.skills[number]
             apt = [self.tools.is_apt(skill, holding=is_full) for is_full in (False, True)]
-            if tidy and number != self.likest and not all(apt):  # it takes something or lets go of it
+            if self._is_tidy and number != self.likest and not all(apt):  # it takes something or lets go of it
                 continue
-            fit = [argument for argument in arguments if self.tools.suits(skill, argument)]
+            fit = [argument for argument in arguments if self.language.kind(argument) in self.tools.kinds[skill.name]]
             call = self.tools.call(skill, self._argument(fit)) if fit or not skill.takes_argument else None
             if call is None or not apt[is_holding] or self._is_done(call, row, view):
                 continue
@@ -242,8 +237,11 @@ class SkillChains:
         view = self.rows.since(self.marks)
         skills = [self.tools.skills[number] for number in np.argsort(-self.likeness, kind="stable")]
         apt = [skill for skill in skills if self.tools.is_apt(skill, holding=is_holding)]
-        pairs = [(skill, self.aim if skill.takes_argument else "") for skill in apt]
-        calls = [self.tools.call(skill, on) for skill, on in pairs if on or not skill.takes_argument]
+        calls = [
+            self.tools.call(skill, self.aim if skill.takes_argument else "")
+            for skill in apt
+            if self.aim or not skill.takes_argument
+        ]
         return [call for call in calls if call is not None and not self._is_done(call, 0, view)]
 
     def _is_done(self, call: MarkedCall, row: int, view: Any) -> bool:
@@ -282,13 +280,11 @@ class SkillSearch:
             return first
         rest = self.inner(start, check, must_succeed=must_succeed, budget=budget - first.steps, seed=seed)
         steps, inconsistent = first.steps + rest.steps, first.inconsistent + rest.inconsistent
-        cause = failure(
-            f"was not reached in {steps} searched steps, learned skills included", must_succeed, inconsistent
-        )
+        cause = f"was not reached in {steps} searched steps, learned skills included"
         return replace(
             rest,
             steps=steps,
             episodes=first.episodes + rest.episodes,
             inconsistent=inconsistent,
-            cause="" if rest.reached else cause,
+            cause="" if rest.reached else failure(cause, must_succeed, inconsistent),
         )

@@ -16,7 +16,7 @@ from sdg.envs.babyai.perception.memory import Memory
 from sdg.envs.babyai.practice.batch_world import COLUMN_READER
 from sdg.sandbox.guard import Refused
 from sdg.skills.checks.check import compile_check, with_argument
-from sdg.skills.checks.reward import MIN_ROWS, BatchReward, Unsupported, ask, vectorize
+from sdg.skills.checks.reward import MIN_ROWS, BatchReward, Unsupported, vectorize
 from sdg.skills.subgoal import CheckFunction
 from tests.adversarial.mutants import splice
 from tests.shared.walks import copy_rows, walk
@@ -65,7 +65,9 @@ def evaluate_check(check: CheckFunction, memory: Memory) -> tuple[np.ndarray, np
 
 
 def interpret_check(check: CheckFunction, memory: Memory) -> np.ndarray:
-    return np.array([ask(check, BABYAI, memory=memory, row=row) for row in range(len(memory.steps))])
+    return np.array(
+        [compile_check(check, BABYAI).fires(BABYAI.snapshot(memory, row)) for row in range(len(memory.steps))]
+    )
 
 
 @pytest.mark.parametrize("check", VECTORIZED, ids=range(len(VECTORIZED)))
@@ -152,7 +154,9 @@ def test_like_checks_share_one_form(states: Memory) -> None:
     assert len({vectorize(check, COLUMN_READER)[0] for check in checks}) == 1
     check_of_row = np.random.default_rng(0).integers(len(checks), size=len(states.steps))
     rewards = BatchReward(checks, BABYAI)(states, check_of_row)
-    expected = [ask(checks[k], BABYAI, memory=states, row=row) for row, k in enumerate(check_of_row)]
+    expected = [
+        compile_check(checks[k], BABYAI).fires(BABYAI.snapshot(states, row)) for row, k in enumerate(check_of_row)
+    ]
     assert rewards.tolist() == expected
     assert 0 < sum(expected) < len(expected)
 
@@ -194,7 +198,7 @@ def test_nothing_else_makes_it_fail(source: str) -> None:
 def test_places_of_no_numbers_are_answered_as_alone(body: str, states: Memory) -> None:
     check = check_of(body)
     batch = BatchReward([check], BABYAI)(states, np.zeros(240, int))
-    assert batch.tolist() == [ask(check, BABYAI, memory=states, row=row) for row in range(240)]
+    assert batch.tolist() == [compile_check(check, BABYAI).fires(BABYAI.snapshot(states, row)) for row in range(240)]
 
 
 def test_items_by_name_are_no_items_by_number(states: Memory) -> None:
@@ -255,4 +259,6 @@ def test_a_text_is_no_number_in_the_same_place(one: str, other: str, states: Mem
     for turn in (checks, checks[::-1]):
         which = np.arange(240) % 2
         batch = BatchReward(turn, BABYAI)(states, which)
-        assert batch.tolist() == [ask(turn[k], BABYAI, memory=states, row=row) for row, k in enumerate(which.tolist())]
+        assert batch.tolist() == [
+            compile_check(turn[k], BABYAI).fires(BABYAI.snapshot(states, row)) for row, k in enumerate(which.tolist())
+        ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS, N_ACTIONS, SIZE
-from sdg.skills.learning.gradients import Batch, BitRows, Loss, Network
+from sdg.skills.learning.gradients import Batch, BitRows, Network
+from sdg.skills.settings import PPOSettings
 from tests.shared.embedding_bag import BagNetwork
 
 
@@ -19,7 +20,7 @@ def test_the_network_with_embedding_bag_is_the_learners() -> None:
     before = own.parameters.copy()
     for _ in range(3):
         for network in (own, bag):
-            network.compute_gradient(inputs, batch, rng.permutation(n), Loss(0.2, 0.01))
+            network.compute_gradient(inputs, batch, rng.permutation(n), PPOSettings())
             network.adam_step(1e-3, 0.5)
     assert np.abs(own.parameters - before).max() > 1e-3
     np.testing.assert_allclose(bag.parameters, own.parameters, atol=1e-4)

@@ -7,11 +7,12 @@ import pytest
 import torch
 
 from sdg.envs.babyai.practice.inputs import MAP_INPUTS, MOSTLY_ON, N_ACTIONS, SIZE
-from sdg.skills.learning.gradients import Batch, BitRows, Loss, Network
+from sdg.skills.learning.gradients import VALUE_WEIGHT, Batch, BitRows, Network
+from sdg.skills.settings import PPOSettings
 from tests.shared.library_samples import random_bits
 
 N = 70
-LOSS = Loss(clip_range=0.2, ent_coef=0.03)
+SETTINGS = PPOSettings(clip_range=0.2, ent_coef=0.03)
 MAX_GRAD_NORM = 0.5
 
 
@@ -36,7 +37,7 @@ def torch_outputs(views: list[torch.Tensor], rows: np.ndarray) -> tuple[torch.Te
     return out[:, :N_ACTIONS], out[:, N_ACTIONS]
 
 
-def torch_loss(views: list[torch.Tensor], rows: np.ndarray, batch: Batch, loss: Loss) -> torch.Tensor:
+def torch_loss(views: list[torch.Tensor], rows: np.ndarray, batch: Batch, settings: PPOSettings) -> torch.Tensor:
     """As stable-baselines3 writes it (PPO.train)."""
     logits, values = torch_outputs(views, rows)
     chosen = torch.distributions.Categorical(logits=logits)
@@ -46,10 +47,10 @@ def torch_loss(views: list[torch.Tensor], rows: np.ndarray, batch: Batch, loss: 
     )
     advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
     ratio = torch.exp(chosen.log_prob(torch.as_tensor(batch.actions)) - before)
-    clipped = torch.clamp(ratio, 1 - loss.clip_range, 1 + loss.clip_range)
+    clipped = torch.clamp(ratio, 1 - settings.clip_range, 1 + settings.clip_range)
     policy = -torch.min(advantages * ratio, advantages * clipped).mean()
     value = torch.nn.functional.mse_loss(returns, values)
-    return policy - loss.ent_coef * chosen.entropy().mean() + loss.vf_coef * value
+    return policy - settings.ent_coef * chosen.entropy().mean() + VALUE_WEIGHT * value
 
 
 def batch_of(rng: np.random.Generator, logits: np.ndarray) -> Batch:
@@ -77,9 +78,9 @@ def test_the_gradient_is_torchs(seed: int) -> None:
     net, rows, inputs = network(rng), observations(rng), BitRows(MAP_INPUTS, N)
     logits, _ = net.evaluate(inputs, inputs.append(rows))
     batch = batch_of(rng, logits)
-    net.compute_gradient(inputs, batch, np.arange(N), LOSS)
+    net.compute_gradient(inputs, batch, np.arange(N), SETTINGS)
     views = [torch.tensor(view, dtype=torch.float64, requires_grad=True) for view in net.views(net.parameters)]
-    torch_loss(views, rows, batch, LOSS).backward()
+    torch_loss(views, rows, batch, SETTINGS).backward()
     for mine, its in zip(net.views(net.gradient), views, strict=True):
         assert its.grad is not None
         scale = float(its.grad.abs().max())
@@ -92,11 +93,11 @@ def test_a_part_of_the_samples_in_another_order() -> None:
     net, rows, inputs = network(rng), observations(rng), BitRows(MAP_INPUTS, N)
     logits, _ = net.evaluate(inputs, inputs.append(rows))
     batch, chosen = batch_of(rng, logits), rng.permutation(N)[:20]
-    net.compute_gradient(inputs, batch, chosen, LOSS)
+    net.compute_gradient(inputs, batch, chosen, SETTINGS)
     partly, alone = net.gradient.copy(), BitRows(MAP_INPUTS, 20)
     alone.append(rows[chosen])
     arrays = (batch.actions, batch.log_probabilities, batch.advantages, batch.returns)
-    net.compute_gradient(alone, Batch(*(array[chosen] for array in arrays)), np.arange(20), LOSS)
+    net.compute_gradient(alone, Batch(*(array[chosen] for array in arrays)), np.arange(20), SETTINGS)
     assert (net.gradient == partly).all()
 
 

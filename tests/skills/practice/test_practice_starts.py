@@ -10,7 +10,8 @@ from sdg.envs.babyai.domain import BABYAI
 from sdg.envs.babyai.perception.description import parse
 from sdg.envs.babyai.practice.inputs import FAR, FAR_SIDE, MAP_INPUTS, MIRRORED, NO_TARGET, SIZE, write_batch
 from sdg.envs.babyai.world import BabyAIWorld
-from sdg.skills.checks.reward import BatchReward, ask
+from sdg.skills.checks.check import compile_check
+from sdg.skills.checks.reward import BatchReward
 from sdg.skills.practice.env import PracticeEnv
 from sdg.skills.practice.starts import Starts, join, restore, target_of
 from sdg.skills.subgoal import CheckFunction
@@ -68,7 +69,9 @@ def test_practice_pays_what_the_interpreted_check_says() -> None:
         fired, over, _ = practice.step(practice.rng.integers(0, 6, 12))
         fired_ever += int(fired.sum())
         said = [
-            ask(pool.checks[pool.check_of[practice.start_of[i]]], BABYAI, memory=practice.memory, row=i)
+            compile_check(pool.checks[pool.check_of[practice.start_of[i]]], BABYAI).fires(
+                BABYAI.snapshot(practice.memory, i)
+            )
             for i in range(12)
         ]
         assert fired.tolist() == said

@@ -78,8 +78,12 @@ class BabyAIVectorEnv(VectorEnv[Any, Any, Any]):
             observations[i] = {"image": image, "direction": int(final.directions[i]), "mission": self._missions[i]}
         mask = np.isin(np.arange(self.num_envs), rows)
         episode = {"r": np.where(mask, rewards, 0.0), "_r": mask, "l": np.where(mask, final.steps, 0), "_l": mask}
-        final_info = {"episode": episode, "_episode": mask}
-        return {"final_obs": observations, "_final_obs": mask, "final_info": final_info, "_final_info": mask}
+        return {
+            "final_obs": observations,
+            "_final_obs": mask,
+            "final_info": {"episode": episode, "_episode": mask},
+            "_final_info": mask,
+        }
 
 
 def make_vec(level: str, *, num_envs: int = 1, layouts: int = 1000, seed: int = 0, **options: Any) -> Any:

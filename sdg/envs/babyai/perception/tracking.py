@@ -67,13 +67,6 @@ def is_passable(code: int) -> bool:
 
 
 @inner_kernel
-def _same_thing(code: int, other: int) -> bool:
-    if code >> COLOUR_SHIFT != other >> COLOUR_SHIFT:
-        return False
-    return code == other or (is_door(code) and is_door(other))
-
-
-@inner_kernel
 def lattice_rooms(memory: Memory, i: int, x: int, y: int) -> tuple[int, int]:
     """The lattice rooms on both sides of grid cell (x, y), the same twice where it lies within one."""
     pitch, columns = int(memory.pitch[i]), int(memory.columns[i])
@@ -160,7 +153,8 @@ def see(memory: Memory, i: int, x: int, y: int, code: int) -> None:
     k, memory.cells[i, x, y] = int(memory.ids[i, x, y]) - 1, code
     if k >= 0:
         before = memory.code[i, k]
-        if is_thing(code) and _same_thing(code, before):
+        is_same_door = is_door(code) and is_door(before) and code >> COLOUR_SHIFT == before >> COLOUR_SHIFT
+        if is_same_door or (is_thing(code) and code == before):
             memory.seen_at[i, k] = memory.steps[i]
             if code != before:
                 memory.code[i, k] = code

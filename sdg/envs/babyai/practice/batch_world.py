@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from sdg.envs.babyai.cells import BOX, COLOURS, KIND_MASK, MAX_OBJECTS, MAX_SIZE, TOGGLE, TYPES, VIEW
-from sdg.envs.babyai.engine.bank import LevelBank
 from sdg.envs.babyai.engine.engine import checked_actions, reset_row, step_row
 from sdg.envs.babyai.engine.state import State, pose_of, view_row
 from sdg.envs.babyai.perception.columns import FACTS, FIELDS, STATUSES, fill_facts, fill_table, is_free_cell
@@ -25,7 +24,7 @@ from sdg.envs.kernels import kernel, wide
 
 WAIT = 6
 """minigrid's `done`, which changes nothing; rows that wait for others take it."""
-_NO_LIMIT = 1_000_000
+NO_LIMIT = 1_000_000
 """Steps: practice has no time limit but its own horizon (the reward of a mission stays positive below this)."""
 
 
@@ -70,16 +69,10 @@ class BabyAIRows:
 
     def __init__(self, domain: Domain, state: State, memory: Memory) -> None:
         self.domain, self.state, self.memory = domain, state, memory
-        self._views = np.zeros((len(state), VIEW, VIEW), np.uint8)
+        self.views = np.zeros((len(state), VIEW, VIEW), np.uint8)
 
     def __len__(self) -> int:
         return len(self.state)
-
-    def begin(self, bank: LevelBank, layouts: np.ndarray) -> "BabyAIRows":
-        """Reset row i to layout `layouts[i]` of the bank and let its robot look."""
-        chosen = np.asarray(layouts, np.int64)
-        begin_rows(self.state, self.memory, bank.layouts, np.arange(len(chosen)), chosen, self._views, _NO_LIMIT)
-        return self
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Step every row by an action (0..6); bool (n,) twice: the mission is over, the mission succeeded.
@@ -90,7 +83,7 @@ class BabyAIRows:
         chosen = checked_actions(actions, n)
         rewards = np.zeros(n, np.float32)
         over, late = np.zeros((2, n), np.bool_)
-        step_rows(self.state, self.memory, chosen, self._views, rewards, over, late)
+        step_rows(self.state, self.memory, chosen, self.views, rewards, over, late)
         return over, over & (rewards > 0)
 
     def take(self, rows: np.ndarray) -> "BabyAIRows":

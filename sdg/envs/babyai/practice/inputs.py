@@ -158,16 +158,6 @@ def write_batch(memory: Memory, targets: np.ndarray, frames: np.ndarray, out: np
         write_features(memory, i, targets[i], frames[i], out[i])
 
 
-def swap_turns(actions: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """The actions (n,) that are meant by actions chosen for rows as their `frames` (n,) show them; its own inverse."""
-    return np.where((frames == MIRRORED) & (actions <= RIGHT), LEFT + RIGHT - actions, actions)
-
-
-def swap_logits(logits: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """The logits (n, 6) with left and right turns swapped in rows that `frames` mirror; a new array."""
-    return np.where((frames == MIRRORED)[:, None], logits[:, [RIGHT, LEFT, FORWARD, PICKUP, DROP, TOGGLE]], logits)
-
-
 @kernel
 def mask_noop_actions(memory: Memory, row: int, logits: np.ndarray) -> None:
     """Set the logits (6,) of actions that would change nothing in a row to NEVER, judged by the memory of the
@@ -205,8 +195,6 @@ class MapInputs(Inputs):
     dtype = np.uint8
     mostly_on = MOSTLY_ON
     write = staticmethod(write_batch)
-    to_world = staticmethod(swap_logits)
-    actions_to_world = staticmethod(swap_turns)
     mask_noops = staticmethod(mask_noop_actions_of_rows)
     mask_noops_row = staticmethod(mask_noop_actions)
 
@@ -216,10 +204,14 @@ class MapInputs(Inputs):
         write_features(memory, row, target, side, out)
         return side
 
-    def to_world_row(self, logits: np.ndarray, frame: int) -> None:
-        """Swap the turns of one row's logits f32 (6,) in place, if its frame mirrors them."""
-        if frame == MIRRORED:
-            logits[LEFT], logits[RIGHT] = logits[RIGHT], logits[LEFT]
+    def to_world(self, logits: np.ndarray, frames: np.ndarray) -> np.ndarray:
+        """The logits (n, 6) with left and right turns swapped in rows that `frames` mirror; a new array."""
+        return np.where((frames == MIRRORED)[:, None], logits[:, [RIGHT, LEFT, FORWARD, PICKUP, DROP, TOGGLE]], logits)
+
+    def actions_to_world(self, actions: np.ndarray, frames: np.ndarray) -> np.ndarray:
+        """The actions (n,) that are meant by actions chosen for rows as their `frames` (n,) show them; its own
+        inverse."""
+        return np.where((frames == MIRRORED) & (actions <= RIGHT), LEFT + RIGHT - actions, actions)
 
     def __reduce__(self) -> str:
         return "MAP_INPUTS"

@@ -17,8 +17,6 @@ from sdg.envs.babyai.practice.inputs import (
     N_ACTIONS,
     SIZE,
     side_of,
-    swap_logits,
-    swap_turns,
     write_batch,
     write_features,
 )
@@ -95,7 +93,7 @@ def test_policies_answer_a_mirrored_world_with_mirrored_turns(words: str) -> Non
     write_batch(image, targets, sides[1], inputs[1])
     mirrored_rows = sides[0] != sides[1]  # where nothing tells the sides from one another, both are seen as they are
     assert mirrored_rows.sum() > N / 2
-    first, second = (swap_logits(policy.outputs(rows), side) for rows, side in zip(inputs, sides, strict=True))
+    first, second = (MAP_INPUTS.to_world(policy.outputs(rows), side) for rows, side in zip(inputs, sides, strict=True))
     assert np.allclose(first[mirrored_rows][:, [RIGHT, LEFT, *range(FORWARD, N_ACTIONS)]], second[mirrored_rows])
 
 
@@ -120,11 +118,11 @@ def test_one_row_acts_as_many_do() -> None:
 
 def test_turns_are_swapped_back() -> None:
     actions, sides = np.tile(np.arange(N_ACTIONS), 2), np.repeat([AS_IT_IS, MIRRORED], N_ACTIONS)
-    once = swap_turns(actions, sides)
+    once = MAP_INPUTS.actions_to_world(actions, sides)
     assert once.tolist() == [0, 1, 2, 3, 4, 5, 1, 0, 2, 3, 4, 5]
-    assert np.array_equal(swap_turns(once, sides), actions)
+    assert np.array_equal(MAP_INPUTS.actions_to_world(once, sides), actions)
     logits = np.arange(2.0 * N_ACTIONS).reshape(2, N_ACTIONS)
-    assert swap_logits(logits, np.array([AS_IT_IS, MIRRORED]))[:, :3].tolist() == [[0, 1, 2], [7, 6, 8]]
+    assert MAP_INPUTS.to_world(logits, np.array([AS_IT_IS, MIRRORED]))[:, :3].tolist() == [[0, 1, 2], [7, 6, 8]]
 
 
 def test_what_a_learner_chose_in_the_mirror_is_turned_back_in_practice() -> None:
