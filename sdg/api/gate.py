@@ -19,7 +19,7 @@ from sdg.gate.llm import LlmGuard
 from sdg.gate.registry import chain_of, make
 from sdg.llm.registry import ModelAdapter
 from sdg.privacy.memory import Placeholders
-from sdg.privacy.protector import ProtectedBody, ProtectedGate, Protector
+from sdg.privacy.protector import ProtectedBody, ProtectedModel, Protector
 from sdg.privacy.recognisers import recognisers_of
 from sdg.prompts.fill import one_line
 
@@ -42,8 +42,9 @@ class Gate:
     `commands` are the known commands ((): any); those in `reads` change nothing. `confirm` is asked in words before a
     command whose name says that it can't be undone (send, buy, delete, pay); without `confirm` the answer is no.
     `guards` are further guards, as objects or names, such as "screens" for observations with a screenshot. `model`
-    judges too; `about` tells it what a command can do. A guard that fails refuses. Raises RegistryError for what is no
-    guard and for a name that needs a world ("rules", "learned"), ModelError for an object that is no model.
+    judges too; `about` tells it what a command can do. Guards and `confirm` see private values; `model` and guards of
+    kind "llm" see placeholders. A guard that fails refuses. Raises RegistryError for what is no guard and for a name
+    that needs a world ("rules", "learned"), ModelError for an object that is no model.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Gate:
         self._protector = Protector((), Placeholders(), parts=True)
         self._lock = threading.RLock()
         self._begin_call = partial(_Call, executor, _names(commands), _names(reads))
-        models = {} if model is None else {"model": ModelAdapter(model)}
+        models = {} if model is None else {"model": ProtectedModel(ModelAdapter(model), self._protector.memory.mask)}
         settings = {"confirm": confirm, "about": about} | models
         self._confirm = confirm
         self._guards = [
@@ -93,8 +94,7 @@ class Gate:
         call = self._begin_call()
         try:
             chain = chain_of([call, ConfirmGuard(self._confirm, call.press_of), *self._guards])
-            gate = ProtectedGate(chain, self._protector.mask)
-            outcome = GatedExecutor(ProtectedBody(call, self._protector), gate).execute(command)
+            outcome = GatedExecutor(ProtectedBody(call, self._protector), chain).execute(command)
         except Exception as error:  # masked: a planner that gets an exception in its place would try again
             did = "may have been carried out, look before you repeat it" if call.acted else "wasn't carried out"
             outcome = Outcome(command, False, int(call.acted), error=f"{command.name} {did}: {error}")
@@ -162,7 +162,7 @@ class _Call:
         """Doubts a command that changed nothing, unless it only reads."""
         if command.name in self._reads or self._held_already:
             return Verdict(True, "it held already" if self._held_already else "it reads")
-        first, last = self._last_two  # unmasked: the observations of guards lack values and pictures
+        first, last = self._last_two
         changed = (
             first.text != last.text
             or self._contents[0] != self._contents[1]

@@ -7,7 +7,7 @@ The docstrings of a world's perception functions are, word for word, the API tex
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -90,12 +90,13 @@ class Observation(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PlainObservation:
-    """An `Observation` of values that are known when it is made."""
+    """An `Observation` of values that are known when it is made; of a masked one, `raw` is what is really there."""
 
     text: str
     image: object | None = None
     elements: tuple[Element, ...] = ()
     perception: Perception | None = None
+    raw: Observation | None = field(default=None, repr=False, compare=False)
 
 
 def api_text(about: str, functions: Mapping[str, Callable[..., object]], names: Iterable[str] | None = None) -> str:

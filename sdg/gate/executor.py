@@ -8,7 +8,7 @@ about what the cheap and certain ones let through. A guard that fails keeps the 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from sdg.envs.world import Observation
@@ -23,16 +23,17 @@ CONFIRMATION = "confirmation"
 class Command:
     """One step-wise command to an executor: a skill or action name and its argument as text ("" when it takes none).
 
-    `final`: the planner itself says that it can't be undone.
+    `final`: the planner itself says that it can't be undone. `shown` is what people read in place of the argument.
     """
 
     name: str
     argument: str = ""
     final: bool = False
+    shown: str = field(default="", repr=False, compare=False)
 
     def __str__(self) -> str:
         name = repr(self.name)[1:-1]  # what controls a terminal is shown, not sent
-        return f"{name}({self.argument!r})" if self.argument else f"{name}()"
+        return f"{name}({self.shown or self.argument!r})" if self.argument else f"{name}()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +181,12 @@ class Outcome:
 
 
 class GatedExecutor:
-    """Executes commands on a body behind a gate; a gate that fails refuses."""
+    """Executes commands on a body behind a gate; a gate that fails refuses. A body with private values says by its
+    `protect(gate)` how guards are asked about it."""
 
     def __init__(self, body: Body, gate: GateGuard) -> None:
-        self._body, self._gate = body, GuardChain(rules=[gate])
+        protect = getattr(body, "protect", None)
+        self._body, self._gate = body, GuardChain(rules=[protect(gate) if protect else gate])
 
     def execute(self, command: Command) -> Outcome:
         """Judge, act, judge again. Raises what the body raises, nothing for a program's or a guard's faults."""

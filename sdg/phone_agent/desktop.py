@@ -1,7 +1,7 @@
 """A phone as the screen agent's body (`sdg.screen_agent.agent.ScreenBody`), and a record of what it did there."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -52,7 +52,7 @@ _ACTION_HELP = {
 @dataclass(frozen=True, slots=True)
 class PhoneObservation:
     """A screen: its tree, its picture as PNG (decoded when `image` is read), its original dump, the picture's size; a
-    `note` stands in place of elements that can't be read."""
+    `note` stands in place of elements that can't be read. Of a masked one, `raw` is what is really there."""
 
     tree: UiTree
     png: bytes
@@ -60,6 +60,7 @@ class PhoneObservation:
     activity: str = ""
     note: str = ""
     size: Point = (0, 0)
+    raw: "PhoneObservation | None" = field(default=None, repr=False, compare=False)
 
     @property
     def text(self) -> str:
@@ -120,6 +121,7 @@ class PhoneDesktop:
         self.steps: list[PhoneStep] = []
         self.message: str | None = None
         self._device, self._finished, self._looked, self._heard = device, finished, looked, heard
+        self.protect = getattr(device, "protect", lambda gate: gate)
         self._seen: PhoneObservation | None = None
         self.ending: bool | None = None
         """Whether the task was solved; None while it goes on."""
@@ -146,16 +148,32 @@ class PhoneDesktop:
     def observe(self) -> PhoneObservation:
         """The screen now. If the dump can't be read, the picture remains and a note replaces the elements."""
         if self._seen is None:
-            xml = self._device.dump()
-            png = self._device.screenshot()
+            screen, raw = self._glance()
+            png, raw_png = self._screenshot()
             pixels_of(png)
             activity = self._device.activity()
-            tree, note = _read(xml)
-            self._seen = PhoneObservation(tree, png, xml=xml, activity=activity, note=note, size=self.size)
+            raw = replace(raw, png=raw_png, activity=activity)
+            self._seen = replace(screen, png=png, activity=activity, raw=raw)
             if self._reported_steps < len(self.steps):  # once a step, however often one is refused
                 self._reported_steps = len(self.steps)
-                self._looked(tree)
+                self._looked(screen.tree)
         return self._seen
+
+    def _glance(self) -> tuple[PhoneObservation, PhoneObservation]:
+        """The screen now, without its picture: as it is shown and as it is, its elements with the same numbers."""
+        xml = self._device.dump()
+        raw_xml = getattr(self._device, "raw_dump", xml)
+        tree, note = _read(xml)
+        raw_tree = tree if raw_xml == xml else _read(raw_xml)[0]
+        pairs = zip(raw_tree.elements, tree.elements, strict=False)  # none are shown where that can't be read
+        raw_tree = replace(raw_tree, elements=tuple(replace(element, id=shown.id) for element, shown in pairs))
+        shown = PhoneObservation(tree, b"", xml, note=note, size=self.size)
+        return shown, replace(shown, tree=raw_tree, xml=raw_xml)
+
+    def _screenshot(self) -> tuple[bytes, bytes]:
+        """The picture as it is shown, and as it is."""
+        png = self._device.screenshot()
+        return png, getattr(self._device, "raw_screenshot", png)
 
     def list_marks(self) -> str:
         """The elements that have marks."""
@@ -171,6 +189,7 @@ class PhoneDesktop:
         if self.ending is not None:
             return SkillResult(False, 0, 1, "the task is over")
         screen = self.observe()
+        raw = screen.raw or screen
         action = read_command(command.name, command.argument)
         if action.name == "finish":
             self.steps.append(PhoneStep(action, screen, said=self._heard()))
@@ -178,9 +197,9 @@ class PhoneDesktop:
             self.ending = self._finished(action.text)
             return SkillResult(True, 0, 1)
         reaches = action.element or action.at or action.name in ("Type", "Enter")
-        now = _read(self._device.dump())[0] if reaches else screen.tree
+        now = self._glance()[1].tree if reaches else raw.tree
         place = place_of(action, now, self.size) if action.name in ("Tap", "Long Press", "Swipe") else None
-        if reaches and not self._is_same(command, action, now, place):
+        if reaches and not self._is_same(command, action, raw, now, place):
             self._seen = None
             raise IllegalCommand("what it reaches changed since it was looked at: look again")
         fields = [element for element in now.elements if element.kind == "textbox"]
@@ -192,11 +211,12 @@ class PhoneDesktop:
         self._seen = None
         return SkillResult(True, 1, 1)
 
-    def _is_same(self, command: Command, action: PhoneAction, now: UiTree, place: Point | None) -> bool:
+    def _is_same(
+        self, command: Command, action: PhoneAction, screen: PhoneObservation, now: UiTree, place: Point | None
+    ) -> bool:
         """Whether an action reaches what was judged, by the trees and by the pixels around its place, because a model
         or a person may think for an hour. Fields have a cursor that blinks, and what is in them may change; but what a
         person was asked about is all that the screen said, numbers too."""
-        screen = self.observe()
         target = reached_element(action, now)
         judged = press_on(action, screen.tree, self.size)
         is_final = command.final or final_press(judged) or final_label(command, screen)
@@ -208,7 +228,7 @@ class PhoneDesktop:
         if place is None or (target is not None and target.kind == "textbox"):
             return True
         before = place_of(action, screen.tree, self.size)
-        now_there = _patch(pixels_of(self._device.screenshot()), place)
+        now_there = _patch(pixels_of(self._screenshot()[1]), place)
         return share_changed(_patch(screen.image, before), now_there, least=MIN_DIFFERENCE) <= MAX_CHANGED_SHARE
 
 

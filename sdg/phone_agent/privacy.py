@@ -9,8 +9,9 @@ from xml.etree import ElementTree
 from sdg.envs.phone.actions import Device, DeviceLost, IllegalCommand, pixels_of
 from sdg.envs.phone.tree import FIELDS, FLAGS, MAX_TEXT_CHARS, Bounds, DumpError, bounds_of, parse_dump
 from sdg.envs.ui.parser.screen import painted_over, png_of
+from sdg.gate.executor import GateGuard
 from sdg.privacy.memory import PLACEHOLDER
-from sdg.privacy.protector import Protector
+from sdg.privacy.protector import ProtectedGate, Protector
 from sdg.privacy.recognisers import PrivacyError
 
 _FIXED_NAMES = ("class", "package", "resource-id")
@@ -21,15 +22,23 @@ _NEVER_MASKED = {*FLAGS, *_FIXED_NAMES[:2], "bounds", "index", "rotation"}
 
 class PrivateDevice:
     """A device (`sdg.envs.phone.actions.Device`) whose values are masked. Where its tree can't be read, the whole
-    picture is hidden, because nobody can know what is on it; without any values it is the device itself."""
+    picture is hidden, because nobody can know what is on it; without any values it is the device itself.
+
+    `raw_dump` and `raw_screenshot` are the device's own latest ones, for guards, which judge what is really there.
+    """
 
     def __init__(self, device: Device, protector: Protector) -> None:
         self._device, self._protector = device, protector
         self._typed: set[str] = set()
         self._hidden: list[Bounds] = []
+        self.raw_dump, self.raw_screenshot = "", b""
         # What carries no text goes to the device as it is.
         self.tap, self.long_press, self.swipe = device.tap, device.long_press, device.swipe
         self.press, self.wait = device.press, device.wait
+
+    def protect(self, gate: GateGuard) -> GateGuard:
+        """The gate as it is asked about this device."""
+        return ProtectedGate(gate, self._protector)
 
     @property
     def size(self) -> tuple[int, int]:
@@ -38,7 +47,7 @@ class PrivateDevice:
 
     def dump(self) -> str:
         """The tree with its texts masked; "" where it can't be read."""
-        xml = self._device.dump()
+        xml = self.raw_dump = self._device.dump()
         if not any(self._protector.memory):
             return xml
         self._hidden = [(0, 0, *self.size)]
@@ -51,7 +60,7 @@ class PrivateDevice:
 
     def screenshot(self) -> bytes:
         """The picture, painted over wherever text was masked just before it, or is right after it."""
-        png = self._device.screenshot()
+        png = self.raw_screenshot = self._device.screenshot()
         if not any(self._protector.memory):
             return png
         hidden_before = self._hidden

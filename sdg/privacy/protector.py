@@ -11,6 +11,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from sdg.envs.world import Observation, PlainObservation
-from sdg.gate.executor import Body, Command, GateGuard, IllegalCommand, SkillResult, Verdict
+from sdg.gate.executor import Body, Command, GateGuard, GuardChain, IllegalCommand, SkillResult, Verdict
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, Sampling
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import build_unprotected
@@ -144,7 +145,7 @@ class ProtectedModel:
 class ProtectedBody:
     """A body whose commands are filled in on the way to it, and whose observations, notes and errors come back masked.
 
-    A picture can't be masked: it is left out of the observation.
+    A picture can't be masked: it is left out of the observation. A `GatedExecutor` asks its gate as `ProtectedGate`.
     """
 
     def __init__(self, body: Body, protector: Protector) -> None:
@@ -156,7 +157,11 @@ class ProtectedBody:
         if not any(self._protector.memory):
             return observation
         elements = tuple(_mask_element(element, self._protector.mask) for element in observation.elements)
-        return PlainObservation(self._protector.mask(observation.text), None, elements)
+        return PlainObservation(self._protector.mask(observation.text), None, elements, raw=observation)
+
+    def protect(self, gate: GateGuard) -> GateGuard:
+        """The gate as it is asked about this body."""
+        return ProtectedGate(gate, self._protector)
 
     def perform(self, command: Command) -> SkillResult:
         """Carry out a command with its values. Raises IllegalCommand for an unknown placeholder."""
@@ -179,21 +184,36 @@ class ProtectedBody:
         raise rebuilt
 
 
-class ProtectedGate:
-    """A gate whose reasons go to a model. They quote what is seen, so `tell` hides values in them."""
+class ProtectedGate(GuardChain):
+    """A gate whose guards judge what is really there: each `raw` observation, and commands with their values. Those of
+    kind `llm` are shown what a planner is. Values are hidden in all reasons, because a model reads them."""
 
-    def __init__(self, gate: GateGuard, tell: Callable[[str], str]) -> None:
-        self._gate, self._tell = gate, tell
+    def __init__(self, gate: GateGuard, protector: Protector) -> None:
+        super().__init__(rules=_guards_of(gate))
+        self._protector = protector
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
-        """Ask the gate whether the command can succeed; hide private values in its reason."""
-        verdict = self._gate.feasible(command, observation)
-        return replace(verdict, reason=self._tell(verdict.reason))
+        """May this command be executed on what is observed now?"""
+        return self._judge("feasible", command, observation)
 
     def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
-        """Ask the gate whether the command succeeded; hide private values in its reason."""
-        verdict = self._gate.complete(command, before, after)
-        return replace(verdict, reason=self._tell(verdict.reason))
+        """Did the command have its effect between the two observations?"""
+        return self._judge("complete", command, before, after)
+
+    def _judge(self, verb: str, command: Command, *moments: Observation) -> Verdict:
+        shown, real = (command, *moments), (command, *moments)
+        if any(self._protector.memory):
+            with suppress(PrivacyError):  # an unknown placeholder stays as it is, and the body refuses it
+                command = replace(command, argument=self._protector.fill(command.argument), shown=command.argument)
+            real = (command, *(getattr(moment, "raw", None) or moment for moment in moments))
+        verdict = self._first_refusal(
+            lambda guard: getattr(guard, verb)(*(shown if getattr(guard, "kind", "") == "llm" else real))
+        )
+        return replace(verdict, reason=self._protector.memory.mask_parts(verdict.reason))
+
+
+def _guards_of(gate: GateGuard) -> list[GateGuard]:
+    return [guard for inner in gate.guards for guard in _guards_of(inner)] if isinstance(gate, GuardChain) else [gate]
 
 
 def masked_record(record: Any, mask: Callable[[str], str]) -> Any:

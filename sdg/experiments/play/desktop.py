@@ -1,6 +1,5 @@
 """A task of the screen world as an agent uses it: its parsed screen and its commands, nothing of its HTML."""
 
-import contextlib
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +30,6 @@ from sdg.errors import BrokenDesktop, UserError
 from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.privacy.memory import PLACEHOLDER
 from sdg.privacy.protector import ProtectedBody, Protector, masked_record
-from sdg.privacy.recognisers import PrivacyError
 from sdg.screen_agent.agent import MAX_COMPLETIONS, numbered_lines
 from sdg.screen_agent.modes import MODES
 
@@ -184,7 +182,7 @@ class ProtectedDesktop:
 
     def __init__(self, desktop: ScreenDesktop, protector: Protector) -> None:
         self._desktop, self._body, self._memory = desktop, ProtectedBody(desktop, protector), protector.memory
-        self._typed: set[str] = set()
+        self.protect, self._typed = self._body.protect, set[str]()
         self._placed, self._hidden = list[Placed](), list[tuple[int, int, int, int]]()
         self.instruction, self.size = protector.admit(desktop.instruction), desktop.size
         self.prompt, self.max_completions = desktop.prompt, desktop.max_completions
@@ -198,9 +196,7 @@ class ProtectedDesktop:
         return self._desktop.ending
 
     def press_of(self, command: Command) -> Press:
-        """What a command presses on a page, with values in place of placeholders."""
-        with contextlib.suppress(PrivacyError):  # an unknown placeholder stays as it is
-            command = replace(command, argument=self._memory.fill(command.argument))
+        """What a command presses on a page."""
         return self._desktop.press_of(command)
 
     def observe(self) -> Observation:
@@ -214,7 +210,7 @@ class ProtectedDesktop:
         # The parser doesn't read faint letters, so the page's own texts are searched, too.
         hidden += self._places_of_values(self._desktop.texts)
         picture = painted_over(cast(np.ndarray, observation.image), hidden)
-        return PlainObservation(text, picture, masked)
+        return PlainObservation(text, picture, masked, raw=observation)
 
     def _mask_text(self, text: str, lines_of_elements: Mapping[str, str]) -> str:
         """A screen's text with its elements' lines masked as they are; others are notices and a dropdown's entries."""

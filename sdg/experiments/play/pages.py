@@ -35,7 +35,7 @@ from sdg.gate.executor import Command, IllegalCommand, SkillResult
 from sdg.gate.registry import check_guards, gate_of
 from sdg.llm.model import Completion, LanguageModel, Message, ModelError, whole_letters
 from sdg.privacy.memory import Placeholders
-from sdg.privacy.protector import ProtectedGate, ProtectedModel, Protector
+from sdg.privacy.protector import ProtectedModel, Protector
 from sdg.privacy.recognisers import PrivacyError, recognisers_of
 from sdg.prompts.fill import one_line
 from sdg.screen_agent.agent import SAMPLING, UIEpisode, Work
@@ -220,7 +220,7 @@ def do_task(
             result = _task_played(UIEpisode(task, "page", (), 0, detail=_cause(error)), questions, tell)
             return keep_trace(result, (), settings.folder, started_at)
         work = Work(
-            cast(Any, filmed), ProtectedGate(gate, tell), mode=MODES[settings.mode], completions=settings.answers,
+            cast(Any, filmed), gate, mode=MODES[settings.mode], completions=settings.answers,
             replans=REPLANS, ends=ENDS, changes=what_changed,
         )  # fmt: skip
         played = _play(work, ProtectedModel(model, protector.mask) if protector else model)
@@ -265,7 +265,8 @@ def _cause(error: Exception) -> str:
 
 
 def _reply(model: LanguageModel, question: Sequence[Message]) -> Completion:
-    """A model's reply without half letters. Raises ModelError, whatever the model raises."""
+    """A model's reply without half letters, to a question without. Raises ModelError, whatever the model raises."""
+    question = [replace(message, content=whole_letters(message.content)) for message in question]
     try:
         reply = model.complete(question, sampling=SAMPLING)
     except Exception as error:

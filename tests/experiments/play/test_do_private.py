@@ -16,12 +16,14 @@ from sdg.envs.ui.browser import what_is_missing
 from sdg.envs.ui.commands import SCREEN
 from sdg.envs.ui.page import PageWorld
 from sdg.envs.ui.parser.screen import PAINT, Screen, ScreenElement, picture_of, png_of
+from sdg.envs.ui.presses import Press
 from sdg.envs.ui.texts import EVERYWHERE, MOST_TEXT, Placed
 from sdg.envs.world import Observation, PlainObservation
 from sdg.experiments.play.desktop import ProtectedDesktop, ScreenDesktop
 from sdg.experiments.play.pages import PageDesktop, PageTaskSettings, do_task, open_page
 from sdg.experiments.play.trace import PageTaskResult
-from sdg.gate.executor import Command, SkillResult
+from sdg.gate.confirm import ConfirmGuard
+from sdg.gate.executor import Command, GatedExecutor, SkillResult
 from sdg.llm.model import Completion, Message, Sampling
 from sdg.privacy.memory import Placeholders
 from sdg.privacy.protector import Protector
@@ -68,6 +70,23 @@ def test_text_elements_and_picture_hide_the_same() -> None:
         picture = picture_of(desktop.picture(marks=False))
         painted = [tuple(picture[30 * n + 5, 98]) == PAINT for n in range(3)]  # fields end farther right than they seem
         assert painted == [text.startswith("{") for text in texts]
+
+
+def test_a_picture_that_says_to_whom_it_sends_is_asked_about() -> None:
+    class Shows(Fake):
+        instruction = "write to {name=Annalena Baerbock}"
+
+        def press_of(self, command: Command) -> Press:
+            return Press("a", picture=True, box=(0, 0, 90, 20))
+
+    asked = list[str]()
+    fake = Shows(ScreenElement(1, "text", "Send to Annalena", (0, 0, 90, 20)))
+    desktop: Any = ProtectedDesktop(fake, Protector([], Placeholders()))  # type: ignore[arg-type]
+    gate = ConfirmGuard(lambda question: bool(asked.append(question)), desktop.press_of)
+    outcome = GatedExecutor(desktop, gate).execute(Command("CLICK_COORDS", "40,10"))
+    assert len(asked) == 1
+    assert "can't be undone" in outcome.error
+    assert "Annal" not in f"{outcome}{desktop.observe()}"
 
 
 class Moves:

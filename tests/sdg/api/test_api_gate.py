@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from sdg.api import gate as module
 from sdg.envs.registry import RegistryError
 from sdg.envs.world import Observation, PlainObservation
 from sdg.gate.executor import MAX_ERROR_CHARS, Command, IllegalCommand, SkillResult, Verdict
+from sdg.llm.model import Message
 from sdg.phone_agent.desktop import PhoneDesktop
 from sdg.privacy.recognisers import PrivacyError
 from tests.shared.screens.phone_dumps import dump, node
@@ -121,10 +124,11 @@ def test_two_tasks_that_name_their_values_alike_get_their_own() -> None:
 
 
 class Listens(Refuses):
-    """A guard that keeps what it was shown."""
+    """A guard that keeps what it was shown: what is really there, unless it asks a model."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: str = "rules") -> None:
         self.shown: list[Observation] = []
+        self.kind = kind
 
     def feasible(self, command: Command, observation: Observation) -> Verdict:
         return Verdict(True, "heard")
@@ -144,13 +148,37 @@ def test_an_act_that_nobody_can_see_is_told_without_its_value() -> None:
     assert IBAN not in repr(outcome)
 
 
-def test_neither_guards_nor_result_show_parts_of_a_value() -> None:
-    listens = Listens()
-    gate = sdg.Gate(Bank(), guards=[listens])
+def test_neither_models_nor_result_show_parts_of_a_value() -> None:
+    listens, sees = Listens("llm"), Listens()
+    gate = sdg.Gate(Bank(), guards=[sees, listens])
     gate.admit(f"see {{iban={IBAN}}}")
     outcome = gate.execute("see", "{iban}")
     assert outcome.success
     assert not any(part in f"{listens.shown}{outcome.result}" for part in (IBAN[:10], IBAN[-8:]))
+    assert sees.shown[0].text == f"account {IBAN[:10]} and {IBAN[-8:]}"
+
+
+def test_numbers_of_a_value_reach_no_model() -> None:
+    class Form(Bank):
+        def observe(self) -> Observation:  # type: ignore[override]
+            field = SimpleNamespace(id=1, name="account", held=False, status=4711081512, position=(8351, 2))
+            return PlainObservation(f"form {self.said}", None, (field,))
+
+    class Model:
+        asked = ""
+
+        def complete(self, messages: Sequence[Message]) -> str:
+            self.asked += "".join(message.content for message in messages)
+            return '{"Thought": "ok", "%s": "Yes"}' % (
+                "Completeness" if "before" in messages[-1].content else "Feasible"
+            )
+
+    model = Model()
+    gate = sdg.Gate(Form(), model=model)
+    gate.admit("type {account=4711081512} and {pin=8351}")
+    assert gate.execute("type", "{account}").success
+    assert "{account}" in model.asked
+    assert not any(value in model.asked for value in ("4711081512", "8351"))
 
 
 def test_calls_side_by_side_get_their_own_results_and_are_judged_by_their_own_changes() -> None:
@@ -195,7 +223,7 @@ def test_elements_of_any_kind_are_masked() -> None:
         def observe(self) -> Observation:  # type: ignore[override]
             return PlainObservation("x", None, (self.said, {"v": [self.said]}))
 
-    listens = Listens()
+    listens = Listens("llm")
     gate = sdg.Gate(Shows(), guards=[listens])
     gate.admit(f"see {{iban={IBAN}}}")
     gate.execute("see", "{iban}")
@@ -207,9 +235,12 @@ def test_a_picture_that_changed_is_a_change_and_guards_see_it() -> None:
         def observe(self) -> Observation:  # type: ignore[override]
             return PlainObservation("screen", np.full((4, 4, 3), 9 * bool(self.said), np.uint8))
 
-    listens = Listens()
-    assert sdg.Gate(Painted(), guards=[listens]).execute("see", "it").success
-    assert listens.shown[0].image is not None
+    for task in ("see it", f"see {{iban={IBAN}}}"):
+        listens = Listens()
+        gate = sdg.Gate(Painted(), guards=[listens])
+        gate.admit(task)
+        assert gate.execute("see", "it").success
+        assert listens.shown[0].image is not None
 
 
 def test_a_command_that_took_no_step_is_judged_by_what_its_executor_says() -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 
 from sdg.envs.phone.actions import DeviceLost, IllegalCommand
 from sdg.envs.ui.parser.screen import picture_of
-from sdg.gate.executor import GuardChain
+from sdg.gate.confirm import ConfirmGuard
+from sdg.gate.executor import Command, GatedExecutor, GuardChain, Verdict
 from sdg.gate.phones import PhoneGuard
 from sdg.llm.fakes import FakeModel
 from sdg.phone_agent.desktop import PhoneDesktop
@@ -83,6 +85,53 @@ def test_parts_of_values_reach_neither_tree_nor_picture_of_a_phone(nodes: list[s
     hidden = [element.box for element in observation.elements if "{" in element.text]
     assert all((observation.image[box[1] : box[3], box[0] : box[2]] == 120).all() for box in hidden)
     assert not (observation.image[700:750, 0:100] == 120).all()
+
+
+@pytest.mark.parametrize(
+    ("label", "asks", "task"),
+    [
+        ("Send to Annalena", "", "message {name=Annalena Baerbock}"),
+        ("Pay DE89 3704 0044", "", "pay {iban=DE89370400440532013000}"),
+        ("OK", "Delete chat with Annalena?", "message {name=Annalena Baerbock}"),
+    ],
+)
+@pytest.mark.parametrize("by_number", [False, True])
+def test_a_final_press_is_asked_about_where_a_label_shows_a_part_of_a_value(
+    label: str, asks: str, task: str, by_number: bool
+) -> None:
+    phone, asked = ScriptedPhone(dump(button(label), node("TextView", "[0,60][400,90]", text=asks))), list[str]()
+    protector = Protector((), Placeholders())
+    desktop = PhoneDesktop(PrivateDevice(phone, protector), protector.admit(task))
+    gate = GuardChain(rules=[PhoneGuard(), ConfirmGuard(lambda question: len(asked.__iadd__([question])) > 1)])
+    element = desktop.observe().elements[0].id
+    command = desktop.command({"name": "Tap", "args": {"element": element} if by_number else {"coords": [50, 25]}})
+    outcome = GatedExecutor(desktop, gate).execute(command)
+    assert (len(asked), phone.done) == (1, [])
+    assert "can't be undone" in outcome.error
+    told = f"{outcome}{command}{desktop.observe()!r}{desktop.list_marks()}"
+    assert not any(part in told for part in ("Annal", "3704"))
+    assert GatedExecutor(desktop, gate).execute(command).error == ""
+    assert [act for act, *_ in phone.done] == ["tap"]
+
+
+def test_what_is_typed_is_looked_for_with_its_value_and_models_are_shown_none() -> None:
+    class Sees:
+        kind, seen = "llm", ""
+
+        def feasible(self, command: Command, observation: object) -> Verdict:
+            return Verdict(True, "")
+
+        def complete(self, command: Command, before: object, after: Any) -> Verdict:
+            self.seen += f"{command}{after.text}{after!r}"
+            return Verdict(False, "the page says secret and secre")
+
+    phone, sees = ScriptedPhone(dump(FIELD), dump(FIELD)), Sees()
+    desktop = PhoneDesktop(PrivateDevice(phone, Protector((), Placeholders({"code": "secret"}))), "x")
+    outcome = GatedExecutor(desktop, GuardChain(rules=[PhoneGuard()], llm=[sees])).execute(Command("Type", "{code}"))
+    assert phone.done == [("type", "secret")]
+    assert "{code}" in sees.seen
+    assert outcome.reason in ("nothing on the screen changed", "the page says {code} and {code}")
+    assert "secre" not in f"{outcome}{sees.seen}"
 
 
 def test_a_few_letters_are_enough_in_a_field_of_a_phone_that_a_value_was_typed_into() -> None:

@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation, PlainObservation
-from sdg.gate.executor import Command, GatedExecutor, IllegalCommand, OpenGate, SkillResult
+from sdg.gate.confirm import ConfirmGuard
+from sdg.gate.executor import Command, GatedExecutor, GuardChain, IllegalCommand, OpenGate, SkillResult, Verdict
 from sdg.llm.model import Message, ModelError
 from sdg.llm.provider import ModelSettings
 from sdg.llm.registry import ModelAdapter
@@ -244,6 +246,47 @@ def test_elements_of_any_class_are_masked(make: Callable[[str], Any]) -> None:
     assert (type(masked), masked.name, element.name) == (type(element), "shown: {pin}", "shown: 4711 or so")
     assert "4711" not in repr(getattr(masked, "__dict__", masked))
     assert not isinstance(masked, Deep) or list(masked.where) == [0, 0]
+
+
+class Judges:
+    """A guard that keeps what it judged, and says it."""
+
+    def __init__(self, kind: str = "rules") -> None:
+        self.kind, self.judged = kind, list[Any]()
+
+    def feasible(self, command: Command, observation: Observation) -> Verdict:
+        """Passes."""
+        self.judged.append((command.argument, observation))
+        return Verdict(True, f"{command.argument}, {observation.text}")
+
+    def complete(self, command: Command, before: Observation, after: Observation) -> Verdict:
+        """Passes."""
+        self.judged.append((command.argument, after))
+        return Verdict(True, f"{command.argument}, {after.text[:14]}")
+
+
+def test_guards_judge_what_is_really_there_but_those_that_ask_a_model() -> None:
+    screen, judges, asks = Screen(), Judges(), Judges("llm")
+    gate = GuardChain(rules=[judges], llm=[GuardChain(llm=[asks])])
+    outcome = GatedExecutor(ProtectedBody(screen, protector(pin="4711 or so")), gate).execute(Command("write", "{pin}"))
+    (filled, _), (_, real) = judges.judged
+    assert (filled, real.text, real.image) == ("4711 or so", "shown: 4711 or so", b"pixels")
+    assert [argument for argument, _ in asks.judged] == ["{pin}", "{pin}"]
+    assert not any(part in f"{outcome}{asks.judged}" for part in ("4711", "or so"))
+    assert outcome.success
+
+
+def test_a_body_that_says_what_is_pressed_is_asked_about_it_whatever_is_kept() -> None:
+    class Pressed(Screen):
+        def observe(self) -> Any:
+            return SimpleNamespace(
+                text="", image=None, elements=(), perception=None, press_of=lambda command: Press("button", "Delete")
+            )
+
+    for ours in (protector(), protector(pin="4711")):
+        screen = Pressed()
+        outcome = GatedExecutor(ProtectedBody(screen, ours), ConfirmGuard()).execute(Command("write", "x"))
+        assert (screen.written, "can't be undone" in outcome.error) == ("", True)
 
 
 def test_a_body_s_errors_are_masked_and_have_no_cause() -> None:

@@ -26,7 +26,7 @@ from sdg.llm.registry import concurrency_of
 from sdg.phone_agent.desktop import PhoneDesktop
 from sdg.phone_agent.privacy import PrivateDevice
 from sdg.privacy.memory import Placeholders
-from sdg.privacy.protector import Protector, build_model
+from sdg.privacy.protector import ProtectedModel, Protector, build_model
 from sdg.privacy.recognisers import recognisers_of
 from sdg.prompts.fill import conversation, fence
 from sdg.screen_agent.agent import UIEpisode, Work
@@ -94,12 +94,12 @@ class PhoneEpisode:
         self.began = time.monotonic()
         self.looks: list[dict[str, bool]] = []
         self.confirmed, self.disagreement = 0, False
-        gate = gate_of(setting.guards, usages={}, resolve=lambda *_: (), model=model, confirm=self._confirm)
         device, instruction = phone, self.task.instruction
         if setting.masked:
             protector = Protector(recognisers_of(""), Placeholders())
             device, instruction = PrivateDevice(device, protector), protector.admit(instruction)
-            self.mask = protector.memory.mask_parts
+            self.mask, model = protector.memory.mask_parts, ProtectedModel(model, protector.mask)
+        gate = gate_of(setting.guards, usages={}, resolve=lambda *_: (), model=model, confirm=self._confirm)
         self.desktop = PhoneDesktop(
             device, instruction, finished=self._finish, looked=self._look, heard=lambda: self.work.said
         )
