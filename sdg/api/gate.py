@@ -11,7 +11,7 @@ import numpy as np
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation, PlainObservation
 from sdg.gate.confirm import ConfirmGuard, words_of
-from sdg.gate.executor import MAX_ERROR_CHARS, Command, GatedExecutor, Outcome, SkillResult, Verdict
+from sdg.gate.executor import MAX_ERROR_CHARS, Command, GatedExecutor, IllegalCommand, Outcome, SkillResult, Verdict
 from sdg.gate.llm import LlmGuard
 from sdg.gate.registry import chain_of, make
 from sdg.llm.registry import ModelAdapter
@@ -97,7 +97,7 @@ class Gate:
     def _execute(self, command: Command) -> Outcome:
         call = _Call(self._executor, self._commands, self._reads)
         try:
-            chain = chain_of([call, ConfirmGuard(self._confirm, call.press_of), *self._guards])
+            chain = chain_of([call, ConfirmGuard(self._confirm, call.judge), *self._guards])
             gate = ProtectedGate(chain, self._protector.mask)
             outcome = GatedExecutor(ProtectedBody(call, self._protector), gate).execute(command)
         except Exception as error:  # masked: a planner that gets an exception in its place would try again
@@ -123,6 +123,7 @@ class _Call:
         self.result = ""
         self.acted = False
         self._held_already = False
+        self._judged = Command("", ""), Press()
         self._last_two: tuple[Observation, Observation] = (PlainObservation(""), PlainObservation(""))
         self._contents: tuple[Any, Any] = ((), ())
         """What the elements of these held when they were observed."""
@@ -138,7 +139,11 @@ class _Call:
         return shown
 
     def perform(self, command: Command) -> SkillResult:
-        """Carry out a command, ungated. It counts as done unless a returned SkillResult says otherwise."""
+        """Carry out a command, ungated. It counts as done unless a returned SkillResult says otherwise. Raises
+        IllegalCommand where it doesn't press any more what was judged, because guards may think for long."""
+        judged, press = self._judged
+        if not press.is_still(self.press_of(judged)):
+            raise IllegalCommand(f"what {command.name} presses changed since it was judged: look again")
         self.acted = True
         result = _finished(self._executor.perform(command))
         self.result = "" if result is None or isinstance(result, SkillResult) else str(result)
@@ -149,6 +154,11 @@ class _Call:
             raise ValueError(f"its result can't be read: {done!r:.100}")
         self._held_already = done.steps == 0
         return done
+
+    def judge(self, command: Command) -> Press:
+        """`press_of`, for a guard; nothing else will be pressed."""
+        self._judged = command, self.press_of(command)
+        return self._judged[1]
 
     def press_of(self, command: Command) -> Press:
         """A command's name: "makePayment" and "sendmail" say what they do as "pay" and "send" would; and what the
