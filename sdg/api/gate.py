@@ -14,7 +14,7 @@ import numpy as np
 from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation, PlainObservation
 from sdg.gate.confirm import ConfirmGuard, words_of
-from sdg.gate.executor import MAX_ERROR_CHARS, Command, GatedExecutor, Outcome, SkillResult, Verdict
+from sdg.gate.executor import MAX_ERROR_CHARS, Command, GatedExecutor, IllegalCommand, Outcome, SkillResult, Verdict
 from sdg.gate.llm import LlmGuard
 from sdg.gate.registry import chain_of, make
 from sdg.llm.registry import ModelAdapter
@@ -93,7 +93,7 @@ class Gate:
     def _execute(self, command: Command) -> Outcome:
         call = self._begin_call()
         try:
-            chain = chain_of([call, ConfirmGuard(self._confirm, call.press_of), *self._guards])
+            chain = chain_of([call, ConfirmGuard(self._confirm, call.judge), *self._guards])
             outcome = GatedExecutor(ProtectedBody(call, self._protector), chain).execute(command)
         except Exception as error:  # masked: a planner that gets an exception in its place would try again
             did = "may have been carried out, look before you repeat it" if call.acted else "wasn't carried out"
@@ -116,6 +116,7 @@ class _Call:
         self.result = ""
         self.acted = False
         self._held_already = False
+        self._judged = Command("", ""), Press()
         self._last_two: tuple[Observation, Observation] = (PlainObservation(""), PlainObservation(""))
         self._contents: tuple[Any, Any] = ((), ())
         """What the elements of these held when they were observed."""
@@ -131,7 +132,11 @@ class _Call:
         return shown
 
     def perform(self, command: Command) -> SkillResult:
-        """Carry out a command, ungated. It counts as done unless a returned SkillResult says otherwise."""
+        """Carry out a command, ungated. It counts as done unless a returned SkillResult says otherwise. Raises
+        IllegalCommand where it doesn't press any more what was judged, because guards may think for long."""
+        judged, press = self._judged
+        if not press.is_still(self.press_of(judged)):
+            raise IllegalCommand(f"what {command.name} presses changed since it was judged: look again")
         self.acted = True
         result = _finished(self._executor.perform(command))
         self.result = "" if result is None or isinstance(result, SkillResult) else str(result)
@@ -142,6 +147,11 @@ class _Call:
             raise ValueError(f"its result can't be read: {done!r:.100}")
         self._held_already = done.steps == 0
         return done
+
+    def judge(self, command: Command) -> Press:
+        """`press_of`, for a guard; nothing else will be pressed."""
+        self._judged = command, self.press_of(command)
+        return self._judged[1]
 
     def press_of(self, command: Command) -> Press:
         """A command's name: "makePayment" and "sendmail" say what they do as "pay" and "send" would; and what the

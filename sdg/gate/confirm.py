@@ -64,6 +64,9 @@ _PIECES = re.compile(r"({0})|(?:(?!{0})\w)+".format("|".join(map(re.escape, SIGN
 _MADE_UP = re.compile(r"\b(?:css|sc|jss|svelte|emotion)-[\w-]+|\b(?=\w*[a-z]\d)(?=\w*\d[a-z])\w+")
 """Class names that a build tool made up, which say nothing about an icon."""
 _QUESTION_MARK = re.compile("[?？؟]")
+_CURRENCY = f"[$£¥֏৳฿₠-⃀]|{'|'.join(map(re.escape, WORDS['money']))}"
+_SUM = re.compile(rf"(?<![^\W\d_])(?:{_CURRENCY})\s?\d|\d\s?(?:{_CURRENCY})(?![^\W\d_])", re.IGNORECASE)
+"""A currency beside a number."""
 PRESSED = ("button", "control", "row")
 """Roles of what is there to be pressed."""
 
@@ -237,8 +240,9 @@ def _is_final_text(text: str, role: str) -> bool:
         is_short = role == "option" or len(words) <= MAX_TICK_WORDS
         return is_short and (_begins_final(words, but=NOUNS) or joined.startswith(SIGNS))
     max_words = {"button": MAX_BUTTON_WORDS, "search": 0}.get(role, MAX_LABEL_WORDS)
-    seals = role == "button" and len(words) > 1 and words[0] in WORDS["sealing"]
-    if len(words) <= max_words and (seals or _is_final(words)):
+    seals = len(words) > 1 and words[0] in WORDS["sealing"]
+    costs = _SUM.search(_fold(text)) is not None
+    if len(words) <= max_words and (_is_final(words) or (role == "button" and (seals or costs))):
         return True
     has_sign = len(joined) <= max_words * CHARACTERS_PER_WORD and any(sign in joined for sign in SIGNS)
     if has_sign or joined.startswith(SIGNS):
@@ -297,7 +301,8 @@ def _is_final_question(dialog: str) -> bool:
 
 def _is_final(words: Sequence[str]) -> bool:
     distinct = set(words)
-    is_listed = FINAL & distinct or (ENDING & distinct and OWNED & distinct)
+    said = f" {' '.join(word for word in words if word not in WORDS['between'])} "
+    is_listed = FINAL & distinct or (ENDING & distinct and OWNED & distinct) or any(map(said.__contains__, _PHRASES))
     return bool(is_listed) or any(word.startswith(STEMS) for word in words)
 
 
@@ -311,5 +316,8 @@ def words_of(text: str) -> list[str]:
     return re.findall(r"(?:[^\W\d_]|[\u0e31-\u0e4e])+", spaced.lower())
 
 
-_WARNINGS = tuple(f" {' '.join(words_of(phrase.replace('_', ' ')))}" for phrase in WORDS["warning"])
-"""Phrases that say that there is no way back, as `words_of` gives a text's."""
+_WARNINGS, _PHRASES = (
+    tuple(f" {' '.join(words_of(phrase.replace('_', ' ')))}{end}" for phrase in WORDS[name])
+    for name, end in (("warning", ""), ("phrases", " "))
+)
+"""Phrases that say that there is no way back, and that are final together, as `words_of` gives a text's."""

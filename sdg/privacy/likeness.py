@@ -7,6 +7,7 @@ are compared by runs of letters and by edits, with case, accents, blanks, signs 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from itertools import islice
 
 SHORT = 6
@@ -38,6 +39,8 @@ _LOOKS = str.maketrans(
     "aeopcyxijshdqwlkmtbhrnbAEOPCYXIJSHDQWLKMTBHaoeivkptuxwbnABEZHIKMNOPTYXagionuh",
 )
 """Letters of other alphabets that look like Latin ones."""
+_Located = tuple[int, tuple[int, int]]
+"""A piece's text, by its number, and its place in it."""
 
 
 def fold(text: str) -> tuple[str, list[tuple[int, int]]]:
@@ -94,15 +97,21 @@ class Likeness:
         """Pieces of a value that make up a run together: the text's place, the piece's place in it, and the name."""
         pieces = [(n, *piece) for n, text in enumerate(texts) for piece in _pieces(text)] if self._values else []
         for name, value in self._values.items():
-            chains: dict[int, tuple[int, tuple[tuple[int, tuple[int, int]], ...]]] = {}  # by their end: begin, pieces
+            found = set[_Located]()
+            chains: dict[
+                int, tuple[int, tuple[_Located, ...]]
+            ] = {}  # by their end: begin, pieces that aren't found yet
+            starts_of = cache(partial(_starts_in, value))
             for n, place, piece in pieces:
-                starts = [at for at in range(len(value)) if value.startswith(piece, at)] if piece in value else []
-                for at, (begin, before) in [(at, chains.get(at, (at, ()))) for at in reversed(starts)]:
-                    chain = (*before, (n, place))
-                    if begin <= chains.get(at + len(piece), (begin, ()))[0]:
-                        chains[at + len(piece)] = begin, chain
-                    if at + len(piece) - begin >= min(self._run, len(value)):
-                        yield from ((*located_piece, name) for located_piece in chain)
+                for at in starts_of(piece):
+                    begin, before = chains.get(at, (at, ()))
+                    end, chain = at + len(piece), (*before, (n, place))
+                    if end - begin >= min(self._run, len(value)):
+                        found.update(chain)
+                        chain = ()
+                    if begin <= chains.get(end, (begin, ()))[0]:
+                        chains[end] = begin, chain
+            yield from ((*located, name) for located in found)
 
     def _matches(self, letters: str, misread: bool) -> Iterator[tuple[int, int, str]]:
         """Where folded letters look like a value: the first and the last place, and the value's name."""
@@ -115,6 +124,16 @@ class Likeness:
                 continue
             for last in _ends(value, letters, len(value) // MISREAD):
                 yield max(last - len(value), letters.rfind(OUTSIDE, 0, last)) + 1, last, name
+
+
+def _starts_in(value: str, piece: str) -> list[int]:
+    """Where a piece begins in a value, from its end: what begins later isn't continued by the same piece."""
+    starts = []
+    at = value.rfind(piece)
+    while at >= 0:
+        starts.append(at)
+        at = value.rfind(piece, 0, at + len(piece) - 1)
+    return starts
 
 
 def _parts(value: str) -> list[str]:

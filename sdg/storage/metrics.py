@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import os
 import re
 import shutil
 import time
@@ -11,7 +12,7 @@ from importlib import util
 from pathlib import Path
 from typing import Any
 
-from sdg.envs.files import lock_to_append, read_values
+from sdg.envs.files import lock_to_append, open_regular, read_values
 from sdg.storage.files import RunFolderError, atomic_write, explaining, json_values, line
 
 STEP = "environment_steps"
@@ -64,7 +65,7 @@ def _write_events(folder: Path, values: Mapping[str, Any]) -> None:
     event = Event(wall_time=time.time(), step=int(values.get(STEP) or 0), summary=Summary(value=scalars))
     folder.mkdir(parents=True, exist_ok=True)
     events_file = next(folder.glob("events.out.tfevents.*"), folder / f"events.out.tfevents.{int(time.time())}.sdg")
-    with events_file.open("ab") as file:
+    with open(open_regular(events_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab") as file:
         if not file.tell():
             RecordWriter(file).write(Event(wall_time=time.time(), file_version="brain.Event:2").SerializeToString())
         RecordWriter(file).write(event.SerializeToString())

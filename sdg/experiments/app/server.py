@@ -13,8 +13,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import sdg
 from sdg.console import message
@@ -24,7 +26,6 @@ from sdg.errors import UserError
 from sdg.experiments.play.film import data_address, episode_gif, png
 from sdg.experiments.play.players import PlannerRecipe
 from sdg.experiments.play.solve import solve
-from sdg.llm.secrets import is_loopback
 from sdg.skills.library.library import SkillLibrary
 from sdg.skills.library.store import load_library
 from sdg.storage import read_rows
@@ -168,13 +169,13 @@ def serve(playground: Playground, *, host: str = "127.0.0.1", port: int = 0) -> 
             self._answer(200, json.dumps(reply).encode(), "application/json")
 
         def _is_ours(self) -> bool:
-            """Whether our own page asks by this machine's name, because another site's name may lead here, too."""
-            host_header = str(self.headers.get("Host"))
-            address, port = server.server_address[:2]
-            names_us = host_header in (host, f"{host}:{port}") or is_loopback(f"http://{host_header}")
-            return (names_us or not is_loopback(f"http://{address!s}")) and self.headers.get(
-                "Origin"
-            ) == f"http://{host_header}"
+            """Whether our own page asks, by an address or our own name: another site's name may lead here, too."""
+            origin = f"http://{self.headers.get('Host')}"
+            with suppress(ValueError):
+                name = urlsplit(origin).hostname or ""
+                is_our_name = name in (host.lower(), "localhost") or bool(ip_address(name))
+                return is_our_name and self.headers.get("Origin") == origin
+            return False
 
         def _answer(self, status: int, body: bytes, kind: str = "text/plain") -> None:
             self.send_response(status)

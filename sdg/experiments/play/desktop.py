@@ -98,6 +98,7 @@ class ScreenDesktop:
     def __init__(self, world: UIWorld, *, parser: Callable[[np.ndarray], Screen] = parse, lazy: bool = True) -> None:
         self._world, self._parser, self._lazy = world, parser, lazy
         self._seen: Observation | None = None
+        self._asked: Observation | None = None
         self._stale = self.tells_texts = False
         self.screenshot = b""
         self.texts: list[Placed] = []
@@ -113,7 +114,8 @@ class ScreenDesktop:
         return self._world.reward > 0 if self._world.done else None
 
     def commands(self) -> str:
-        """The nine commands, a line each, and what arguments they take."""
+        """The nine commands, a line each, and what arguments they take. Keeps the screen, which the answer is about."""
+        self._asked = self.observe()
         return "\n".join([*(f"{name}: {help_text}" for name, help_text in COMMANDS.items()), f"{FORMS}."])
 
     def command(self, written: object) -> Command:
@@ -127,7 +129,7 @@ class ScreenDesktop:
         arguments = written.get("args") if isinstance(written, dict) else None
         if not (isinstance(written, dict) and isinstance(arguments, dict) and "mark" in arguments):
             return written
-        elements = cast(tuple[ScreenElement, ...], self.observe().elements)
+        elements = cast(tuple[ScreenElement, ...], (self._asked or self.observe()).elements)
         marked = [element for element in elements if str(element.id) == str(arguments["mark"])]
         if not marked:
             raise IllegalCommand(f"there is no element {arguments['mark']!r:.20}: marks are 1 to {len(elements)}")

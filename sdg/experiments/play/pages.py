@@ -86,12 +86,13 @@ class PageDesktop(ScreenDesktop):
     def __init__(self, world: PageWorld) -> None:
         super().__init__(cast(Any, world))
         self._page, self.size = world, world.size
-        self._asked: np.ndarray | None = None
         self._judged: Press | None = None
+        self._met = dict[str, Press]()
+        """What lay at each point of the answer so far, before a command of it came there."""
 
     def commands(self) -> str:
         """The commands of a page, a line each. Keeps the current screen, because the model's points refer to it."""
-        self._asked = cast(np.ndarray, self.observe().image)
+        self._asked, self._met = self.observe(), {}
         lines = (f"{name}: {help_text}" for name, help_text in _COMMAND_HELP.items())
         return "\n".join([*lines, f"{FORMS}, FINISH and GIVE_UP, {{}} with GO_BACK and WAIT."])
 
@@ -111,24 +112,33 @@ class PageDesktop(ScreenDesktop):
     def perform(self, command: Command) -> SkillResult:
         """Carry a command out. Raises IllegalCommand if the screen changed at its point, or nothing takes its text."""
         judged, self._judged = self._judged, None
-        if command.name in AT_POINTS:
-            self._require_same(command.argument)
+        if PAGE_ARGUMENTS[command.name] == "coords":
+            self._require_same(command)
         elif command.name == "TYPE_TEXT" and not self._page.press_of(command.name, command.argument).field:
             raise IllegalCommand("nothing that takes text has the focus: click into a field first")
         self._page.step(command.name, command.argument, judged)
-        self._stale, self._asked = True, None
+        self._stale = True
         return SkillResult(True, 1, 1)
 
-    def _require_same(self, point: str) -> None:
-        """Require that the point still looks the same, because a model or an asked person may think for an hour."""
-        x, y = map(int, point.split(","))
+    def _require_same(self, command: Command) -> None:
+        """Require that a point to be pressed looks as it did to the model and to the gate, because both may think for
+        an hour, and the answer's commands before change the page. The mouse itself changes how a point looks: where it
+        has been in this answer, what is pressed must be the same, unless a drag ends there."""
+        x, y = map(int, command.argument.split(","))
+        now = replace(self._page.press_of(AT_POINTS[0], command.argument), dialog="")
+        met = self._met.get(command.argument)
+        self._met.setdefault(command.argument, now)
+        if command.name not in AT_POINTS:
+            return
         patch = slice(max(y - PATCH, 0), y + PATCH), slice(max(x - PATCH, 0), x + PATCH)
-        now = picture_of(self._page.screenshot())[patch]
+        looks = picture_of(self._page.screenshot())[patch]
         self._stale = True
-        for picture in (self._asked, self._seen.image if self._seen else None):
-            seen = None if picture is None else cast(np.ndarray, picture)[patch]
-            if seen is not None and share_changed(seen, now, least=MIN_DIFFERENCE) > MAX_CHANGED:
-                raise IllegalCommand(f"what lies at [{x}, {y}] changed since it was looked at: look again")
+        is_same = met is None or command.name == "MOUSEUP_COORDS" or met.is_still(now)
+        for screen in filter(None, (self._seen, None if met else self._asked)):
+            looked = cast(np.ndarray, screen.image)[patch]
+            is_same = is_same and share_changed(looked, looks, least=MIN_DIFFERENCE) <= MAX_CHANGED
+        if not is_same:
+            raise IllegalCommand(f"what lies at [{x}, {y}] changed since it was looked at: look again")
 
 
 class _FilmingDesktop:

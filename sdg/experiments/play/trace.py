@@ -3,11 +3,13 @@
 import json
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sdg.console import readable
+from sdg.envs.files import read_file
 from sdg.errors import UserError
 from sdg.storage import atomic_write, explaining
 
@@ -50,14 +52,18 @@ def empty_trace(folder: Path) -> None:
     """Take an earlier task's trace out of a folder, before anything is done that can't be undone."""
     for name, (mark, beginning) in _TRACE_FILES.items():
         with explaining(folder / name):
-            if (folder / name).exists() and not (
-                (folder / mark).exists() and (folder / mark).read_bytes().startswith(beginning)
-            ):
+            if (folder / name).exists() and not _begins_with(folder / mark, beginning):
                 raise UserError(f"{folder / name} wasn't written by sdg: name another folder")
     for name in ("film.gif", "trace.json"):
         with explaining(folder / name):
             (folder / name).unlink(missing_ok=True)
     atomic_write(folder / "trace.txt", "Task: \n")
+
+
+def _begins_with(path: Path, beginning: bytes) -> bool:
+    with suppress(OSError):  # there is none, or it is no regular file
+        return read_file(path).startswith(beginning)
+    return False
 
 
 def keep_trace(

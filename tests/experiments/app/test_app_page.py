@@ -123,17 +123,20 @@ def test_no_other_site_can_ask(address: str, headers: dict[str, str]) -> None:
     assert post(address, "/about", **headers)[0] == 403
 
 
+STRANGERS = {"evil.example", "evil.example:80", "["}
+
+
 @pytest.mark.parametrize("host", ["127.0.0.2", "localhost", "0.0.0.0"])
-def test_a_server_on_loopback_answers_to_its_own_names_alone(host: str) -> None:
+def test_a_server_answers_to_addresses_and_its_own_name_alone(host: str) -> None:
     with serve(Playground(SHIPPED), host=host) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         bound, port = server.server_address[:2]
         address = f"{bound!s}:{port}"
-        asked = {f"{host}:{port}", host, address, f"localhost:{port}", "evil.example", f"evil.example:{port}", "["}
+        asked = {f"{host}:{port}", host, address, f"localhost:{port}", f"192.0.2.7:{port}", *STRANGERS}
         answers = {name: post(address, "/about", Host=name, Origin=f"http://{name}")[0] for name in sorted(asked)}
         server.shutdown()
     others = {name for name, status in answers.items() if status == 403}
-    assert others == (set() if host == "0.0.0.0" else {"evil.example", f"evil.example:{port}", "["})
+    assert others == STRANGERS
 
 
 def test_a_browser_that_leaves_the_port_out_is_ours(address: str) -> None:

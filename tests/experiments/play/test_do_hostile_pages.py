@@ -160,6 +160,41 @@ def test_what_moved_while_the_model_thought_is_not_pressed(site: tuple[str, Path
     assert "changed since it was looked at" in outcome.steps[0]["outcome"]
 
 
+SHOW, ARCHIVE = (f"position:absolute;left:20px;top:{top}px;width:200px;height:90px" for top in (20, 140))
+INSERTS = "document.title+='s'; b.style.background='#a00'; b.textContent='Unpaid'"
+MORE = "b.insertAdjacentHTML('beforebegin', '<button style=position:absolute;left:0;top:0;width:90px;height:16px>New')"
+ASKS_TWICE = (
+    f"<button style='{SHOW}' onclick=\"{{}}\">Show</button>"
+    f"<button id=b style='{ARCHIVE};{{}}' {PRESSED}>Archive</button>"
+)
+
+
+@pytest.mark.parametrize("mode", ["xml-react", "som-react"])
+def test_what_an_answer_s_first_command_changed_is_not_pressed_by_its_second(site: tuple[str, Path], mode: str) -> None:
+    body = ASKS_TWICE.format(f"{INSERTS};{MORE}", "background:#0a0")
+    places = ({"mark": 1}, {"mark": 2}) if mode == "som-react" else ({"coords": [120, 70]}, {"coords": [120, 190]})
+    model = Scripted([("CLICK_COORDS", place) for place in places], [FINISH])
+    outcome, title = play_on_page(site, body, model, mode=mode)
+    assert title == "ts"
+    assert [step["outcome"][:20] for step in outcome.steps[:2]] == ["done", "refused: what lies a"]
+    assert "Archive" in model.asked[0]
+
+
+def test_a_mark_is_the_element_that_had_it_when_the_model_was_asked(site: tuple[str, Path]) -> None:
+    body = ASKS_TWICE.format(MORE, "")
+    model = Scripted([("CLICK_COORDS", {"mark": 1}), ("CLICK_COORDS", {"mark": 2})], [FINISH])
+    title = play_on_page(site, body, model, mode="som-react")[1]
+    assert (title, "[1] 'New'" in model.asked[1]) == ("t!", True)
+
+
+def test_what_the_answer_itself_points_at_may_change_its_look_but_not_what_it_is(site: tuple[str, Path]) -> None:
+    style = "<style>button{background:#fff} button:hover,button:focus{background:#000;color:#fff}</style>"
+    count = f"{style}<button style='{BIG}' onclick=\"document.title+='!'; {{}}\">Plus</button>"
+    steps = [("MOVE_COORDS", CLICK[1]), CLICK, CLICK]
+    assert play_on_page(site, count.format(""), Scripted(steps, [FINISH]))[1] == "t!!"
+    assert play_on_page(site, count.format("textContent='Pay'"), Scripted(steps, [FINISH]))[1] == "t!"
+
+
 CELL = "style='position:absolute;left:150px;top:0'"
 ROWS = {
     "a row above": (

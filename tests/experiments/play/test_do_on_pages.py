@@ -26,6 +26,7 @@ from sdg.errors import UserError
 from sdg.experiments.cli.main import main
 from sdg.experiments.play import pages
 from sdg.experiments.play.pages import PageTaskSettings, do_task, open_page
+from sdg.experiments.play.trace import empty_trace
 from sdg.llm.model import Completion, Message, ModelError, Sampling
 from sdg.storage import RunError
 from tests.shared.screens.task_pages import BIG, CLICK, FINISH, FORM, INTO, PRESSED, Scripted, page_with, play_on_page
@@ -76,6 +77,14 @@ def test_a_folder_with_the_user_s_own_trace_is_left_alone(site: tuple[str, Path]
         play_on_page(site, "<p>hello", model, folder=tmp_path)
     assert not model.asked
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, "{} of mine")]
+
+
+@pytest.mark.parametrize("name", ["trace.txt", "trace.json"])
+def test_a_folder_with_a_pipe_is_left_alone(tmp_path: Path, name: str) -> None:
+    (tmp_path / "film.gif").write_text("GIF")
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(UserError, match="wasn't written by sdg"):
+        empty_trace(tmp_path)
 
 
 def test_what_was_typed_before_a_question_does_not_answer_it(monkeypatch: pytest.MonkeyPatch) -> None:

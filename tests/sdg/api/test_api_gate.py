@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ import pytest
 import sdg
 from sdg.api import gate as module
 from sdg.envs.registry import RegistryError
+from sdg.envs.ui.presses import Press
 from sdg.envs.world import Observation, PlainObservation
 from sdg.gate.executor import MAX_ERROR_CHARS, Command, IllegalCommand, SkillResult, Verdict
 from sdg.llm.model import Message
@@ -353,6 +355,38 @@ def test_a_press_is_judged_with_its_values_and_told_without() -> None:
     outcome = gate.execute("Tap", "50,25")
     assert (phone.done, len(asked)) == ([], 1)
     assert not any(part in repr(outcome) for part in (IBAN[:10], IBAN[-8:]))
+
+
+class Page:
+    """An executor whose observations ask it what a command presses, as those of a browser do."""
+
+    def __init__(self) -> None:
+        self.label, self.pressed = "Next", list[str]()
+
+    def observe(self) -> Any:
+        return SimpleNamespace(
+            perception=None, image=None, elements=(), text=f"{self.label} {len(self.pressed)}",
+            press_of=lambda command: Press("button", f"{self.label} {command.argument}"),
+        )  # fmt: skip
+
+    def perform(self, command: Command) -> None:
+        self.pressed.append(self.label)
+
+    def complete(self, messages: Sequence[Message], **_: object) -> str:
+        """A model's verdict, while the page changes."""
+        self.label = "Delete account"
+        verdict = "Completeness" if "Observed after" in messages[-1].content else "Feasible"
+        return json.dumps({"Thought": "ok", verdict: "Yes"})
+
+
+def test_what_changed_while_guards_thought_is_not_pressed() -> None:
+    page = Page()
+    gate = sdg.Gate(page, model=page, confirm=lambda _: True)
+    gate.admit("go to {page=secret7}")
+    outcome = gate.execute("click", "{page}")
+    assert (page.pressed, "look again" in outcome.error) == ([], True)
+    assert not gate.execute("click", "{page}").error, "what was judged as it is now is pressed"
+    assert page.pressed == ["Delete account"]
 
 
 class Later:

@@ -167,6 +167,19 @@ def test_final_presses_need_a_yes(name: str, argument: str) -> None:
     assert not ConfirmGuard(lambda question: "yes").feasible(command, NOW).passed  # type: ignore[arg-type,return-value]
 
 
+FINAL_LABELS = (
+    "Make payment;Make a payment;Complete payment;Release payment;Complete booking;Complete your booking;Charge card;"
+    "Subscribe;Start subscription;Top up €50;Wire $500;Bet €5;€9.99;Get Premium - €9.99/month;Pick 12,50 EUR;9.99元;"
+    "Place bet;Cast vote;Sign document;Apply now;Hire Ann;Move to bin;Empty folder;Drop table;Kill process;Clear all;"
+    "Clear history;Reset all data;Rotate key;Log out all devices;Log out of all devices;Unlock door;Shut down;"
+    "提交;投票;投注;拨打;拨打 112;제출;応募する;Postuler;Votar;Wetten;100 kr"
+)
+HARMLESS_LABELS = (
+    "Start;Sign in;Sign up;Clear;Apply;Complete;Reset;Payment;Payments;Complete profile;Start course;Log out;Unlock;"
+    "5 results;Top 10;Page 3 of 20;Euro 2024;Rotate image;Cast to TV;Move to inbox;Apply filters;提交记录;Charge;Wire"
+)
+
+
 @pytest.mark.parametrize(
     ("label", "final"),
     [
@@ -184,6 +197,8 @@ def test_final_presses_need_a_yes(name: str, argument: str) -> None:
         ("Factory reset", True), ("Format disk", True), ("Drop database", True),
         ("Release funds", True), ("Overwrite", True), ("Force push", True), ("Clear filters", False),
         ("Reset zoom", False), ("Release notes", False), ("Später", False),
+        *((label, True) for label in FINAL_LABELS.split(";")),
+        *((label, False) for label in HARMLESS_LABELS.split(";")),
     ],
 )  # fmt: skip
 def test_what_ends_something_of_the_user_s_is_final(label: str, final: bool) -> None:

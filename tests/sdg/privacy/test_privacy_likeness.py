@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import random
 import string
+import time
 
 import pytest
 
-from sdg.privacy.likeness import RUN, Likeness, fold
+from sdg.privacy.likeness import APART_RUN, RUN, Likeness, fold
 from sdg.privacy.memory import Placeholders
+from tests.shared.slowness import slowness
 
 NOTE = "walrus orchid pretzel ninety"
 CODE = "Il1O0-rn8B|lI1"
+LETTER = ["".join(random.Random(n).choices("abcdefgh", k=6)) for n in range(430)]
 
 
 def mask_screen(value: str, *texts: str, **more: object) -> list[str]:
@@ -104,6 +107,22 @@ def test_words_lose_only_what_is_of_a_value() -> None:
     assert memory.mask_parts(cut) == "refused: 'Send {x}' can't be undone and wasn't confirmed"
     assert memory.mask_parts("refused: nothing of it") == "refused: nothing of it"
     assert Placeholders().mask_parts("as {it} is") == "as {it} is"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("1" * 300, "111, " * 3000),
+        ("4111 1111 1111 1111", "1111, " * 17_000),
+        (" ".join(LETTER), ", ".join(LETTER * 20)),
+    ],
+    ids=["equal digits", "a card", "a letter by words"],
+)
+def test_long_values_in_pieces_are_found_in_moments(value: str, text: str) -> None:
+    began = time.process_time()
+    owners = Likeness({"x": value}, APART_RUN).owners_of_all([text])[0]
+    assert time.process_time() - began < 3 * slowness()
+    assert "x" in owners
 
 
 def test_every_run_of_every_value_is_found() -> None:
