@@ -102,8 +102,8 @@ def _starts_in(level: str, requests: Sequence[SkillRequest], domain: Domain) -> 
 Rehearse = Callable[[SkillLibrary, int], Sequence[EpisodeRow]]
 """Plays rehearsals with a library in a cycle: rows of episodes, on layouts that nothing else practises on."""
 
-HELD_OUT = 4
-"""One layout in HELD_OUT judges the skills that are practised on the others."""
+HELD_OUT_EVERY = 4
+"""One layout in HELD_OUT_EVERY judges the skills that are practised on the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,7 @@ def collect_requests(
 ) -> dict[int, RehearsalResult]:
     """Where these episodes called each of the library's skills, by cluster number (`labels`, in the skills' order)."""
     options, domain = options_of(learned), domain_of_data(learned.domain)
-    held_out = set(sorted({row["seed"] for row in episodes})[::HELD_OUT])
+    held_out = set(sorted({row["seed"] for row in episodes})[::HELD_OUT_EVERY])
     sides = (
         [row for row in episodes if row["seed"] not in held_out],
         [row for row in episodes if row["seed"] in held_out],

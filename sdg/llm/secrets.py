@@ -63,7 +63,7 @@ def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = 
     for rank, form in enumerate(longest_first):
         by_beginning[form.letters[:2]].append(rank)
 
-    def standing_in(text: str) -> Iterator[tuple[int, int]]:
+    def occurrences_in(text: str) -> Iterator[tuple[int, int]]:
         """Where the letters of forms stand in a text, and which form's: only of those whose first two letters do."""
         for rank in chain.from_iterable(ranks for beginning, ranks in by_beginning.items() if beginning in text):
             start = text.find(longest_first[rank].letters)
@@ -73,8 +73,8 @@ def replacer(marks: Mapping[str, str], *, whole_below: int = 0, numbers: bool = 
 
     def replace(text: str, mark_of: Callable[[str, str], str] = lambda mark, found: mark) -> str:
         letters = text.translate(_alike())
-        candidates = set(standing_in(letters))
-        if spread := list(standing_in(letters.translate(_NO_BLANKS))):
+        candidates = set(occurrences_in(letters))
+        if spread := list(occurrences_in(letters.translate(_NO_BLANKS))):
             places = [place for place, letter in enumerate(letters) if ord(letter) not in _NO_BLANKS]
             candidates |= {(places[start], rank) for start, rank in spread}
         pieces: list[str] = []

@@ -23,7 +23,7 @@ from sdg.skills.search.trial import Search
 from sdg.storage import RunFolder
 from sdg.verification.verify import VerifySettings
 
-Task = tuple[str, int]
+GroundingTask = tuple[str, int]
 """A grounding instruction: its level and the seed of its layout."""
 
 Explorers = Callable[[Path, Search], Search]
@@ -119,7 +119,7 @@ class Worlds:
         self.plan, self.domain = plan, plan.domain
         self._layouts: dict[tuple[str, str], Layouts] = {}
 
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> list[GroundingTask]:
         """Every grounding instruction, level by level."""
         layout_seeds = seeds("grounding", count=self.plan.instructions, seed=self.plan.seed)
         return [(level, seed) for level in self.plan.levels for seed in layout_seeds]

@@ -20,7 +20,7 @@ class SourcePart:
     node: ast.stmt
     text: str
     names: list[str]
-    lends: list[str]
+    provides: list[str]
     reads: frozenset[str]
 
 
@@ -40,17 +40,17 @@ def prune_source(
     imports for annotations and the line that would start `entry` left out.
     """
     parts = parts_of(source) if parts is None else parts
-    own_names = {name for part in parts for name in (*part.names, *part.lends)}
+    own_names = {name for part in parts for name in (*part.names, *part.provides)}
     if entry not in own_names:
         return source
     known = {*given, *BUILTINS, *own_names}
-    lenders = [part for other_parts in reversed(others) for part in other_parts]
-    lent = {name: part for part in lenders for name in part.lends if name not in known}
-    if lent.keys() & {name for part in parts for name in part.reads}:
+    providers = [part for other_parts in reversed(others) for part in other_parts]
+    provided = {name: part for part in providers for name in part.provides if name not in known}
+    if provided.keys() & {name for part in parts for name in part.reads}:
         bound = {name for part in parts for name in names_bound(part.node)}
-        lent = {name: part for name, part in lent.items() if name not in bound}
-    needs = reached_names(entry, {name: part.reads for part in (*lent.values(), *parts) for name in part.names})
-    loans = [part for name, part in lent.items() if name in needs]
+        provided = {name: part for name, part in provided.items() if name not in bound}
+    needs = reached_names(entry, {name: part.reads for part in (*provided.values(), *parts) for name in part.names})
+    borrowed = [part for name, part in provided.items() if name in needs]
     own_parts = [
         part
         for part in parts
@@ -58,9 +58,9 @@ def prune_source(
         and not (isinstance(part.node, ast.ImportFrom) and part.node.module in {"typing", "__future__"})
         and (not isinstance(part.node, ast.FunctionDef) or part.node.name in needs)
     ]
-    if not loans and len(own_parts) == len(parts):
+    if not borrowed and len(own_parts) == len(parts):
         return source
-    return "\n\n\n".join(part.text for part in (*dict.fromkeys(loans), *own_parts)) + "\n"
+    return "\n\n\n".join(part.text for part in (*dict.fromkeys(borrowed), *own_parts)) + "\n"
 
 
 def amend_source(source: str, entry: str, *, earlier: str, given: Collection[str] = ()) -> str:
@@ -69,8 +69,8 @@ def amend_source(source: str, entry: str, *, earlier: str, given: Collection[str
     parts, before = parts_of(source), parts_of(earlier)
     names = {name for part in parts for name in part.names}
     if names and entry not in names:
-        lent = [part for part in before if entry in part.names]
-        parts, source = [*parts, *lent], source + "\n\n" + "".join(part.text for part in lent) + "\n"
+        provided = [part for part in before if entry in part.names]
+        parts, source = [*parts, *provided], source + "\n\n" + "".join(part.text for part in provided) + "\n"
     return prune_source(source, entry, parts=parts, others=[before], given=given)
 
 
@@ -95,11 +95,11 @@ def parts_of(source: str) -> list[SourcePart]:
         last = node.end_lineno or node.lineno
         if last > end:
             names = names_at_top(node)
-            lends = names if isinstance(node, ast.FunctionDef | ast.Assign | ast.AnnAssign) else []
+            provides = names if isinstance(node, ast.FunctionDef | ast.Assign | ast.AnnAssign) else []
             if isinstance(node, ast.Import | ast.ImportFrom):
-                lends = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
+                provides = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
             text = "\n".join(lines[end:last]).strip("\n")
-            parts.append(SourcePart(node, text, names, lends, frozenset(loads(node))))
+            parts.append(SourcePart(node, text, names, provides, frozenset(loads(node))))
         end = max(end, last)
     return parts
 

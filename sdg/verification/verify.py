@@ -19,7 +19,7 @@ from sdg.skills.checks.alternatives import reached_by
 from sdg.skills.checks.check import compile_check
 from sdg.skills.practice.agreement import Agreement, agreement, faults, pays_for_nothing
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.trial import Search, SearchResult, Task, hold_when_done
+from sdg.skills.search.trial import Search, SearchedTask, SearchResult, hold_when_done
 from sdg.skills.settings import Count
 from sdg.skills.subgoal import CheckFunction, Experience, Subgoal
 
@@ -77,7 +77,7 @@ class Verification:
     subgoals: tuple[SearchedSubgoal, ...]
     seen: str = ""
     failed_goal: int | None = None
-    practised: tuple[Task, ...] = ()
+    practised: tuple[SearchedTask, ...] = ()
 
     @property
     def reached_count(self) -> int:

@@ -39,7 +39,7 @@ class Access:
         for other in self.others:
             _check_name(other)
 
-    def opens(self, address: str, *, part: bool = False) -> bool:
+    def permits(self, address: str, *, part: bool = False) -> bool:
         """Whether an address may be opened; `part`: as a stylesheet, script, picture or font of the page. One that
         can't be read, or names what can't be a file, may not."""
         try:
@@ -97,7 +97,7 @@ def _ascii(address: str) -> str:
 
 
 def flags_for(access: Access) -> Sequence[str]:
-    """Flags of a browser that reaches no other origin: redirects and workers' sockets don't pass `opens`, so all but
+    """Flags of a browser that reaches no other origin: redirects and workers' sockets don't pass `permits`, so all but
     what is permitted goes to a proxy that doesn't exist."""
     if "*" in access.others:
         return NO_UDP

@@ -69,7 +69,7 @@ class PageWorld:
         self.notices: list[str] = []
         self.error, self._agrees = page_error(), agrees
         self._owned, self._bounded = owned, access is not None
-        self._opens = access.opens if access else lambda address, part=False: True
+        self._permits = access.permits if access else lambda address, part=False: True
         self._routes = page.context if owned else page
         self._windows, self._all_the_time = Windows(page, owned=owned), contextlib.ExitStack()
         self._session: Any = None
@@ -115,13 +115,13 @@ class PageWorld:
 
     def open(self, address: str) -> None:
         """Lead the page to an address. Raises PageError where it doesn't come up or leads to what may not be opened."""
-        if not self._opens(address):
+        if not self._permits(address):
             raise PageError(f"{address[:200]} isn't permitted")
         self._address = address
         led: list[str] = []
 
         def note(request: Any) -> None:
-            if request.redirected_from and not self._opens(request.url):
+            if request.redirected_from and not self._permits(request.url):
                 led.append(f"{address[:200]} leads to {request.url[:200]}, which isn't permitted")
 
         self.page.on("request", note)
@@ -203,7 +203,7 @@ class PageWorld:
                 self._act(name, argument, judged)
                 self._settle()
             self._take_over()
-            if self._opens(self.page.url):
+            if self._permits(self.page.url):
                 self._address = self.page.url
             else:
                 self._note(f"the page led to {origin_of(self.page.url)}, which isn't permitted, and was led back")
@@ -325,7 +325,7 @@ class PageWorld:
         """Show a new window's address in the page itself, because the agent sees only this page."""
         is_shown = False
         for address, show in self._windows.close():
-            takes = show and not is_shown and self._opens(address)
+            takes = show and not is_shown and self._permits(address)
             self._note(f"the page opened a window, {address[:200]}: {'it is shown here' if takes else 'it was closed'}")
             if show and takes:
                 is_shown = True
@@ -360,7 +360,7 @@ class PageWorld:
         kind = route.request.resource_type
         is_free = not self._owned and kind != "document"
         with contextlib.suppress(self.error):  # the page may be gone by now
-            passes = is_free or self._opens(route.request.url, part=kind in PARTS)
+            passes = is_free or self._permits(route.request.url, part=kind in PARTS)
             if kind == "document" and not passes:
                 self._note(f"{route.request.url[:200]} isn't permitted and wasn't opened")
             if passes:
@@ -370,7 +370,7 @@ class PageWorld:
 
     def _let_socket_through(self, socket: Any) -> None:
         with contextlib.suppress(self.error):
-            if self._opens(socket.url):
+            if self._permits(socket.url):
                 socket.connect_to_server()
 
     def _note(self, words: str) -> None:

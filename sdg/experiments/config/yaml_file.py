@@ -12,7 +12,7 @@ import yaml
 
 from sdg.errors import UserError
 
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 """The keys and indices that lead to a value."""
 
 MAX_CHARACTERS = 200_000
@@ -50,16 +50,16 @@ class Document:
     """A config as plain values, and where each of them was written ("file:line" or "--set a.b=c")."""
 
     value: dict[str, Any]
-    places: dict[Path, str] = field(default_factory=dict)
+    places: dict[KeyPath, str] = field(default_factory=dict)
     source: str = "config"
 
-    def place(self, path: Path) -> str:
+    def place(self, path: KeyPath) -> str:
         """Where the value at `path` was written, or else the nearest section around it."""
         while path and path not in self.places:
             path = path[:-1]
         return self.places.get(path, self.source) if path else self.source
 
-    def read(self, text: str, place: str, path: Path) -> Any:
+    def read(self, text: str, place: str, path: KeyPath) -> Any:
         """The values of a YAML text; each one's place is recorded as `place`, with its line in place of `{line}`."""
         source = place.removesuffix(":{line}")
         try:
@@ -79,7 +79,7 @@ class Document:
         except RecursionError:
             raise ConfigError(f"{source}: nested too deep to be a config") from None
 
-    def _note(self, node: yaml.Node, form: str, path: Path) -> None:
+    def _note(self, node: yaml.Node, form: str, path: KeyPath) -> None:
         """Record the place of a node and of all inside it; refuse nodes that have no meaning in a config."""
         place = self.places[path] = form.replace("{line}", str(node.start_mark.line + 1))
         if len(self.places) > MAX_NODES or len(path) > MAX_DEPTH:

@@ -148,7 +148,7 @@ T = TypeVar("T")
 
 def run(config: RunConfig, folder: RunFolder, *, until: str, progress: Progress) -> Iterable[Row]:
     """Do what the folder lacks up to and including a stage; returns the stage's table as rows."""
-    return _Run(config, folder, progress).run_until(until)
+    return _StagedRun(config, folder, progress).run_until(until)
 
 
 SHOWN = (
@@ -158,7 +158,7 @@ SHOWN = (
 """Columns of the table that is printed; results.json has all."""
 
 
-class _Run:
+class _StagedRun:
     """One run on its way through the stages; seconds of each stage are added up over resumptions."""
 
     def __init__(self, config: RunConfig, folder: RunFolder, progress: Progress) -> None:

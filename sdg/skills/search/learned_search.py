@@ -18,7 +18,7 @@ from sdg.skills.learning.vec_env import ChainedVecEnv
 from sdg.skills.policy.network import MLPPolicy
 from sdg.skills.practice.env import ChainedPractice
 from sdg.skills.practice.starts import Starts, target_of
-from sdg.skills.search.trial import SearchResult, SearchSettings, Task, failure, nothing_to_do, success
+from sdg.skills.search.trial import SearchedTask, SearchResult, SearchSettings, failure, nothing_to_do, success
 from sdg.skills.subgoal import CheckFunction
 
 SETTLED_SHARE, JUDGED_ATTEMPTS = 0.8, 20
@@ -83,8 +83,8 @@ class SearchedRows(ChainedVecEnv):
         self.reached += int(good.sum())
         self.lost += int((over & ~won)[first_ended].sum())
         self.first[first_ended] = False
-        is_in_vain = not (self.reached or self.inconsistent) and self.tried - self.tried_at_stretch >= PATIENCE
-        if is_in_vain and self.env.horizon < self.max_horizon:  # a far subgoal may only need more steps
+        is_fruitless = not (self.reached or self.inconsistent) and self.tried - self.tried_at_stretch >= PATIENCE
+        if is_fruitless and self.env.horizon < self.max_horizon:  # a far subgoal may only need more steps
             self.env.horizon, self.most = 2 * self.env.horizon, 2 * self.most
             self.tried_at_stretch = self.tried
 
@@ -97,7 +97,7 @@ class LearnedSearch:
 
     def __init__(self, settings: SearchSettings = SearchSettings(), ppo: Mapping[str, Any] | None = None) -> None:
         self.settings, self.ppo = settings, dict(ppo or {})
-        self.learned: tuple[dict[str, np.ndarray], tuple[Task, ...]] = ({}, ())
+        self.learned: tuple[dict[str, np.ndarray], tuple[SearchedTask, ...]] = ({}, ())
 
     def __call__(
         self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int
@@ -135,7 +135,7 @@ class LearnedSearch:
         )
         return self._result(start, rows, steps=rows.env.steps)
 
-    def _pool(self, start: Starts, task: Task) -> Starts:
+    def _pool(self, start: Starts, task: SearchedTask) -> Starts:
         """The start, once for the subgoal itself and once for each earlier one."""
         tasks = [task, *(earlier for earlier in self.learned[1] if earlier != task)]
         targets = np.array([target for _, target in tasks], np.int16)

@@ -65,7 +65,7 @@ class Search(Protocol):
         ...
 
 
-Task = tuple[CheckFunction, tuple[int, ...]]
+SearchedTask = tuple[CheckFunction, tuple[int, ...]]
 """A check and its target."""
 
 
@@ -74,7 +74,7 @@ class LearningSearch(Search, Protocol):
     """A search that learns. `learned` is plain data with which the next search starts: weights by name, and the
     subgoals that were searched, the latest last."""
 
-    learned: tuple[dict[str, np.ndarray], tuple[Task, ...]]
+    learned: tuple[dict[str, np.ndarray], tuple[SearchedTask, ...]]
 
 
 CODE_COUNT = 64

@@ -23,19 +23,19 @@ def test_access_is_what_was_named() -> None:
         "file:///home/a/../b/x.html": False, "http://www.example.org/x": True, "http://example.com/": False,
         "data:text/html,x": True, "file:///home/a/%00.html": False, "http://[::1": False,
     }  # fmt: skip
-    assert {address: access.opens(address) for address in opens} == opens
-    assert access.opens("file:///home/a/style.css", part=True)
-    assert not access.opens("file:///home/secret.css", part=True)
-    assert not access.opens("file:///home/a/%00.css", part=True)
+    assert {address: access.permits(address) for address in opens} == opens
+    assert access.permits("file:///home/a/style.css", part=True)
+    assert not access.permits("file:///home/secret.css", part=True)
+    assert not access.permits("file:///home/a/%00.css", part=True)
     access = Access("http://a.org/", ("http://[::1]:8000",))
-    assert access.opens("http://[::1]:8000/x")
+    assert access.permits("http://[::1]:8000/x")
     for host in ("[::2]:8000", "[::1]", "1:8000"):
-        assert not access.opens(f"http://{host}/x")
+        assert not access.permits(f"http://{host}/x")
     access = Access("https://a.org/x")
     for address in ("https://a.org/y", "wss://a.org/"):
-        assert access.opens(address)
+        assert access.permits(address)
     for address in ("http://a.org/", "file:///etc/passwd"):
-        assert not access.opens(address)
+        assert not access.permits(address)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_access_is_what_was_named() -> None:
 )
 def test_origins_are_compared_as_browsers_write_them(start: str, other: str, address: str) -> None:
     access = Access(start, (other,))
-    assert access.opens(address)
-    assert not access.opens(address.replace("example", "example2"))
+    assert access.permits(address)
+    assert not access.permits(address.replace("example", "example2"))
     host = urlsplit(address).hostname
     assert f"EXCLUDE {host}" in flags_for(access)[0].replace("*.", "www.")
 
@@ -72,8 +72,8 @@ def test_what_would_permit_nothing_is_told(tmp_path: Path, monkeypatch: pytest.M
         with pytest.raises(UserError, match=says):
             Access("https://a.org/", (other,))
     for other in ("./docs", "docs/"):
-        assert Access("https://a.org/", (other,)).opens((tmp_path / "docs" / "a.html").as_uri())
-    assert not Access("https://a.org/", ("example.org:8443",)).opens("https://example.org/")
+        assert Access("https://a.org/", (other,)).permits((tmp_path / "docs" / "a.html").as_uri())
+    assert not Access("https://a.org/", ("example.org:8443",)).permits("https://example.org/")
 
 
 def test_a_password_in_an_address_is_refused() -> None:
