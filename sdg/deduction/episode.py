@@ -150,6 +150,10 @@ class UnjudgedWorld:
         self._inner.step(action)
         return StepResult(0.0, terminated=False, truncated=self._inner.steps >= self._inner.max_steps)
 
+    def set_instruction(self, text: str) -> None:
+        """Raises ValueError: this world keeps the instruction that it can't judge."""
+        raise ValueError(f"this world plays {self.mission!r} and can't be given {text!r:.80}")
+
 
 def is_judged(world: object) -> bool:
     """Whether a world can tell that its instruction is done."""

@@ -197,13 +197,9 @@ def _content(message: Message) -> str | list[dict[str, Any]]:
     """The text alone or, with images, its parts in the protocol's form."""
     if not message.images:
         return message.content
-    return [
-        {"type": "text", "text": message.content},
-        *(
-            {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{base64.b64encode(image).decode()}"}}
-            for image in message.images
-        ),
-    ]
+    places = [f"data:image/png;base64,{base64.b64encode(image).decode()}" for image in message.images]
+    images = [{"type": "image_url", "image_url": {"url": place}} for place in places]
+    return [{"type": "text", "text": message.content}, *images]
 
 
 _ADVICE = {
@@ -333,12 +329,8 @@ def read_completion(body: bytes, *, until: float = math.inf) -> Completion:
         fault = error
     except (ValueError, RecursionError):
         fault = unreadable("answered with something that isn't JSON")
-    answer = Completion(
-        "".join(texts),
-        "",
-        finish_reason=reason,
-        **{name: _nested_value(usage, *place) for name, place in _USAGE.items()},
-    )
+    counts = {name: _nested_value(usage, *place) for name, place in _USAGE.items()}
+    answer = Completion("".join(texts), "", finish_reason=reason, **counts)
     if fault is not None:
         # Thoughts have no text, but each piece is a token at least.
         tokens = answer.completion_tokens or max(len(texts), len(answer.text) // 4)

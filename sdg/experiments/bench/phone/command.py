@@ -18,6 +18,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import mean
 from typing import Annotated, Any
@@ -66,17 +67,11 @@ def rows(
     timeout: Annotated[float, typer.Option(min=1, help="seconds that a served model may be silent")] = 600.0,
     out: options.Out = None,
 ) -> list[Mapping[str, Any]]:
-    """The rows. Raises UserError for unknown modes, tasks, guards or devices, and without a browser, DeviceLost when a
-    real phone is gone."""
+    """The rows. Raises UserError for unknown options and without a browser, DeviceLost when a real phone is gone."""
     if walks:
-        return walk_rows(
-            Path(out or "runs/phone-data"),
-            walks=walks,
-            minari=minari,
-            llm="" if is_rule_based(llm.partition(":")[0]) else llm,
-            base_url=base_url,
-            budget=budget,
-        )
+        name = "" if is_rule_based(llm.partition(":")[0]) else llm
+        place = Path(out or "runs/phone-data")
+        return walk_rows(place, walks=walks, minari=minari, llm=name, base_url=base_url, budget=budget)
     embedded = device == EMBEDDED
     check_options(modes, guards, device)
     task_list = chosen_tasks(tasks, embedded=embedded)
@@ -93,14 +88,12 @@ def rows(
     identity = dict[str, Any](
         llm=llm, base_url=base_url, guards=list(guards), judge=judge, device=device, masked=masked
     )
+    jobs = [PhoneJob(task, mode) for mode in modes for task in task_list]
     selection = {"modes": list(modes), "tasks": [task.id for task in task_list]}
     with open_folder(folder, identity | selection, seed=0, may_change=tuple(selection)) as run:
+        play = partial(play_all, setting=setting, processes=processes or cores())
         episodes = run_missing_jobs(
-            [PhoneJob(task, mode) for mode in modes for task in task_list],
-            Rows(run.journal("episodes"), PhonePlayed),
-            lambda missing: play_all(missing, setting, processes=processes or cores()),
-            name="episodes",
-            unit="episode",
+            jobs, Rows(run.journal("episodes"), PhonePlayed), play, name="episodes", unit="episode"
         )
         mode_rows: list[Mapping[str, Any]] = [
             mode_row(mode, [episode for episode in episodes if episode.mode == mode], setting) for mode in modes
