@@ -22,7 +22,7 @@ def layers() -> list[list[str]]:
     """The packages of each layer, from the top to the bottom."""
     setup = configparser.ConfigParser()
     setup.read(ROOT / "setup.cfg", encoding="utf-8")
-    lines = setup["importlinter:contract:floors"]["layers"].split("\n")
+    lines = setup["importlinter:contract:layers"]["layers"].split("\n")
     return [[name.strip() for name in line.split(":")] for line in lines if line.strip()]
 
 

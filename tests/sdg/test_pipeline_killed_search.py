@@ -18,7 +18,7 @@ from sdg.llm.babylang.model import BabyLang
 from sdg.pipeline.pipeline import Pipeline
 from sdg.pipeline.plan import Plan
 from sdg.skills.practice.starts import Starts
-from sdg.skills.search.trial import RandomSearch, SearchResult, Task
+from sdg.skills.search.trial import RandomSearch, SearchedTask, SearchResult
 from sdg.skills.subgoal import CheckFunction
 from sdg.storage import Journal, RunFolder, RunSettings, read_journal
 from sdg.verification.verify import VerifySettings
@@ -32,7 +32,7 @@ class Learning(RandomSearch):
 
     def __init__(self) -> None:
         super().__init__()
-        self.learned: tuple[dict[str, np.ndarray], tuple[Task, ...]] = ({}, ())
+        self.learned: tuple[dict[str, np.ndarray], tuple[SearchedTask, ...]] = ({}, ())
 
     def __call__(
         self, start: Starts, check: CheckFunction, *, must_succeed: bool, budget: int, seed: int

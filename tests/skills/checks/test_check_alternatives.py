@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from sdg.skills.checks.alternatives import reached_by
 from sdg.skills.subgoal import CheckFunction
@@ -88,6 +88,7 @@ EXPRESSIONS = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(EXPRESSIONS, max_size=3), EXPRESSIONS, st.tuples(*[st.booleans()] * 3))
 def test_what_is_left_fires_then_and_never_where_the_check_would_not(
     tests: list[str], last: str, moment: tuple[bool, bool, bool]
