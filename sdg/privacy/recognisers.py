@@ -116,7 +116,5 @@ def _presidio_recognisers() -> tuple[Any, ...]:
         def validate_result(self, pattern_text: str) -> bool:
             return bool(domains(pattern_text).fqdn) or None  # type: ignore[return-value]
 
-    classes = [
-        getattr(shipped, f"{name}Recognizer", None) for name in ("CreditCard", "Crypto", "Iban", "Ip", "Mac", "UsSsn")
-    ]
-    return (EmailRecognizer(), shipped.PhoneRecognizer(), *(recogniser() for recogniser in classes if recogniser))
+    names = ("Phone", "CreditCard", "Crypto", "Iban", "Ip", "MacAddress", "UsSsn")
+    return (EmailRecognizer(), *(getattr(shipped, f"{name}Recognizer")() for name in names))

@@ -381,6 +381,7 @@ def shipped() -> Sequence[object]:
         ("Pay with card 4111 1111 1111 1111 now", "Pay with card {card_number} now"),
         ("Ship it to 12 Baker Street, London NW1 6XE and wait", "Ship it to {address} and wait"),
         ("Set my date of birth to 4 May 1990 and save", "Set my date of birth to {date_of_birth} and save"),
+        ("Block the device 00:1B:44:11:3A:B7 on the router", "Block the device {mac_address} on the router"),
         ("Open Google Maps and search for the nearest cafe", "Open Google Maps and search for the nearest cafe"),
         ("put the red ball next to the green box", "put the red ball next to the green box"),
     ],
