@@ -189,7 +189,7 @@ class Perceivable:
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """Abilities of a domain: to save and restore a state, to be practised in, to step `at_once` rows side by side, to
-    be played by minigrid's `bot`."""
+    be played by an oracle, the `bot`."""
 
     restores: bool = True
     practises: bool = True

@@ -98,9 +98,8 @@ class Likeness:
         pieces = [(n, *piece) for n, text in enumerate(texts) for piece in _pieces(text)] if self._values else []
         for name, value in self._values.items():
             found = set[_Located]()
-            chains: dict[
-                int, tuple[int, tuple[_Located, ...]]
-            ] = {}  # by their end: begin, pieces that aren't found yet
+            # Chains of pieces by where they end in the value: where they begin, and their pieces not found yet.
+            chains: dict[int, tuple[int, tuple[_Located, ...]]] = {}
             starts_of = cache(partial(_starts_in, value))
             for n, place, piece in pieces:
                 for at in starts_of(piece):
